@@ -31,7 +31,7 @@ func TestPackagedSettings(t *testing.T) {
 	if err := os.WriteFile(config, []byte(strings.ReplaceAll(all, "/var/lib/zerodag", filepath.Join(folder, "data"))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said := served(t, "server", "-n", "0", "-c", config); strings.Contains(said, "without a meaning") {
+	if said := served(t, "server", "-n", "0", "-c", config); strings.Contains(said, "unused configuration keys") {
 		t.Errorf("the server does not know all of them:\n%s", said)
 	}
 }

@@ -151,10 +151,10 @@ func TestLeftBehind(t *testing.T) {
 	if strings.Contains(lines(found), other.prefix()+"-") {
 		t.Errorf("another stage's are found: %v", found)
 	}
-	if err := a.begin(ctx, t.TempDir(), "c", "v", &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if err := a.begin(ctx, t.TempDir(), "c", "v", &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "exists, and a run") {
 		t.Errorf("a run in a stage that is there: %v", err)
 	}
-	if err := a.remove(ctx, "", &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "nothing is removed") {
+	if err := a.remove(ctx, "", &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "nothing was removed") {
 		t.Errorf("a stage that no run has made: %v", err)
 	}
 	if list, err := a.leftovers(ctx); err != nil || len(list) != len(a.plantings()) {

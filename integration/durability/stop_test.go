@@ -162,7 +162,7 @@ func TestOneServerPerFolder(t *testing.T) {
 			t.Errorf("%v\n%swant %q in a line of its own", err, out, want)
 		}
 	}
-	refused("another process has it open")
+	refused("another process has opened it")
 	srv.Kill()
 	db, err := sql.Open("sqlite", filepath.Join(srv.Data(), "zerodag.db"))
 	if err != nil {

@@ -60,7 +60,7 @@ func TestH2_DataIsTheServersAlone(t *testing.T) {
 		t.Errorf("others may read of the access log\n%s", strings.Join(list, "\n"))
 	}
 	s.kill()
-	if strings.Contains(s.log(), "closed to them now") {
+	if strings.Contains(s.log(), "their access was removed") {
 		t.Error("new data was warned of")
 	}
 	for _, name := range []string{"", "zerodag.db", "secret.key", "logs", "blobs", "blobs/archives"} {
@@ -75,7 +75,7 @@ func TestH2_DataIsTheServersAlone(t *testing.T) {
 		}
 		s.kill()
 	}
-	if n := strings.Count(s.log(), "closed to them now"); n != 1 {
+	if n := strings.Count(s.log(), "their access was removed"); n != 1 {
 		t.Errorf("warned %d times:\n%s", n, s.log())
 	}
 }

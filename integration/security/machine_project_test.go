@@ -177,7 +177,7 @@ func TestL8_AKeyThatIsNoPlainFile(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(s.data(), "secret.key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.tryBoot(); err == nil || !strings.Contains(err.Error(), "no plain file") {
+	if err := s.tryBoot(); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -81,7 +81,7 @@ func TestCommandFunctionEnds(t *testing.T) {
 	for workflow, want := range map[string]string{
 		"fails": "Command failed with code 7",
 		"late":  "took longer than 1s",
-		"image": "the executor lambda has no images",
+		"image": "the executor lambda cannot run images",
 	} {
 		attempt := c.start(project, workflow)
 		a := c.until(attempt, time.Minute)

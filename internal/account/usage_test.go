@@ -332,7 +332,7 @@ func TestBilled(t *testing.T) {
 		t.Errorf("not allowed: %+v, %v", bill, err)
 	}
 	_, err = (&ledger{refusal: "DataUnavailableException"}).open(t).Billed(t.Context(), "main", october, november)
-	if err == nil || !strings.Contains(account.WhyUnknown(err, ""), "switched on") {
+	if err == nil || !strings.Contains(account.WhyUnknown(err, ""), "after it is enabled") {
 		t.Errorf("no data: %v", err)
 	}
 }

@@ -62,7 +62,7 @@ func TestSecretTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Decrypt([]byte("another key 1234"), text)
-	if err == nil || !strings.Contains(err.Error(), "the key does not fit") || !strings.Contains(err.Error(), "digdag.secret-encryption-key") {
+	if err == nil || !strings.Contains(err.Error(), "wrong key") || !strings.Contains(err.Error(), "digdag.secret-encryption-key") {
 		t.Errorf("with another key: %v", err)
 	}
 	damaged := []byte(text)

@@ -239,7 +239,7 @@ func TestWrongProvider(t *testing.T) {
 		{Issuer: "https://id.example.com", Client: "c", Address: "https://a", Grants: []string{"everybody=owner"}}} {
 		var log strings.Builder
 		e := &Engine{Logger: slog.New(slog.NewTextHandler(&log, nil)), Config: env.Config{OIDC: c}, clientSecret: &keptParameter{}}
-		if p := e.provider(); p != nil || !strings.Contains(log.String(), "nobody can sign in") {
+		if p := e.provider(); p != nil || !strings.Contains(log.String(), "sign-in with the identity provider is unavailable") {
 			t.Errorf("%+v: %v, %s", c, p, &log)
 		}
 	}

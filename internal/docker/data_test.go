@@ -38,7 +38,7 @@ func TestServerDataStaysOutOfContainers(t *testing.T) {
 	if err := run(root, `{"build": ["x"]}`); err == nil || !strings.Contains(err.Error(), "the project has the data of a server in sub/data") {
 		t.Errorf("a build with data: %v", err)
 	}
-	if err := run(data, `{}`); err == nil || !strings.Contains(err.Error(), "holds the data of a server, which no container is given") {
+	if err := run(data, `{}`); err == nil || !strings.Contains(err.Error(), "contains server data, which must not be mounted") {
 		t.Errorf("a project that is data: %v", err)
 	}
 }

@@ -131,7 +131,7 @@ func TestEngineTroubles(t *testing.T) {
 		{"run", "docker: Cannot connect to the Docker daemon at unix:///x.\n\nRun 'docker run --help' for more information", "", "the docker engine cannot be reached: Cannot connect to the Docker daemon at unix:///x.", 125},
 		{"run", "Unable to find image 'img:1' locally\ndocker: Error response from daemon: pull access denied for img, repository does not exist\nSee 'docker run --help'.", "", "the image img:1 cannot be pulled: pull access denied for img", 125},
 		{"run", `docker: Error response from daemon: failed to create task: exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown`, "false created x", "the image img:1 has no /bin/sh", 127},
-		{"run", "docker: Error response from daemon: exec /bin/sh: exec format error", "false created ", "another architecture", 126},
+		{"run", "docker: Error response from daemon: exec /bin/sh: exec format error", "false created ", "a different architecture", 126},
 		{"run", "docker: Error response from daemon: Conflict.", "false created ", "docker could not run the command (code 125): Conflict.", 125},
 		{"pull", "manifest unknown", "", "Docker pull failed: img:1: manifest unknown", 1},
 		{"build", "The command '/bin/sh -c x' returned a non-zero code: 127", "", "Docker build failed: digdag-project-1:", 1},

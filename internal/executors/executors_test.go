@@ -90,7 +90,7 @@ func TestDefaultLimits(t *testing.T) {
 func TestWrongSettings(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]executors.Settings{
-		`"fargate" is none of process, docker`:             {Allow: []string{"fargate"}},
+		`"fargate": use process, docker`:                   {Allow: []string{"fargate"}},
 		"process, which agent.command_executor.allow does": {Default: operators.InProcess, Allow: []string{operators.InDocker}},
 		"agent.command_executor.process.user":              {User: "root"},
 	} {

@@ -19,8 +19,8 @@ func TestEvents(t *testing.T) {
 		"busy registry": {`"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: toomanyrequests: slow down"`, "toomanyrequests", sandbox.Lost},
 		"memory":        {`"stopCode":"EssentialContainerExited","stoppedReason":"Essential container in task exited","containers":[{"name":"command","exitCode":137,"reason":"OutOfMemoryError: Container killed due to memory usage"}]`, "the machine ran out of memory", sandbox.Lost},
 		"Spot":          {`"stopCode":"SpotInterruption","stoppedReason":"Your Spot Task was interrupted."`, "AWS reclaimed the machine (Spot)", sandbox.Lost},
-		"no program":    {`"stopCode":"TaskFailedToStart","stoppedReason":"dependency graph: …","containers":[{"name":"fetch","exitCode":1}]`, "could not be fetched (code 1)", sandbox.Lost},
-		"no API":        {`"stopCode":"TaskFailedToStart","containers":[{"name":"fetch","exitCode":75}]`, "could not be fetched (code 75)", sandbox.NoRoom},
+		"no program":    {`"stopCode":"TaskFailedToStart","stoppedReason":"dependency graph: …","containers":[{"name":"fetch","exitCode":1}]`, "could not download its runner (code 1)", sandbox.Lost},
+		"no API":        {`"stopCode":"TaskFailedToStart","containers":[{"name":"fetch","exitCode":75}]`, "could not download its runner (code 75)", sandbox.NoRoom},
 		"no room":       {`"stopCode":"TaskFailedToStart","stoppedReason":"Capacity is unavailable at this time. Please try again later or in a different availability zone"`, "Capacity is unavailable", sandbox.NoRoom},
 		"its host":      {`"stopCode":"TerminationNotice"`, "the machine has ended: TerminationNotice", sandbox.Lost},
 	} {

@@ -64,7 +64,7 @@ func TestFaults(t *testing.T) {
 		ics("SUMMARY:x"):                          `line 11: the event "x" has no DTSTART`,
 		ics("DTSTART:20260101\nRRULE:x"):          "line 11: recurring events",
 		ics("DTSTART:20260105\nDTEND:20260101"):   "ends before it begins",
-		ics("DTSTART:20260101\nDTEND:20290101"):   "more than 366 days",
+		ics("DTSTART:20260101\nDTEND:20290101"):   "longer than 366 days",
 		ics("DTSTART:20260101\nDURATION:2 days"):  "is not a duration",
 		ics("DTSTART:20260101\nDURATION:P99999D"): "is not a duration",
 		"BEGIN:VCALENDAR\nBEGIN:VEVENT":           "ends within VEVENT",

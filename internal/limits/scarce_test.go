@@ -31,7 +31,7 @@ func TestPatiently(t *testing.T) {
 		if took := time.Since(began); err != nil || took < time.Minute || took > time.Minute+2*time.Second || tries > 50 {
 			t.Errorf("%v after %v and %d tries", err, took, tries)
 		}
-		if len(said.lines) != 1 || !strings.Contains(said.lines[0], "no room on the disk") {
+		if len(said.lines) != 1 || !strings.Contains(said.lines[0], "too little free space") {
 			t.Errorf("said %q", said.lines)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -117,7 +117,7 @@ func TestRefused(t *testing.T) {
 		{microvmfake.Fault{Times: 3}, host.ErrUnavailable, "", 3},
 		{microvmfake.Fault{Status: 502, Times: 3}, host.ErrUnavailable, "", 3},
 		{microvmfake.Fault{Code: "ResourceNotFoundException", Times: 1}, nil, "deploy the stage again", 1},
-		{microvmfake.Fault{Code: "ValidationException", Times: 1}, nil, "refuses to start a MicroVM", 1},
+		{microvmfake.Fault{Code: "ValidationException", Times: 1}, nil, "cannot start a MicroVM", 1},
 		{microvmfake.Fault{Status: 404, Times: 1}, nil, "Lambda MicroVMs may be unavailable in this region", 1},
 	} {
 		t.Run(fmt.Sprint(x.fault.Code, x.fault.Status), func(t *testing.T) {

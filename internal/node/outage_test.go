@@ -79,7 +79,7 @@ func TestOutageDelaysNothing(t *testing.T) {
 					t.Errorf("it took %v, want at most %v\n%s", took, c.ends, w.said())
 				}
 				want(t, "lines of +notice", strings.Count(w.logOf("notice"), c.lines), 1)
-				if n := strings.Count(w.said(), "kept and tried again"); n > 1 {
+				if n := strings.Count(w.said(), "kept and retried"); n > 1 {
 					t.Errorf("an outage was told %d times\n%s", n, w.said())
 				}
 			})

@@ -125,7 +125,7 @@ func TestShell(t *testing.T) {
 	if text, _ := os.ReadFile(file); string(text) != wantJSON {
 		t.Errorf("got %s", text)
 	}
-	for command, want := range map[string]string{"exit 3": "exit status 3", "sleep 100": "not done after 50ms"} {
+	for command, want := range map[string]string{"exit 3": "exit status 3", "sleep 100": "it did not finish within 50ms"} {
 		err := notice.Shell{Command: command, Timeout: 50 * time.Millisecond}.Send(t.Context(), fields)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", command, err, want)

@@ -293,7 +293,7 @@ func testDoubt(t *testing.T, l *lab) {
 	}
 	p.arm(3, true, p.shutNow) // the commit
 	err := record()
-	wantText(t, err, "cannot be asked")
+	wantText(t, err, "cannot be determined")
 	if !errors.Is(err, host.ErrUnavailable) {
 		t.Errorf("the error is %v, want %v", err, host.ErrUnavailable)
 	}

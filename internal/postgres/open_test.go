@@ -45,11 +45,11 @@ func testOptions(t *testing.T, l *lab) {
 		o     Options
 		parts []string
 	}{
-		{Options{URL: l.url(l.Port), Schema: "public"}, []string{"public", "name another one"}},
+		{Options{URL: l.url(l.Port), Schema: "public"}, []string{"public", "use a different schema"}},
 		{Options{URL: l.url(l.Port), Schema: strings.Repeat("x", 64)}, []string{"at most 63 bytes"}},
 		{Options{URL: l.url(l.Port), Schema: "pg_x"}, []string{"pg_"}},
 		{Options{URL: l.url(l.Port), SecretKey: []byte("short")}, []string{"5 bytes", "16 random bytes"}},
-		{Options{}, []string{"no URL", "postgres://"}},
+		{Options{}, []string{"the URL is missing", "postgres://"}},
 		{Options{URL: "postgres://me:hush@127.0.0.1:x/db"}, []string{"URL"}},
 		{Options{URL: "postgres://me:hush@127.0.0.1:1/db?connect_timeout=1"}, []string{"db on 127.0.0.1:1"}},
 	} {

@@ -354,12 +354,12 @@ func TestFunctionRefuses(t *testing.T) {
 	t.Parallel()
 	s := newScene(done)
 	for want, c := range map[string]operators.Command{
-		"docker: the executor lambda has no images": {Sandbox: operators.Sandbox{Docker: param.New("image", "x"), Image: "x"}},
-		"timeout can be 9m0s at most":               {Sandbox: operators.Sandbox{Time: 10 * time.Minute}},
-		"output can be 128 MiB at most":             {Sandbox: operators.Sandbox{Output: 1 << 30}},
-		"cpu, memory cannot be chosen":              {Sandbox: operators.Sandbox{CPU: 2, Memory: 1 << 30}},
-		"disk, fresh, role, spot cannot be chosen":  {Sandbox: operators.Sandbox{Disk: 1, Fresh: true, Role: "r", Spot: true}},
-		"of scripts and parameters":                 {Files: map[string][]byte{"a": make([]byte, 5<<20)}},
+		"docker: the executor lambda cannot run images":  {Sandbox: operators.Sandbox{Docker: param.New("image", "x"), Image: "x"}},
+		"timeout may be at most 9m0s":                    {Sandbox: operators.Sandbox{Time: 10 * time.Minute}},
+		"output may be at most 128 MiB":                  {Sandbox: operators.Sandbox{Output: 1 << 30}},
+		"cpu, memory cannot be set":                      {Sandbox: operators.Sandbox{CPU: 2, Memory: 1 << 30}},
+		"disk, fresh, role, spot cannot be set":          {Sandbox: operators.Sandbox{Disk: 1, Fresh: true, Role: "r", Spot: true}},
+		"the scripts and parameters of the command have": {Files: map[string][]byte{"a": make([]byte, 5<<20)}},
 	} {
 		_, err := s.For(sandboxtest.Task(1, 2, 1), "archive/0").Run(t.Context(), c)
 		var config *param.ConfigError
@@ -369,7 +369,7 @@ func TestFunctionRefuses(t *testing.T) {
 	}
 	id := sandboxtest.Task(1, 2, 1)
 	id.SiteID = 5
-	if _, err := s.For(id, "archive/0").Run(t.Context(), operators.Command{}); err == nil || !strings.Contains(err.Error(), "for site 0 only") {
+	if _, err := s.For(id, "archive/0").Run(t.Context(), operators.Command{}); err == nil || !strings.Contains(err.Error(), "only for site 0") {
 		t.Errorf("another site: %v", err)
 	}
 	if s.count() != 0 {

@@ -61,11 +61,11 @@ func TestMicrovmRefuses(t *testing.T) {
 	t.Parallel()
 	b, on := vms(t)
 	for want, box := range map[string]operators.Sandbox{
-		"docker: the executor microvm runs only the image of the stage":  {Docker: param.New("image", "x")},
-		"sandbox: timeout can be 6h30m0s at most":     {Time: 7 * time.Hour},
-		"sandbox: cpu, memory cannot be chosen":       {CPU: 2, Memory: 1 << 30},
-		"sandbox: disk, role, spot cannot be chosen":  {Disk: 1, Role: "r", Spot: true},
-		"use a machine instead (sandbox: {executor: ": {CPU: 1},
+		"docker: the executor microvm runs only the image of the stage": {Docker: param.New("image", "x")},
+		"sandbox: timeout may be at most 6h30m0s":                       {Time: 7 * time.Hour},
+		"sandbox: cpu, memory cannot be set":                            {CPU: 2, Memory: 1 << 30},
+		"sandbox: disk, role, spot cannot be set":                       {Disk: 1, Role: "r", Spot: true},
+		"use a machine instead (sandbox: {executor: ":                   {CPU: 1},
 	} {
 		var mistake *param.ConfigError
 		if err := b.start(2, box); !errors.As(err, &mistake) || !strings.Contains(err.Error(), want) {

@@ -511,7 +511,7 @@ func TestNoAPI(t *testing.T) {
 			}
 			var log bytes.Buffer
 			_, err := b.For(sandboxtest.Task(1, 2, n+2), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: &log, Status: p.Status})
-			if !errors.As(err, &p) || !strings.Contains(log.String(), "did not come up") {
+			if !errors.As(err, &p) || !strings.Contains(log.String(), "did not start within") {
 				t.Fatalf("it does not wait: %v; its log is %q", err, &log)
 			}
 			time.Sleep(time.Minute)

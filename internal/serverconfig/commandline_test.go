@@ -93,7 +93,7 @@ func TestContradictions(t *testing.T) {
 		{"database.type = mysql", []string{}, "nothing is weakened silently", false},
 		{"server.prot = 1", []string{"-m"}, "did you mean server.port?", false},
 		{"server.port = 99999", []string{"-m"}, "server.port must be a port, at most 65535,", false},
-		{"agent.task-types = sh", []string{"-m"}, "this one is alone", false},
+		{"agent.task-types = sh", []string{"-m"}, "this server has its own database", false},
 		{"digdag.defaultParams = [1]", []string{"-m"}, "must be a JSON object", false},
 		{"server.access-log.pattern = xml", []string{"-m"}, "json, combined or common", false},
 		{"notification.type = pager", []string{"-m"}, "use mail, http or shell", false},
@@ -123,19 +123,19 @@ func TestWhoMayCall(t *testing.T) {
 	}{
 		{"", nil, "", true},
 		{"", []string{"-b", "localhost"}, "", true},
-		{"", []string{"-b", "0.0.0.0"}, "would serve everybody who reaches 0.0.0.0", false},
-		{"", []string{"-b", "::"}, "would serve everybody", false},
-		{"", []string{"-b", "example.com"}, "would serve everybody", false},
-		{"", []string{"-b", ""}, "would serve everybody", false},
-		{"", []string{"--admin-port", "0", "--admin-bind", "0.0.0.0"}, "would serve everybody", false},
+		{"", []string{"-b", "0.0.0.0"}, "would serve everyone who can reach 0.0.0.0", false},
+		{"", []string{"-b", "::"}, "would serve everyone", false},
+		{"", []string{"-b", "example.com"}, "would serve everyone", false},
+		{"", []string{"-b", ""}, "would serve everyone", false},
+		{"", []string{"--admin-port", "0", "--admin-bind", "0.0.0.0"}, "would serve everyone", false},
 		{"", []string{"-b", "0.0.0.0", "--no-auth"}, "", true},
 		{"server.allow-unauthenticated = true", []string{"-b", "0.0.0.0"}, "", true},
 		{"", []string{"--enable-swagger"}, "would let every web page use the server", false},
-		{"security.profile = shared", nil, "nobody has to log in", false},
+		{"security.profile = shared", nil, "requires a login", false},
 		{login, []string{"-b", "0.0.0.0", "--enable-swagger"}, "", false},
 		{"basicauth.username = u\nbasicauth.password = p", []string{"-b", "0.0.0.0"}, "", false},
 		{"server.authenticator.type = token\nsecurity.profile = shared", []string{"-b", "0.0.0.0"}, "", false},
-		{"server.authenticator.basic.username = u", nil, "a user without a password is none", false},
+		{"server.authenticator.basic.username = u", nil, "the user needs a password", false},
 		{"server.authenticator.type = ldap", nil, "use basic or token", false},
 		{"server.authenticator.oidc.client-id = c", nil, "server.authenticator.oidc.issuer is missing", false},
 	} {
@@ -251,13 +251,13 @@ func TestShared(t *testing.T) {
 	if diff := cmp.Diff([]string{"sh", "py"}, o.Engine.Limits.Types); diff != "" || o.Engine.Limits.Lease != 9*time.Second || o.Engine.Limits.Heartbeat != 3*time.Second {
 		t.Errorf("%s%+v", diff, o.Engine.Limits)
 	}
-	if len(o.Engine.SecretKey) > 0 || !strings.Contains(strings.Join(o.Notes, "\n"), "set digdag.secret-encryption-key, the same for all servers") {
+	if len(o.Engine.SecretKey) > 0 || !strings.Contains(strings.Join(o.Notes, "\n"), "set digdag.secret-encryption-key to the same value on all servers") {
 		t.Errorf("a server has a key of its own, or says nothing of it: %q", o.Notes)
 	}
 	for config, want := range map[string]string{
 		"database.type = postgresql\ndatabase.host = db": "database.user is missing", database + "archive.type = s3": "archive.s3.bucket is missing",
-		database + "archive.type = local": "archive.local.path is missing", database + "log-server.type = s3\nlog-server.s3.bucket = b\nlog-server.s3.credentials.access-key-id = x": "belong together, and one is missing",
-		database + "log-server.type = s3\nlog-server.s3.bucket = b\nlog-server.s3.endpoint = ftp://x": "must be the address of a store", database + "agent.task-types = a b": "a list of operators",
+		database + "archive.type = local": "archive.local.path is missing", database + "log-server.type = s3\nlog-server.s3.bucket = b\nlog-server.s3.credentials.access-key-id = x": "must be set together, but one is missing",
+		database + "log-server.type = s3\nlog-server.s3.bucket = b\nlog-server.s3.endpoint = ftp://x": "must be the address of a store", database + "agent.task-types = a b": "a comma-separated list of operators",
 	} {
 		if _, err := told(t, config); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", config, err, want)

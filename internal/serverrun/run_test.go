@@ -190,7 +190,7 @@ func TestListenFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Run(t.Context(), o, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "another server may run there") {
+	if err := Run(t.Context(), o, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "another server may be running") {
 		t.Errorf("%v", err)
 	}
 }

@@ -28,7 +28,7 @@ func TestOneProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(t.Context(), Options{Path: path, Migrate: true})
-	wantText(t, err, path, "another process has it open", "stop that one")
+	wantText(t, err, path, "another process has opened it", "stop that process")
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func TestKill(t *testing.T) {
 			if !killed && n >= 300*(round+1) && len(acknowledged) == 8 && sent > 0 {
 				killed = true
 				_, err := Open(t.Context(), Options{Path: path})
-				wantText(t, err, "another process has it open")
+				wantText(t, err, "another process has opened it")
 				if err := c.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}

@@ -118,7 +118,7 @@ func TestAddressesThatAreRefused(t *testing.T) {
 	}
 	w.HTTP = &httpclient.Clients{Network: except{strings.TrimPrefix(b.address, "http://")}}
 	w.Vault["gcp.storage.endpoint"] = "https://localhost:1"
-	if got = operatortest.RunOnce(t, operator(t, "gcs_wait"), w); !strings.Contains(got.Error, "GET /storage/v1/b/b/o/o: ") || !strings.Contains(got.Error, "no task may connect there") {
+	if got = operatortest.RunOnce(t, operator(t, "gcs_wait"), w); !strings.Contains(got.Error, "GET /storage/v1/b/b/o/o: ") || !strings.Contains(got.Error, "tasks must not connect there") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -131,7 +131,7 @@ func look(t *testing.T, name string, w *operatortest.World) *operators.Later {
 	_, err := operator(name).Run(t.Context(), &w.Task)
 	var later *operators.Later
 	if !errors.As(err, &later) {
-		t.Fatalf("want another look, got %v", err)
+		t.Fatalf("got %v, want a request for another run", err)
 	}
 	return later
 }

@@ -334,7 +334,7 @@ func TestWaitOutlastsOutage(t *testing.T) {
 	_, err := operator("s3_wait").Run(t.Context(), &w.Task)
 	var later *operators.Later
 	if !errors.As(err, &later) || later.After != 5*time.Second || !later.State.Has("POLL") {
-		t.Errorf("want another look, got %v", err)
+		t.Errorf("got %v, want a request for another run", err)
 	}
 }
 
