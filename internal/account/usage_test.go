@@ -180,7 +180,7 @@ func TestStack(t *testing.T) {
 			t.Errorf("%s is not allowed: %v", operation, err)
 		}
 	}
-	if _, err := (&ledger{noURL: true}).open(t).Stack(t.Context(), "main"); err == nil || account.IsDenied(err) || !strings.Contains(err.Error(), "state CREATE_FAILED") {
+	if _, err := (&ledger{noURL: true}).open(t).Stack(t.Context(), "main"); err == nil || account.IsDenied(err) || !strings.Contains(err.Error(), "its state is CREATE_FAILED") {
 		t.Errorf("a stage whose deploy failed: %v", err)
 	}
 	if _, err := account.New(aws.Config{Region: "eu-central-1"}).Stack(t.Context(), "main"); err == nil || !strings.Contains(err.Error(), "there are no AWS credentials") {
@@ -328,7 +328,7 @@ func TestBilled(t *testing.T) {
 		}
 	}
 	bill, err = (&ledger{denied: "GetCostAndUsage"}).open(t).Billed(t.Context(), "main", october, november)
-	if !account.IsDenied(err) || bill.Requests != 1 || !strings.Contains(account.WhyUnknown(err, "ce:GetCostAndUsage"), "may not ask (ce:GetCostAndUsage)") {
+	if !account.IsDenied(err) || bill.Requests != 1 || !strings.Contains(account.WhyUnknown(err, "ce:GetCostAndUsage"), "lack the permission ce:GetCostAndUsage") {
 		t.Errorf("not allowed: %+v, %v", bill, err)
 	}
 	_, err = (&ledger{refusal: "DataUnavailableException"}).open(t).Billed(t.Context(), "main", october, november)

@@ -35,7 +35,7 @@ func TestServerDataStaysOutOfContainers(t *testing.T) {
 	if calls := strings.Join(f.Calls(t), "\n"); !strings.Contains(calls, `type=tmpfs,\"target=`+data+`\"`) {
 		t.Errorf("the container sees the data: %s", calls)
 	}
-	if err := run(root, `{"build": ["x"]}`); err == nil || !strings.Contains(err.Error(), "the project has the data of a server in sub/data") {
+	if err := run(root, `{"build": ["x"]}`); err == nil || !strings.Contains(err.Error(), "the project contains server data in sub/data") {
 		t.Errorf("a build with data: %v", err)
 	}
 	if err := run(data, `{}`); err == nil || !strings.Contains(err.Error(), "contains server data, which must not be mounted") {

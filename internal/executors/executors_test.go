@@ -44,7 +44,7 @@ func TestChoice(t *testing.T) {
 		{none, operators.Sandbox{Docker: named, Executor: operators.InProcess}, processes},
 		{none, operators.Sandbox{Executor: operators.InDocker}, "docker: no image is set"},
 		{none, operators.Sandbox{Executor: operators.OnFargate}, "executor fargate is not on this machine: it has process and docker"},
-		{none, operators.Sandbox{Role: "r"}, "role has no meaning on this machine"},
+		{none, operators.Sandbox{Role: "r"}, "role has no effect on this machine"},
 		{inDocker, operators.Sandbox{}, containers + " default:1"},
 		{inDocker, operators.Sandbox{Docker: named}, containers + " task:1"},
 		{inDocker, operators.Sandbox{Docker: image("", "docker")}, containers + " default:1"},

@@ -88,7 +88,7 @@ func TestContradictions(t *testing.T) {
 		{"", []string{"-m", "-o", "x"}, "Setting both --database and --memory is invalid", true},
 		{"", []string{"-m", "--max-task-threads", "-1"}, "must be 0 or more", true},
 		{"", []string{"-m", "-H", "X"}, "expected a value of the form a=b", true},
-		{shared, []string{"-m"}, "--memory and database.type = postgresql of the configuration name two places", true},
+		{shared, []string{"-m"}, "--memory and database.type = postgresql of the configuration set two places", true},
 		{shared, []string{"-o", "x"}, "--database and database.type = postgresql", true},
 		{"database.type = mysql", []string{}, "nothing is weakened silently", false},
 		{"server.prot = 1", []string{"-m"}, "did you mean server.port?", false},
