@@ -84,7 +84,7 @@ func restPage(t *testing.T) string {
 			fmt.Fprintf(tables[c.Tags[0]], "| `%s %s` | %s | %s |\n", strings.ToUpper(method), api.Paths.Content[i].Value, c.Summary, c.query())
 		}
 	}
-	b.WriteString("# REST API\n\nEvery call of the API by what it is about. [openapi.yaml](../openapi.yaml) has the whole description: bodies, answers, errors; " +
+	b.WriteString("# REST API\n\nEvery call of the API, grouped by subject. [openapi.yaml](../openapi.yaml) describes bodies, answers and errors; " +
 		"a running server hands it out at `/api/openapi.yaml`. [server.md](../server.md#who-may-call) says which role may call what.\n" +
 		"This page is written by `go test ./docs -run TestRest -rewrite`.\n")
 	for _, tag := range api.Tags {

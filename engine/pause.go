@@ -41,7 +41,7 @@ func (s *State) opensSLA(t *Task) bool {
 	return t.Parent == 0 && t.Group && t.Pool != nil && t.rule().stops
 }
 
-// atWork reports whether the next run of a task is no new work, so that a pause does not delay it: it evaluates keys of
+// atWork reports whether the next run of a task continues work, so that a pause does not delay it: it evaluates keys of
 // the task, or polls a command or job that is already running.
 func (t *Task) atWork() bool {
 	return t.Preparing || t.State != GroupRetryWaiting && t.Progress.Params.Has(jobState)

@@ -73,7 +73,7 @@ type settings struct {
 }
 
 // Time limits of the runner. It must give up before the server does (sandbox.deafTime), which then ends the machine
-// and, once that is over, has the commands run elsewhere.
+// and, once that is over, runs the commands elsewhere.
 const (
 	defaultGrace = 4 * time.Second
 	deafTime     = 15 * time.Minute

@@ -66,7 +66,7 @@ func writeCommands(b *strings.Builder, c *cobra.Command, common map[string]bool)
 		}
 		fmt.Fprintf(b, "\n## %s\n\n%s.\n\n    %s\n", sub.CommandPath(), strings.TrimSuffix(sub.Short, "."), sub.UseLine())
 		if len(sub.Aliases) > 0 {
-			fmt.Fprintf(b, "\nIt is called `%s`, too.\n", strings.Join(sub.Aliases, "`, `"))
+			fmt.Fprintf(b, "\nAlso available as `%s`.\n", strings.Join(sub.Aliases, "`, `"))
 		}
 		own := pflag.NewFlagSet("", pflag.ContinueOnError)
 		sub.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Limits is the evaluated `_timeout` of a task. Zero is no limit.
+// Limits is the evaluated `_timeout` of a task. Zero means no limit.
 type Limits struct {
 	Try   time.Duration `json:"try,omitempty"`
 	Total time.Duration `json:"total,omitempty"`

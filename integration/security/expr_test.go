@@ -282,7 +282,7 @@ func TestC1_CrashLoopEnds(t *testing.T) {
 		s.boot()
 	}
 	a, said := s.finish(a, exprPatience)
-	if a.Success || !strings.Contains(said, "ended unexpectedly 3 times") {
+	if a.Success || !strings.Contains(said, "crashed 3 times in a row") {
 		t.Errorf("%+v %s", a, said)
 	}
 	if n := runs(); n < 3 || n > most {

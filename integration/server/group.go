@@ -79,7 +79,7 @@ func join(t testing.TB, program string, options []string) *Server {
 	return s
 }
 
-// Replace has the server be of another program from its next start on.
+// Replace makes the server run a different program from its next start on.
 func (s *Server) Replace(program string) { s.program = program }
 
 func newGroup(t testing.TB, program string, options []string) *group {

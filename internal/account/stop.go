@@ -193,7 +193,7 @@ func (a *Account) runningMicrovms(ctx context.Context, image string) ([]string, 
 }
 
 // Start undoes Stop: it gives the functions that launch machines the reserved concurrency that the template of the
-// stage has, or none. It returns what each function has then; 0 is no reservation.
+// stage has, or none. It returns what each function has then; 0 means no reservation.
 func (a *Account) Start(ctx context.Context, stage string) (map[string]int, error) {
 	reserved, err := a.reservations(ctx, stage)
 	if err != nil {

@@ -230,7 +230,7 @@ func (c lifecycle) kill(ctx context.Context, a host.Attempt) error {
 	return nil
 }
 
-// Wake has a task run now that waits for its next run: what it waits for has happened. See
+// Wake runs a task now that waits for its next run: what it waits for has happened. See
 // host.WakeMessage.
 func (c lifecycle) Wake(ctx context.Context, attempt int64, run engine.Run) error {
 	if err := c.o.Events.Send(ctx, host.WakeMessage(attempt, run)); err != nil {

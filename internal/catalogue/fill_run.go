@@ -20,7 +20,7 @@ import (
 func nothing(*host.Backfill) bool { return false }
 
 // fill changes a backfill by edit, which may be called several times, begins the sessions that may, and returns it as
-// it is then. Sessions that cannot begin for now are no error: they are recorded, and tried again.
+// it is then. Sessions that cannot begin for now do not count as errors: they are recorded and retried.
 func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill) bool) (host.Backfill, error) {
 	for {
 		b, err := c.o.Backfills.Backfill(ctx, host.AnySite, id)

@@ -229,7 +229,7 @@ func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.
 }
 
 // doneByHand reports whether the workflow has succeeded since the session before this one was due, in an attempt that
-// is not of one of the schedule's own sessions. Those are no evidence for this session: each is for its own time, and
+// is not of one of the schedule's own sessions. They prove nothing about this session: each is for its own time, and
 // its end depends on its duration, on retries, and on how many are caught up at once. Only the newest attempts of the
 // workflow are read.
 func (c scheduling) doneByHand(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {

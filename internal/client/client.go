@@ -40,7 +40,7 @@ type Options struct {
 	// NoDirect requests files from the server itself and not links into its storage, and pushes to the server itself if
 	// possible.
 	NoDirect bool
-	// Env looks up the proxy variables; nil is no proxy.
+	// Env looks up the proxy variables; nil means no proxy.
 	Env func(name string) string
 	// Progress is called with the number of transferred bytes of an upload or download; total is -1 if it is not known.
 	// May be nil.

@@ -26,7 +26,7 @@ type SessionFilter struct {
 	Before      int64           // ids below; 0 is all
 	Count       int
 	Most        int // how many sessions are looked at for a page; 0 is mostSessions
-	Bytes       int // of parameters that a page has, see host.Page; 0 is no limit
+	Bytes       int // of parameters that a page has, see host.Page; 0 means no limit
 }
 
 // Bound is a session time from which on, or before which, sessions are meant; the zero value is none.

@@ -55,7 +55,7 @@ type Count struct {
 // Total is the number of steps of the file.
 func (c Count) Total() int { return c.Translated + c.Changed + c.Refused }
 
-// Translate makes a workflow file of each document of a file. It returns an error if the text is no Dagu workflow.
+// Translate makes a workflow file of each document of a file. It returns an error if the text is not a Dagu workflow.
 func Translate(name string, text []byte, by Release) (Result, error) {
 	docs, err := document.Read(name, text, by)
 	if err != nil {

@@ -248,5 +248,5 @@ func engineText(said string) string {
 
 // remove takes the container away, whatever state it is in.
 func (r *run) remove() {
-	ask(context.Background(), r.settings.program, "rm", "-f", "-v", r.name) // a missing container is no problem
+	ask(context.Background(), r.settings.program, "rm", "-f", "-v", r.name) // a missing container does no harm
 }

@@ -16,11 +16,11 @@ type Limits struct {
 	ReapInterval time.Duration // how often these two are looked at: 5 s
 	Lease        time.Duration // of a task: 5 min
 	Heartbeat    time.Duration // how often a lease is extended: 1 min
-	Threads      int           // tasks at the same time; 0 is no limit
+	Threads      int           // tasks at the same time; 0 means no limit
 	Pack         int           // tasks in one message: 1
-	RunTime      time.Duration // of one run of a task; 0 is no limit
-	ProcessTime  time.Duration // maximum life of a process that runs tasks; 0 is no limit
-	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
+	RunTime      time.Duration // of one run of a task; 0 means no limit
+	ProcessTime  time.Duration // maximum life of a process that runs tasks; 0 means no limit
+	ChainTime    time.Duration // how long a message takes on one task after the other; 0 means no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
 	KeepAttempts time.Duration // how long attempts are kept after their end; 0 is forever
 	KeepArchives time.Duration // how long unused archives are kept after the next revision; 0 is forever
@@ -29,7 +29,7 @@ type Limits struct {
 	StoreRetry   time.Duration // most time between two attempts at a call that the store could not serve: 1 min
 	Looks        int           // attempts that are checked concurrently: 1
 	Types        []string      // operators whose tasks this process runs if its queue is a Forwarder; nil is all
-	Crashes      int           // of this process in a row during which a task may be under way: 3; below 0 is no limit
+	Crashes      int           // of this process in a row during which a task may be under way: 3; below 0 means no limit
 }
 
 // WithDefaults returns the limits with zeros replaced by their defaults.
@@ -59,5 +59,5 @@ func (l Limits) FenceTime() time.Duration {
 	return l.ProcessTime + 5*time.Minute
 }
 
-// MaxCrashes is the number of consecutive crashes during which a task may be under way before it fails; 0 is no limit.
+// MaxCrashes is the number of consecutive crashes during which a task may be under way before it fails; 0 means no limit.
 func (l Limits) MaxCrashes() int { return max(0, l.Crashes) }

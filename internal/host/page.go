@@ -7,7 +7,7 @@ import "zerodag/engine/param"
 // requested count without being complete: only an empty page is the end.
 type Page[T any] struct {
 	Rows  []T
-	Bytes int // 0 is no limit
+	Bytes int // 0 means no limit
 
 	used int
 }

@@ -70,7 +70,7 @@ type Message struct {
 	// Group: messages of one group are received one after the other, in the order sent; ""
 	// is no group.
 	Group string
-	// Share: in a fair queue, messages of a share with many messages wait behind those of others; "" is no share.
+	// Share: in a fair queue, messages of a share with many messages wait behind those of others; "" means no share.
 	Share string
 	// Type is the operator that the receiver must support, if the queue has receivers that run tasks of some operators
 	// only (Forwarder); "" is for all receivers.
@@ -275,7 +275,7 @@ type WorkflowQuery struct {
 	OrProject  bool   // Pattern may be part of the project's name instead
 	Last       int64  // ids behind this in the order asked for; 0 is all
 	Count      int    // 0 is all
-	Bytes      int    // see Page; 0 is no limit
+	Bytes      int    // see Page; 0 means no limit
 	Descending bool
 }
 
@@ -441,7 +441,7 @@ type SessionQuery struct {
 	Times  []time.Time
 	Before int64 // ids below; 0 is all
 	Count  int
-	Bytes  int // see Page; 0 is no limit
+	Bytes  int // see Page; 0 means no limit
 }
 
 // AttemptQuery selects attempts of a site.
@@ -453,7 +453,7 @@ type AttemptQuery struct {
 	Retried  bool   // include attempts that are not the last of their session
 	Before   int64  // ids below; 0 is all
 	Count    int    // 0 is all
-	Bytes    int    // see Page; 0 is no limit
+	Bytes    int    // see Page; 0 means no limit
 }
 
 // Blobs keeps archives by key. A key is written once: its content never changes.

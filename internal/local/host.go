@@ -35,7 +35,7 @@ type Options struct {
 	Log func(operators.Identity) operators.Log
 
 	Limit    int        // tasks per attempt; 0 is the default
-	Threads  int        // concurrent runs that are not inline; 0 is no limit
+	Threads  int        // concurrent runs that are not inline; 0 means no limit
 	Defaults *param.Map // parameters that those of attempts override; optional
 	Now      func() time.Time
 

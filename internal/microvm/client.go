@@ -120,7 +120,7 @@ func refused(answer *http.Response, text []byte) error {
 		Message string `json:"message"`
 		Other   string `json:"Message"`
 	}
-	_ = json.Unmarshal(text, &body) // a proxy's answer is no JSON
+	_ = json.Unmarshal(text, &body) // a proxy's answer need not be JSON
 	code := answer.Header.Get("X-Amzn-Errortype")
 	for _, other := range []string{body.Type, body.Code} {
 		if code == "" {

@@ -244,7 +244,7 @@ func entryName(name string) (string, bool) {
 		return "", false
 	}
 	name = path.Clean(name)
-	// Old machines make names that are no UTF-8.
+	// Old machines create names that are not UTF-8.
 	return name, fs.ValidPath(strings.ToValidUTF8(name, "?"))
 }
 

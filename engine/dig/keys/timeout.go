@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Timeout is an evaluated `_timeout` of a task or group. Zero is no limit.
+// Timeout is an evaluated `_timeout` of a task or group. Zero means no limit.
 type Timeout struct {
 	Try   time.Duration // for each run of an operator and each iteration of a group
 	Total time.Duration // from the first start on, including all waits

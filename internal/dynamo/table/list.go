@@ -38,7 +38,7 @@ type Span struct{ From, To int64 }
 // Above is the range above an id, which is not in it.
 func Above(id int64) Span { return Span{id + 1, math.MaxInt64} }
 
-// Below is the range below an id, which is not in it; 0 is no limit.
+// Below is the range below an id, which is not in it; 0 means no limit.
 func Below(id int64) Span {
 	if id == 0 {
 		return Span{0, math.MaxInt64}

@@ -87,7 +87,7 @@ func memory() (space, data uint64) {
 	return space * page, data * page
 }
 
-// boundTime has the kernel end this process should an evaluation use processor time without
+// boundTime makes the kernel end this process if an evaluation uses processor time without
 // end and the process that asked not be there to kill it. Only the soft limit moves.
 func boundTime() {
 	var l unix.Rlimit

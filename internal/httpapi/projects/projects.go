@@ -37,7 +37,7 @@ func getProjectByName(c *endpoint.Call) (any, error) {
 	return shownProject(c, p), nil
 }
 
-// lastAndCount reads where a list continues and how long it may be; a count below zero is no limit, as in Digdag.
+// lastAndCount reads where a list continues and how long it may be; a count below zero means no limit, as in Digdag.
 func lastAndCount(c *endpoint.Call) (last int64, count int, err error) {
 	if last, err = c.Number("last_id", 0); err != nil {
 		return 0, 0, err
