@@ -86,7 +86,7 @@ func TestAWSDoctor(t *testing.T) {
 		says      []string
 	}{
 		{"aws doctor prod --stages " + folder, 1, []string{"ok       account: 111111111111 in eu-central-1", "fail     ecs role", "-> aws iam create-service-linked-role", "unknown  bootstrap", "stage prod cannot be deployed: 1 of"}},
-		{"aws doctor prod --stages " + folder + " -- -c spot=false --require-approval never", 0, []string{"ok       ecs role: ECS has no role"}},
+		{"aws doctor prod --stages " + folder + " -- -c spot=false --require-approval never", 0, []string{"ok       ecs role: the account has no service-linked role for ECS yet"}},
 		{"aws doctor prod --stages " + folder + " -- -c sopt=false", 1, []string{`unknown setting "sopt" (did you mean spot?)`}},
 		{"aws doctor prod more --stages " + folder, 2, []string{"unexpected argument: more"}},
 		{"aws doctor --create-role prod --output json --stages " + folder, 0, []string{`"check": "ecs role"`, `"level": "ok"`}},
