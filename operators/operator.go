@@ -91,6 +91,7 @@ type Task struct {
 
 	Log       Log
 	Files     Files
+	RunFolder string // the folder in Files for scripts of commands; "" is DigdagRunFolder: commands can see the name
 	Secrets   Secrets
 	Commands  Commands
 	Store     ParamStore // nil if no parameter server is configured

@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,7 +97,8 @@ func (t *Task) HasCommand() bool { return t.State.Map(commandKey).Has("command")
 func (t *Task) scratch(operator string) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d %d", t.SessionUUID, t.AttemptID, t.Dispatch)
-	return fmt.Sprintf(".digdag/tmp/digdag-%s-%d-%d", operator, t.TaskID, h.Sum64())
+	folder := cmp.Or(t.RunFolder, DigdagRunFolder)
+	return fmt.Sprintf("%s/%s-%s-%d-%d", TempFolder(folder), strings.TrimPrefix(folder, "."), operator, t.TaskID, h.Sum64())
 }
 
 // ScratchFile returns the path of a file in the scratch folder, relative to the working folder of the command.

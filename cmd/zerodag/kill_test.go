@@ -34,7 +34,7 @@ func TestKilledRunResumes(t *testing.T) {
 	}
 	first.Wait()
 	killLeftover(t, dir)
-	states, err := filepath.Glob(filepath.Join(dir, ".digdag/status/20240101T000000+0000/*.yml"))
+	states, err := filepath.Glob(filepath.Join(dir, ".zerodag/status/20240101T000000+0000/*.yml"))
 	if err != nil || len(states) != 2 {
 		t.Fatalf("saved states after the kill: %v, %v; want those of +a and +b", states, err)
 	}
@@ -72,7 +72,7 @@ func TestInterruptedRun(t *testing.T) {
 	if text := out.String(); !strings.Contains(text, "Interrupted after") || strings.Contains(text, "never") || strings.Contains(text, "echo>: handled") {
 		t.Errorf("output of the interrupted run:\n%s", text)
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".digdag/status/20240101T000000+0000/+main+a.yml")); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, ".zerodag/status/20240101T000000+0000/+main+a.yml")); err != nil {
 		t.Error(err)
 	}
 }

@@ -57,7 +57,7 @@ func newRun(s cli.Streams) *cobra.Command {
 	f.StringVarP(&c.Start, "start", "s", "", "run `+NAME` and all tasks after it even if their state is saved")
 	f.StringVarP(&c.Goal, "goal", "g", "", "run `+NAME` and its children even if their state is saved, and no task after it")
 	f.StringVarP(&c.End, "end", "e", "", "skip `+NAME` and all tasks after it")
-	f.StringVarP(&c.Save, "save", "o", ".digdag/status", "`DIR` of saved state, relative to the project")
+	f.StringVarP(&c.Save, "save", "o", "", "`DIR` of saved state, relative to the project (default: "+projectfolder.NewRunFolder()+"/status)")
 	f.BoolVar(&c.NoSave, "no-save", false, "neither read nor write saved state")
 	f.StringVar(&c.Session, "session", "last", "session `TIME`: daily, hourly, schedule, last, or \"yyyy-MM-dd[ HH:mm:ss]\"")
 	f.StringVarP(&c.Session, "session-time", "t", "last", "the same as --session")

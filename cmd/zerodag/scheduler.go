@@ -30,7 +30,7 @@ memory unless --database or the configuration key database.type selects a differ
 			return err
 		}
 		c.local, c.Project = serverrun.NewProject(p), p.Root()
-		defer scratch.Leave(p.Root())
+		defer scratch.Leave(p.TempFolder())
 		return c.run(cmd.Context(), cmd.Flags())
 	}
 	return cmd

@@ -155,6 +155,8 @@ func TestL8_HostileCheckouts(t *testing.T) {
 		"state":  "ln -s " + elsewhere + " .digdag",
 		"status": "mkdir .digdag; ln -s " + elsewhere + " .digdag/status",
 		"tmp":    "mkdir .digdag; ln -s " + elsewhere + " .digdag/tmp",
+		"ours":   "ln -s " + elsewhere + " .zerodag",
+		"within": "mkdir .zerodag; ln -s " + elsewhere + " .zerodag/tmp",
 	} {
 		folder := t.TempDir()
 		script := "cd " + folder + "; echo '+a: {sh>: \"true\"}' >x.dig; " + prepare + "; " + program + " run x.dig"

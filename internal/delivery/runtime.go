@@ -55,7 +55,7 @@ func (w *Worker) logged(ctx context.Context, j *job, secrets *vault.Vault, err e
 		return run.Outcome{Error: engine.ErrorObject(err)}, nil
 	}
 	defer space.Leave()
-	j.Files, j.Commands = space.Files, space.Commands
+	j.Files, j.RunFolder, j.Commands = space.Files, space.RunFolder, space.Commands
 	if over, err := j.beginning(ctx); err != nil || over {
 		return w.ended(j, err)
 	}

@@ -149,7 +149,7 @@ func dockerfile(image string, build []string) string {
 	return b.String()
 }
 
-// dockerfileName is the name of the file for the text, as in Digdag.
-func dockerfileName(image string) string {
-	return path.Join(".digdag/tmp/docker", "Dockerfile."+strings.ReplaceAll(image, ":", "."))
+// dockerfileName is the name of the file for the text, as in Digdag: beside the scratch folder of the command.
+func (r *run) dockerfileName() string {
+	return path.Join(path.Dir(r.command.Scratch), "docker", "Dockerfile."+strings.ReplaceAll(r.image, ":", "."))
 }

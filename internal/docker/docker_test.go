@@ -74,7 +74,7 @@ func TestCommandLines(t *testing.T) {
 			`pull img:1`,
 			`run -u 5 --network=none --name NAME --label zerodag.driver=d --init --pids-limit 1024 -v ROOT:ROOT:rw,Z -w ROOT/sub -e A img:1 true x`, `rm -f -v NAME`}},
 		"build": {`{"build": ["echo a\necho b", "echo c"], "build_options": ["--no-cache"], "pull_always": true}`, operators.Sandbox{}, []string{
-			`images -q ` + built, `build --no-cache -f .digdag/tmp/docker/Dockerfile.` + strings.ReplaceAll(built, ":", ".") + ` --force-rm -t ` + built + ` ROOT`,
+			`images -q ` + built, `build --no-cache -f .zerodag/tmp/docker/Dockerfile.` + strings.ReplaceAll(built, ":", ".") + ` --force-rm -t ` + built + ` ROOT`,
 			`run --name NAME --label zerodag.driver=d --init --user USER --pids-limit 1024 -v ROOT:ROOT:rw -w ROOT/sub -e A ` + built + ` true x`, `rm -f -v NAME`}},
 	} {
 		f, root := dockertest.New(t), t.TempDir()
@@ -82,7 +82,7 @@ func TestCommandLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.sandbox.Docker = options(t, f.Program(), c.docker)
-		command := operators.Command{Args: []string{"true", "x"}, Dir: "sub", Env: []string{"A=secret"}, Sandbox: c.sandbox}
+		command := operators.Command{Args: []string{"true", "x"}, Dir: "sub", Scratch: ".zerodag/tmp/x", Env: []string{"A=secret"}, Sandbox: c.sandbox}
 		if exit, err := docker.New(docker.Options{Name: "d"}).In(root, docker.Project{ID: 7, Revision: "r"}).Run(t.Context(), command); err != nil || exit.Code != 0 {
 			t.Fatalf("%s: %+v, %v", name, exit, err)
 		}
@@ -90,7 +90,7 @@ func TestCommandLines(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if name == "build" {
-			text, err := os.ReadFile(root + "/.digdag/tmp/docker/Dockerfile." + strings.ReplaceAll(built, ":", "."))
+			text, err := os.ReadFile(root + "/.zerodag/tmp/docker/Dockerfile." + strings.ReplaceAll(built, ":", "."))
 			if want := "FROM img:1\nRUN echo a\nRUN echo b\nRUN echo c\n"; err != nil || string(text) != want {
 				t.Errorf("Dockerfile: %q, %v", text, err)
 			}

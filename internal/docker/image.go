@@ -6,6 +6,7 @@ import (
 	"crypto/sha1" // #nosec G505 -- the sum is a name, as the original makes it
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -82,13 +83,13 @@ func (r *run) build(ctx context.Context) error {
 	if len(r.hidden) > 0 {
 		return operators.Failf("docker: the project contains server data in %s, and the build would receive it with the whole folder: move the data elsewhere (zerodag server --database DIR)", strings.Join(r.hidden, ", "))
 	}
-	file := dockerfileName(r.image)
+	file := r.dockerfileName()
 	root, err := os.OpenRoot(r.root)
 	if err != nil {
 		return fmt.Errorf("write the Dockerfile: %w", err)
 	}
 	defer root.Close()
-	if err := root.MkdirAll(".digdag/tmp/docker", 0o755); err != nil {
+	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
 		return fmt.Errorf("write the Dockerfile: %w", err)
 	}
 	if err := root.WriteFile(file, []byte(dockerfile(r.settings.image, r.settings.build)), 0o644); err != nil {

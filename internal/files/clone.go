@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"zerodag/internal/projectfiles"
+	"zerodag/operators"
 )
 
 // clone is a copy of a project's folder with a record of its state when it was made. Renaming an unchanged copy is far
@@ -59,11 +60,11 @@ func (c *clone) look() (map[string]stamp, error) {
 		}
 		for _, e := range entries {
 			name := path.Join(folder, e.Name())
-			if name == ".digdag" || strings.HasPrefix(name, ".digdag/tmp") {
+			if name == operators.DigdagRunFolder || strings.HasPrefix(name, tempFolder) {
 				if !isOurs(name) {
 					return fmt.Errorf("%s was left behind", name)
 				}
-				if name != ".digdag" && name != ".digdag/tmp" {
+				if name != operators.DigdagRunFolder && name != tempFolder {
 					continue
 				}
 			} else if len(stamps) == maxStamps {
@@ -86,9 +87,12 @@ func (c *clone) look() (map[string]stamp, error) {
 	return stamps, err
 }
 
+// tempFolder is where commands in workspaces have their scripts.
+const tempFolder = operators.DigdagRunFolder + "/tmp"
+
 // isOurs reports whether a name is of the folder for scripts of commands, or a spare one.
 func isOurs(name string) bool {
-	return name == ".digdag" || name == ".digdag/tmp" || strings.HasPrefix(name, ".digdag/tmp/.spare-")
+	return name == operators.DigdagRunFolder || name == tempFolder || strings.HasPrefix(name, tempFolder+"/.spare-")
 }
 
 // unchanged reports whether everything is as it was when the copy was made.

@@ -4,9 +4,10 @@ import "zerodag/operators"
 
 // Workspace is the project's folder as one run has it.
 type Workspace struct {
-	Files    operators.Files
-	Commands operators.Commands
-	Leave    func() // called at the end of the run
+	Files     operators.Files
+	RunFolder string // see operators.Task
+	Commands  operators.Commands
+	Leave     func() // called at the end of the run
 	// Wrong, unless nil, explains why the folder that the run requested could not be created: the path of a missing
 	// folder alone explains nothing.
 	Wrong func() error

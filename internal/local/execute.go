@@ -85,7 +85,7 @@ func (h *Host) execute(ctx context.Context, j *run.Job) run.Outcome {
 		return run.Outcome{Error: engine.ErrorObject(err)}
 	}
 	defer w.Leave()
-	j.Files, j.Commands = w.Files, w.Commands
+	j.Files, j.RunFolder, j.Commands = w.Files, w.RunFolder, w.Commands
 	o := run.Run(ctx, h.Registry, h.Evaluator, j)
 	o.Error = h.vault.MaskAll(o.Error)
 	return o

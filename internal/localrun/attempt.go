@@ -58,13 +58,13 @@ func (r *run) attempt(ctx context.Context) (*engine.State, error) {
 	if err = cmp.Or(reading.Err, err); err != nil {
 		return nil, err
 	}
-	defer scratch.Leave(r.Folder.Root())
+	defer scratch.Leave(r.Folder.TempFolder())
 	defer cutWhenToldAgain(ctx, commands)()
 	pool := evaluators.New("")
 	defer pool.Close()
 	view := newView(ctx, r)
 	r.began = time.Now()
-	params := files.NewParamStore(r.Folder.Root()+"/.digdag/params", time.Now)
+	params := files.NewParamStore(r.Folder.ParamFolder(), time.Now)
 	runs := local.New(local.Options{
 		Runtime: host.Runtime{
 			Registry:  all.Registry(),
@@ -128,7 +128,7 @@ const cutTime = 10 * time.Second
 // workspace is the project's own folder: locally tasks share their files.
 func (r *run) workspace(in executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 	return func(_ context.Context, id operators.Identity, _ host.Workflow) (host.Workspace, error) {
-		return host.Workspace{Files: r.Folder.Project, Commands: in(r.Folder.Root(), id), Leave: func() {}}, nil
+		return host.Workspace{Files: r.Folder.Project, RunFolder: r.Folder.RunFolder(), Commands: in(r.Folder.Root(), id), Leave: func() {}}, nil
 	}
 }
 

@@ -16,7 +16,7 @@ type Options struct {
 	configuration.Flags
 	Rerun            bool                           // saved state counts for nothing
 	Start, Goal, End string                         // patterns of tasks; "" for none
-	Save             string                         // the folder of saved state, below that of the project unless it is absolute
+	Save             string                         // the folder of saved state, relative to the project unless it is absolute; "" is in the run folder
 	NoSave           bool                           // without saved state
 	Session          string                         // as --session has it
 	DryRun           bool                           // no operator is run

@@ -58,7 +58,7 @@ func (r *run) do(ctx context.Context) error {
 	if path, ok := r.Work.Params.Get(configuration.ProjectPath); ok && r.Original() {
 		r.log.Message(operators.Info, "io.digdag.cli.Arguments", fmt.Sprint("Setting project path to ", path))
 	}
-	if note := paramServerNote(r.Settings); note != "" {
+	if note := r.paramServerNote(); note != "" {
 		r.warning(note)
 	}
 	if _, live := r.terminal(); live {
@@ -96,10 +96,10 @@ func (r *run) warning(text string) {
 
 // paramServerNote warns of a store of parameters that is configured, but not used. It is "" where
 // there is none.
-func paramServerNote(s configuration.Settings) string {
-	keys, err := s.Below("param_server.")
+func (r *run) paramServerNote() string {
+	keys, err := r.Settings.Below("param_server.")
 	if err != nil || keys.Len() == 0 {
 		return ""
 	}
-	return "The configuration keys param_server.* are not used: in a local run, param_set> and param_get> keep their values in .digdag/params of the project"
+	return "The configuration keys param_server.* are not used: in a local run, param_set> and param_get> keep their values in " + r.Folder.RunFolder() + "/params of the project"
 }

@@ -40,7 +40,7 @@ func ran(t *testing.T, folder, text string, o Options, s configuration.Settings)
 	if o.LogPath == "" {
 		o.LogPath = "-"
 	}
-	o.Out, o.Err, o.LogLevel, o.Save = &printed, &errs, "info", ".digdag/status"
+	o.Out, o.Err, o.LogLevel = &printed, &errs, "info"
 	o.Again = func(at time.Time) string { return "again " + at.UTC().Format(time.DateOnly) }
 	err = Run(t.Context(), o, Work{Settings: s, Params: param.New("given", "1"), Variables: []string{"OF_FILE=v"}, Folder: f, Workflows: contents.Workflows, Workflow: contents.Workflows[0]})
 	return printed.String(), errs.String(), err
@@ -111,7 +111,7 @@ func TestRunKeepsLogs(t *testing.T) {
 	if files == 0 {
 		t.Error("no log is kept")
 	}
-	if _, err := os.Stat(filepath.Join(folder, ".digdag/status")); err == nil {
+	if _, err := os.Stat(filepath.Join(folder, ".zerodag/status")); err == nil {
 		t.Error("state is saved")
 	}
 }

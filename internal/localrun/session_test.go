@@ -10,7 +10,6 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
-	"zerodag/internal/projectfiles"
 	"zerodag/internal/projectfolder"
 )
 
@@ -19,19 +18,19 @@ func saving(t *testing.T, config *param.Map, sessions ...string) *run {
 	t.Helper()
 	root := t.TempDir()
 	for _, name := range sessions {
-		folder := filepath.Join(root, ".digdag/status", filepath.Dir(name))
+		folder := filepath.Join(root, ".zerodag/status", filepath.Dir(name))
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(root, ".digdag/status", name), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(root, ".zerodag/status", name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p, err := projectfiles.Open(root)
+	f, err := projectfolder.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run{Options: &Options{Save: ".digdag/status", Session: "last"}, Work: Work{Folder: projectfolder.Folder{Project: p}, Workflow: dig.Workflow{Name: "w/x", Config: config}}}
+	return &run{Options: &Options{Session: "last"}, Work: Work{Folder: f, Workflow: dig.Workflow{Name: "w/x", Config: config}}}
 }
 
 // TestSessionTime proves which session each form of --session means, in the zone of the workflow, also where clocks

@@ -30,7 +30,10 @@ func newStatusFolder(saved string, session time.Time) *statusFolder {
 
 // saved is the folder of the states of all sessions.
 func (r *run) saved() string {
-	if filepath.IsAbs(r.Save) {
+	switch {
+	case r.Save == "":
+		return r.Folder.StatusFolder()
+	case filepath.IsAbs(r.Save):
 		return r.Save
 	}
 	return filepath.Join(r.Folder.Root(), r.Save)

@@ -20,7 +20,10 @@ import (
 )
 
 // Folder is the folder of a project on this machine. Functions that take no names of files read all of it.
-type Folder struct{ projectfiles.Project }
+type Folder struct {
+	projectfiles.Project
+	runFolder string
+}
 
 // Open opens the folder of a project, which must be there; "" is the current one.
 func Open(dir string) (Folder, error) {
@@ -35,13 +38,13 @@ func Open(dir string) (Folder, error) {
 		return Folder{}, fmt.Errorf("project folder %s is a file: name the folder that holds the .dig files", dir)
 	}
 	p, err := projectfiles.Open(dir)
-	return Folder{p}, err
+	return Folder{p, runFolder(p.Root())}, err
 }
 
 // OwnState returns an error if the folder for a run's files is a link, or contains one, which came with the project and
 // may lead anywhere, or if a file has the name of a folder that a run needs.
 func (f Folder) OwnState() error {
-	folder := filepath.Join(f.Root(), ".digdag")
+	folder := f.runPath("")
 	return filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -52,7 +55,7 @@ func (f Folder) OwnState() error {
 			return fmt.Errorf("%s is a link, and a run would write to its target: remove it", name)
 		case name == folder && !d.IsDir():
 			return fmt.Errorf("%s is not a folder: remove it", name)
-		case !d.IsDir() && (name == filepath.Join(folder, "status") || name == filepath.Join(folder, "tmp")):
+		case !d.IsDir() && (name == f.StatusFolder() || name == f.TempFolder()):
 			return fmt.Errorf("%s is a file, but a run needs a folder of that name: remove it", name)
 		}
 		return nil
@@ -62,12 +65,12 @@ func (f Folder) OwnState() error {
 // Writable returns an error if a run could not save its state in the folder.
 func (f Folder) Writable() error {
 	root := f.Root()
-	folder := filepath.Join(root, ".digdag")
+	folder := f.runPath("")
 	err := os.MkdirAll(folder, 0o755) // #nosec G301 -- it is a folder of the user's project
 	if err == nil {
 		var probe *os.File
 		if probe, err = os.CreateTemp(folder, ".probe-*"); err == nil {
-			return errors.Join(probe.Close(), os.Remove(probe.Name()))
+			return errors.Join(probe.Close(), os.Remove(probe.Name()), f.hideFromGit())
 		}
 	}
 	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {

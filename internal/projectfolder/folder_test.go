@@ -51,6 +51,10 @@ func TestOwnState(t *testing.T) {
 	}{
 		{map[string]string{"a.dig": ""}, ""},
 		{map[string]string{".digdag/status/x/+a.yml": "", ".digdag/tmp/": ""}, ""},
+		{map[string]string{".zerodag/status/x/+a.yml": "", ".digdag": "-> /tmp"}, ""}, // which no run uses
+		{map[string]string{".zerodag": "-> /tmp"}, "/.zerodag is a link"},
+		{map[string]string{".zerodag/tmp": "-> ../.."}, "/.zerodag/tmp is a link"},
+		{map[string]string{".zerodag/status": ""}, "/.zerodag/status is a file"},
 		{map[string]string{".digdag": "-> /tmp"}, "/.digdag is a link"},
 		{map[string]string{".digdag/status": "-> ../.."}, "/.digdag/status is a link"},
 		{map[string]string{".digdag/status/deep/er": "-> nowhere"}, "/.digdag/status/deep/er is a link"},
@@ -76,8 +80,30 @@ func TestOpen(t *testing.T) {
 	if err := f.Writable(); err != nil {
 		t.Errorf("a folder of the user: %v", err)
 	}
-	if entries, err := os.ReadDir(filepath.Join(f.Root(), ".digdag")); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(filepath.Join(f.Root(), ".zerodag")); err != nil || len(entries) != 1 || entries[0].Name() != ".gitignore" {
 		t.Errorf("it was tried, and left %v, %v", entries, err)
+	}
+}
+
+// TestRunFolder proves that a project which only Digdag's folder is in keeps it, and that all others have ours.
+func TestRunFolder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		files map[string]string
+		want  string
+	}{
+		{map[string]string{"a.dig": ""}, ".zerodag"},
+		{map[string]string{".digdag/": ""}, ".digdag"},
+		{map[string]string{".digdag/status/": "", ".zerodag/": ""}, ".zerodag"},
+		{map[string]string{".digdagignore": ""}, ".zerodag"},
+	} {
+		f := filled(t, c.files)
+		if f.RunFolder() != c.want || f.StatusFolder() != filepath.Join(f.Root(), c.want, "status") || f.TempFolder() != filepath.Join(f.Root(), c.want, "tmp") {
+			t.Errorf("%v: %s and %s, want %s", c.files, f.RunFolder(), f.StatusFolder(), c.want)
+		}
+		if err := os.MkdirAll(filepath.Join(f.Root(), ".digdag"), 0o755); err != nil || f.RunFolder() != c.want {
+			t.Errorf("%v: it changed to %s (%v)", c.files, f.RunFolder(), err)
+		}
 	}
 }
 

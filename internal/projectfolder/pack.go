@@ -8,12 +8,13 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/internal/projectfiles"
+	"zerodag/operators"
 )
 
 // NewArchiveFile makes a file for an archive that is uploaded: below the current folder, where Digdag has it, or among
 // the temporary files of the system. The caller removes it.
 func NewArchiveFile() (*os.File, error) {
-	const folder = ".digdag/tmp"
+	folder := operators.TempFolder(runFolder("."))
 	if err := os.MkdirAll(folder, 0o755); err == nil { // #nosec G301 -- it is a folder of the user's project, and files in it are for him alone
 		if f, err := os.CreateTemp(folder, "archive-*.tar.gz"); err == nil {
 			return f, nil

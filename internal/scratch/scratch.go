@@ -211,9 +211,8 @@ func (s Folder) keep() bool {
 	return false
 }
 
-// Leave deletes the spare folders in a project's folder: no command will run there.
-func Leave(root string) {
-	folder := filepath.Join(root, ".digdag", "tmp")
+// Leave deletes the spare folders in a project's folder for temporary files: no command will run there.
+func Leave(folder string) {
 	entries, _ := os.ReadDir(folder) // most projects have none
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), spare) {

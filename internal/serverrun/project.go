@@ -38,7 +38,7 @@ const reread = 5 * time.Second
 // workspace is the folder itself, for every task.
 func (p *Project) workspace(in executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 	return func(_ context.Context, id operators.Identity, _ host.Workflow) (host.Workspace, error) {
-		return host.Workspace{Files: p.files.Project, Commands: in(p.files.Root(), id), Leave: func() {}}, nil
+		return host.Workspace{Files: p.files.Project, RunFolder: p.files.RunFolder(), Commands: in(p.files.Root(), id), Leave: func() {}}, nil
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -118,6 +119,25 @@ func get(t *testing.T, url, token string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
+// start starts an attempt of a workflow.
+func start(t *testing.T, address, workflow string) {
+	t.Helper()
+	body := `{"workflowId":` + workflow + `,"sessionTime":"2024-01-01T00:00:00Z","params":{}}`
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, address+"/api/attempts", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("start: %d %s, %v", answer.StatusCode, text, err)
+	}
+}
+
 // TestRun proves that a server answers until its context ends, that it requires the first token if tokens are required,
 // which its log has, and that its end is in its log.
 func TestRun(t *testing.T) {
@@ -144,21 +164,33 @@ func TestRun(t *testing.T) {
 }
 
 // TestRunOfAProject proves that the server of a folder has its workflows as they are when it is read again, under one
-// name.
+// name, and that its tasks have their scripts in the folder for files of runs.
 func TestRunOfAProject(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "main.dig"), []byte("+a: {echo>: x}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "main.dig"), []byte("+a: {sh>: echo $0 >ran}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	address, end := running(t, folder, "")
+	id := ""
 	for within := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		code, body := get(t, address+"/api/workflows", "")
 		if code == http.StatusOK && strings.Contains(body, `"name":"main"`) && strings.Contains(body, `"name":"default"`) {
+			id = regexp.MustCompile(`"id":"(\d+)"`).FindStringSubmatch(body)[1]
 			break
 		}
 		if time.Now().After(within) {
 			t.Fatalf("the workflow does not appear: %d %s", code, body)
+		}
+	}
+	start(t, address, id)
+	for within := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		text, err := os.ReadFile(filepath.Join(folder, "ran"))
+		if strings.HasPrefix(string(text), ".zerodag/tmp/zerodag-sh-") {
+			break
+		}
+		if time.Now().After(within) {
+			t.Fatalf("the task ran as %q, %v", text, err)
 		}
 	}
 	if log, err := end(); err != nil || !strings.Contains(log, "Added new revision 1") {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/operators"
 	"zerodag/operators/operatortest"
 	"zerodag/operators/sh"
 )
@@ -75,7 +76,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestScratchNames checks that names keep the form that they have in logs of Digdag.
+// TestScratchNames checks that names keep the form that they have in logs of Digdag, unless the host names a folder.
 func TestScratchNames(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^\.digdag/tmp/digdag-sh-\d+-\d+/runner\.sh\n$`)
@@ -89,6 +90,12 @@ func TestScratchNames(t *testing.T) {
 		} else {
 			seen[name] = true
 		}
+	}
+	w := operatortest.New(t, `{"_command": "echo $0"}`)
+	w.RunFolder = operators.RunFolder
+	operatortest.RunOnce(t, sh.Operator(), w)
+	if name := w.Output.String(); !regexp.MustCompile(`^\.zerodag/tmp/zerodag-sh-\d+-\d+/runner\.sh\n$`).MatchString(name) {
+		t.Errorf("in a named folder: %q", name)
 	}
 }
 
