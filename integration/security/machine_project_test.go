@@ -133,6 +133,7 @@ func TestL8_HostileCheckouts(t *testing.T) {
 		"include zeros":   "ln -s /dev/zero y; echo '!include : y' >x.dig",
 		"a folder":        "mkdir x.dig",
 		"ignored zeros":   "ln -s /dev/zero .digdagignore; echo '+a: {}' >x.dig",
+		"our zeros":       "ln -s /dev/zero .zerodagignore; echo '+a: {}' >x.dig",
 		"ignored fifo":    "mkfifo .digdagignore; echo '+a: {}' >x.dig",
 		"sparse terabyte": "truncate -s 1T x.dig",
 	} {

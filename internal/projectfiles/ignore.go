@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// ignorePattern is one line of `.digdagignore`, which is written like `.gitignore`.
+// ignorePattern is one line of an ignore file, which is written like `.gitignore`.
 type ignorePattern struct {
+	file     string
 	line     int
 	match    *regexp.Regexp // of a whole name
 	include  bool           // "!": matching files belong to the project after all
@@ -16,13 +17,13 @@ type ignorePattern struct {
 // ignorePatterns are the lines in order; the last matching one counts. The files of an ignored folder are never tested.
 type ignorePatterns []ignorePattern
 
-func parseIgnore(text string) ignorePatterns {
+func parseIgnore(file, text string) ignorePatterns {
 	var all ignorePatterns
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
 		if p, ok := parseIgnoreLine(strings.TrimRight(line, "\r\n")); ok {
-			p.line = number
+			p.file, p.line = file, number
 			all = append(all, p)
 		}
 	}
@@ -30,13 +31,18 @@ func parseIgnore(text string) ignorePatterns {
 }
 
 func (all ignorePatterns) ignores(name string, isDir bool) bool {
-	ignored := false
-	for _, p := range all {
-		if (isDir || !p.dirsOnly) && p.match.MatchString(name) {
-			ignored = !p.include
+	p := all.last(name, isDir)
+	return p != nil && !p.include
+}
+
+// last returns the last line that matches a name; nil for none.
+func (all ignorePatterns) last(name string, isDir bool) *ignorePattern {
+	for i := len(all) - 1; i >= 0; i-- {
+		if p := &all[i]; (isDir || !p.dirsOnly) && p.match.MatchString(name) {
+			return p
 		}
 	}
-	return ignored
+	return nil
 }
 
 // parseIgnoreLine reads one line; false for comments and for lines that can match nothing.

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestIgnoreIsGit proves that `.digdagignore` leaves out what git leaves out by the same lines: three
+// TestIgnoreIsGit proves that an ignore file leaves out what git leaves out by the same lines: three
 // hundred drawn files of patterns, each asked for forty names. It is why package projectfiles may read
 // these lines itself (docs/adr/0025-hand-written.md).
 func TestIgnoreIsGit(t *testing.T) {
@@ -64,7 +64,7 @@ func TestIgnoreIsGit(t *testing.T) {
 		for name := range strings.SplitSeq(git(strings.Join(names, "\x00")+"\x00", "check-ignore", "--no-index", "-z", "--stdin"), "\x00") {
 			theirs[name] = true
 		}
-		ours := parseIgnore(text)
+		ours := parseIgnore("", text)
 		for _, name := range names {
 			ignored := ours.ignores(name, false)
 			for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {

@@ -15,11 +15,12 @@ import (
 	"zerodag/internal/datafolder"
 )
 
-// ignoreFile holds patterns, as in .gitignore, of files that do not belong to the project.
-const ignoreFile = ".digdagignore"
+// ignoreFiles hold patterns, as in .gitignore, of files that do not belong to the project. They count as one file:
+// lines of the second can include again what the first, which Digdag also reads, excludes.
+func ignoreFiles() []string { return []string{".digdagignore", ".zerodagignore"} }
 
 // List returns the names of the project's files, sorted: the files that are pushed and that a task sees. It omits names
-// that start with ".", and names that `.digdagignore` matches (language.md 1.1). A symbolic link is listed, and never
+// that start with ".", and names that ignore files match (language.md 1.1). A symbolic link is listed, and never
 // followed. The data of a server is never part of a project; a project that is such data is an error.
 func (p Project) List() ([]string, error) {
 	l, err := p.list()
@@ -54,7 +55,7 @@ func (p Project) list() (found listing, err error) {
 			return fs.SkipDir
 		}
 		switch {
-		case strings.HasPrefix(entry.Name(), ".") || ignored(name, entry.IsDir()):
+		case strings.HasPrefix(entry.Name(), ".") || ignored.ignores(name, entry.IsDir()):
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -70,35 +71,36 @@ func (p Project) list() (found listing, err error) {
 	return found, nil
 }
 
-// IgnoredBy returns the line of `.digdagignore` that excludes a file at the top of the project; false if there is no
-// such file, or it belongs to the project.
-func (p Project) IgnoredBy(name string) (line int, ignored bool) {
+// IgnoredBy returns the line of an ignore file that excludes a file at the top of the project, such as
+// "line 2 of .zerodagignore"; "" if there is no such file, or it belongs to the project.
+func (p Project) IgnoredBy(name string) string {
 	info, err := os.Lstat(filepath.Join(p.root, filepath.FromSlash(name)))
 	if err != nil || !info.Mode().IsRegular() {
-		return 0, false
+		return ""
 	}
-	text, err := p.read(ignoreFile, dig.MaxFile)
+	all, err := p.ignored()
 	if err != nil {
-		return 0, false
+		return ""
 	}
-	for _, pattern := range parseIgnore(string(text)) {
-		if !pattern.dirsOnly && pattern.match.MatchString(name) {
-			line, ignored = pattern.line, !pattern.include
-		}
+	if last := all.last(name, false); last != nil && !last.include {
+		return fmt.Sprintf("line %d of %s", last.line, last.file)
 	}
-	return line, ignored
+	return ""
 }
 
-// ignored makes the function that reports whether a file or folder is ignored.
-func (p Project) ignored() (func(name string, isDir bool) bool, error) {
-	text, err := p.read(ignoreFile, dig.MaxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return func(string, bool) bool { return false }, nil
+// ignored reads the patterns of ignored files.
+func (p Project) ignored() (all ignorePatterns, err error) {
+	for _, file := range ignoreFiles() {
+		text, err := p.read(file, dig.MaxFile)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read %s: %w", file, err)
+		}
+		all = append(all, parseIgnore(file, string(text))...)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", ignoreFile, err)
-	}
-	return parseIgnore(string(text)).ignores, nil
+	return all, nil
 }
 
 // WorkflowNames returns those names of files that are workflow files: the ones in the

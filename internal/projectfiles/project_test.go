@@ -123,6 +123,22 @@ var ignoreTree = []string{
 	"sub/a.log", "sub/b.txt", "sub/deep/c.txt", "sub/deep/d.log", "sub/deep/er/c.txt", "build/out", "lib/build/out", "lib/sub/x", "lib/file/x",
 }
 
+// TestTwoIgnoreFiles proves that the lines of our ignore file come after those of Digdag's, and that each is named.
+func TestTwoIgnoreFiles(t *testing.T) {
+	t.Parallel()
+	p := project(t, map[string]string{".digdagignore": "*.log\nnotes\n", ".zerodagignore": "# ours\n!keep.log\nb.txt\n",
+		"a.log": "", "keep.log": "", "b.txt": "", "c.txt": "", "notes/x": ""})
+	names, err := p.List()
+	if diff := cmp.Diff([]string{"c.txt", "keep.log"}, names); diff != "" || err != nil {
+		t.Errorf("%s %v", diff, err)
+	}
+	for name, want := range map[string]string{"a.log": "line 1 of .digdagignore", "b.txt": "line 3 of .zerodagignore", "keep.log": "", "c.txt": "", "none": ""} {
+		if got := p.IgnoredBy(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
 // TestIgnoredAsGitDoes compares with git itself.
 func TestIgnoredAsGitDoes(t *testing.T) {
 	t.Parallel()

@@ -153,7 +153,7 @@ type Contents struct {
 }
 
 // ReadHere reads the workflows for a command that stores nothing: faults of schedules are not errors. The workflow that
-// the user names, "" for none, is read even if .digdagignore excludes its file from the project, with a note.
+// the user names, "" for none, is read even if an ignore file excludes its file from the project, with a note.
 func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
 	all, err := f.List()
 	if err != nil {
@@ -161,8 +161,8 @@ func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
 	}
 	c := Contents{Names: projectfiles.WorkflowNames(all)}
 	if file := named + ".dig"; named != "" && !strings.Contains(named, "/") && !slices.Contains(c.Names, file) {
-		if line, ignored := f.IgnoredBy(file); ignored {
-			fmt.Fprintf(notes, "note: line %d of .digdagignore excludes %s from the project: it is read here because you named it, and is not pushed\n", line, file)
+		if line := f.IgnoredBy(file); line != "" {
+			fmt.Fprintf(notes, "note: %s excludes %s from the project: it is read here because you named it, and is not pushed\n", line, file)
 			c.Names = append(c.Names, file)
 		}
 	}

@@ -158,15 +158,15 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestIgnoredWorkflow proves that a workflow which .digdagignore leaves out is read if the user names it, with a note,
+// TestIgnoredWorkflow proves that a workflow which an ignore file leaves out is read if the user names it, with a note,
 // and by nothing else.
 func TestIgnoredWorkflow(t *testing.T) {
 	t.Parallel()
-	f := filled(t, map[string]string{"main.dig": "+a: {echo>: x}\n", "try.dig": "+a: {echo>: x}\n", ".digdagignore": "# mine\ntry.dig\n"})
+	f := filled(t, map[string]string{"main.dig": "+a: {echo>: x}\n", "try.dig": "+a: {echo>: x}\n", ".zerodagignore": "# mine\ntry.dig\n"})
 	for named, want := range map[string]int{"": 1, "main": 1, "try": 2} {
 		var notes strings.Builder
 		c, err := f.ReadHere(named, &notes)
-		if err != nil || len(c.Workflows) != want || (notes.Len() > 0) != (want == 2) {
+		if err != nil || len(c.Workflows) != want || (strings.HasPrefix(notes.String(), "note: line 2 of .zerodagignore leaves try.dig out")) != (want == 2) {
 			t.Errorf("%q: %d workflows, %q, %v", named, len(c.Workflows), notes.String(), err)
 		}
 	}

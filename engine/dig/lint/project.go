@@ -27,7 +27,7 @@ func projectFiles(read dig.Source, known Known) (list dig.Errors) {
 		}
 		if text, err := read(name); err == nil && bytes.Contains(text[:min(len(text), 1<<10)], []byte("PRIVATE KEY-----")) {
 			list = append(list, dig.Error{File: name, Message: "this private key is part of the project, so everyone who can see the project can read it",
-				Hint: "add it to .digdagignore and store it as a secret: zerodag secrets --project NAME --set KEY=@" + name})
+				Hint: "add it to .zerodagignore and store it as a secret: zerodag secrets --project NAME --set KEY=@" + name})
 		}
 	}
 	return list
