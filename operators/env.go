@@ -22,16 +22,22 @@ func isEnvName(text string) bool {
 	return text != ""
 }
 
-// IdentityEnv returns the variables that describe its run to every command, as "NAME=value".
+// IdentityEnv returns the variables that describe its run to every command, as "NAME=value". Each has two names:
+// ZERODAG_TRY, and DIGDAG_TRY for older scripts.
 func (t *Task) IdentityEnv() []string {
-	return []string{
-		"DIGDAG_ATTEMPT_ID=" + strconv.FormatInt(t.AttemptID, 10),
-		"DIGDAG_SESSION_ID=" + strconv.FormatInt(t.SessionID, 10),
-		"DIGDAG_PROJECT=" + t.ProjectName,
-		"DIGDAG_TASK_NAME=" + t.TaskName,
-		"DIGDAG_TRY=" + strconv.Itoa(t.Try),
-		"DIGDAG_IDEMPOTENCY_KEY=" + t.IdempotencyKey(),
+	pairs := [...]string{
+		"ATTEMPT_ID=" + strconv.FormatInt(t.AttemptID, 10),
+		"SESSION_ID=" + strconv.FormatInt(t.SessionID, 10),
+		"PROJECT=" + t.ProjectName,
+		"TASK_NAME=" + t.TaskName,
+		"TRY=" + strconv.Itoa(t.Try),
+		"IDEMPOTENCY_KEY=" + t.IdempotencyKey(),
 	}
+	env := make([]string, 0, 2*len(pairs))
+	for _, pair := range pairs {
+		env = append(env, "ZERODAG_"+pair, "DIGDAG_"+pair)
+	}
+	return env
 }
 
 // ParamEnv returns every parameter whose name can be that of a variable: text unchanged, everything else as JSON text

@@ -122,6 +122,29 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// TestVariablesOfTheRunner checks that a command sees none of the runner's own variables, and that variables of the same
+// names in its `_env` are the command's alone: the runner and later commands do not see them.
+func TestVariablesOfTheRunner(t *testing.T) {
+	t.Parallel()
+	w := world(t, nil)
+	ctx := within(t, time.Minute)
+	names := []string{"ZERODAG_GRACE=never", "ZERODAG_IMAGE=mine", "ZERODAG_MACHINE=mine", "ZERODAG_RESULT=mine", "ZERODAG_SLOTS=0", "ZERODAG_TICKET=mine", "ZERODAG_TRY=1", "ZERODAG_URL=http://192.0.2.1", "ZERODAG_WORK=/nowhere"}
+	show := "env | grep ^ZERODAG_ | sort"
+	for i, env := range [][]string{nil, names, nil} {
+		exit, err := w.Run(ctx, sandboxtest.Task(1, int64(i), 1), sh(show, func(c *operators.Command) { c.Env = env }))
+		if err != nil || exit.Code != 0 {
+			t.Fatalf("command %d: %+v, %v", i, exit, err)
+		}
+		want := ""
+		if len(env) > 0 {
+			want = strings.Join(env, "\n") + "\n"
+		}
+		if got := w.Store.LogOf(1, fmt.Sprintf("+w+t%d", i)); got != want {
+			t.Errorf("command %d has %q, want %q", i, got, want)
+		}
+	}
+}
+
 // TestOneMachine checks that twenty commands of a kind, one after the other and side by side, share a machine and one
 // copy of the archive.
 func TestOneMachine(t *testing.T) {

@@ -17,34 +17,34 @@ import (
 // stores is a project whose tasks store values in all the ways in which tasks are made, and whose last task prints what
 // it sees.
 var stores = map[string]string{"w.dig": `zerodag: 1
-+plain: {sh>: "echo plain=1 >> $DIGDAG_STORE"}
++plain: {sh>: "echo plain=1 >> $ZERODAG_STORE"}
 +if:
   if>: true
-  _do: {sh>: "echo cond=2 >> $DIGDAG_STORE"}
+  _do: {sh>: "echo cond=2 >> $ZERODAG_STORE"}
 +each:
   for_each>: {n: [1, 3]}
-  _do: {sh>: "echo each=${n} >> $DIGDAG_STORE"}
+  _do: {sh>: "echo each=${n} >> $ZERODAG_STORE"}
 +loop:
   loop>: 5
-  _do: {sh>: "echo loop=${i} >> $DIGDAG_STORE"}
+  _do: {sh>: "echo loop=${i} >> $ZERODAG_STORE"}
 +range:
   for_range>: {from: 0, to: 10, step: 5}
-  _do: {sh>: "echo range=${range.from} >> $DIGDAG_STORE"}
+  _do: {sh>: "echo range=${range.from} >> $ZERODAG_STORE"}
 +switch:
   switch>: b
   _cases:
-    b: {sh>: "echo chosen=6 >> $DIGDAG_STORE"}
+    b: {sh>: "echo chosen=6 >> $ZERODAG_STORE"}
 +call: {call>: other}
 +group:
   _parallel: true
-  +a: {sh>: "echo a=8 >> $DIGDAG_STORE"}
+  +a: {sh>: "echo a=8 >> $ZERODAG_STORE"}
   +b:
-    +c: {sh>: "echo c=9 >> $DIGDAG_STORE"}
+    +c: {sh>: "echo c=9 >> $ZERODAG_STORE"}
 +bad:
   if>: ${why != 'good'}
   _do: {fail>: bad}
 +use: {fail>: "saw ${plain} ${cond} ${each} ${loop} ${range} ${chosen} ${call} ${a} ${c}"}
-`, "other.dig": "zerodag: 1\n+x:\n  if>: true\n  _do: {sh>: \"echo call=7 >> $DIGDAG_STORE\"}\n"}
+`, "other.dig": "zerodag: 1\n+x:\n  if>: true\n  _do: {sh>: \"echo call=7 >> $ZERODAG_STORE\"}\n"}
 
 const seen = "saw 1 2 3 4 5 6 7 8 9"
 

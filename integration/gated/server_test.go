@@ -23,10 +23,10 @@ const patience = 5 * time.Minute
 
 // farOtherwise are cases that cannot run on a deployed stack as they are written, and why.
 var farOtherwise = map[string]string{
-	"defaults_repeat":       "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",
-	"repeat_limit_succeeds": "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",
-	"try_of_places":         "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",
-	"try_of_slots":          "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",
+	"defaults_repeat":       "ZERODAG_TRY counts the looks after a command that runs elsewhere, too",
+	"repeat_limit_succeeds": "ZERODAG_TRY counts the looks after a command that runs elsewhere, too",
+	"try_of_places":         "ZERODAG_TRY counts the looks after a command that runs elsewhere, too",
+	"try_of_slots":          "ZERODAG_TRY counts the looks after a command that runs elsewhere, too",
 	"sliding":               "each command has a /tmp of its own there",
 	"timeout_grace":         "each command has a /tmp of its own there",
 	"timeout_group_retry":   "the start of a command takes longer than the time that the case gives",

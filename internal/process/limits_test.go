@@ -107,6 +107,17 @@ func TestCPUIsNotLimited(t *testing.T) {
 	}
 }
 
+// TestTheMarkIsOurs checks that `_env` of a command cannot change the mark by which its processes are found.
+func TestTheMarkIsOurs(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	c := sh("echo $" + markName)
+	c.Env, c.Stdout = []string{markName + "=mine"}, &out
+	if _, err := New(Options{}).In(t.TempDir()).Run(t.Context(), c); err != nil || strings.Contains(out.String(), "mine") || len(out.String()) < 5 {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
+}
+
 func TestTheKeyOfSecretsIsKept(t *testing.T) {
 	t.Setenv("ZERODAG_SECRET_KEY", "engine")
 	t.Setenv("ZERODAG_OTHER", "theirs")

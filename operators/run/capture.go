@@ -13,7 +13,7 @@ import (
 )
 
 // captures are the values that a task in a file with `zerodag: 1` takes from its command: values that the command
-// writes into the file $DIGDAG_STORE, values that `_store` takes from its output and files, and the line that
+// writes into the file $ZERODAG_STORE, values that `_store` takes from its output and files, and the line that
 // `_ignore_error` matches. A shell around the command stores them in its scratch folder, so that this works the same
 // wherever commands run.
 type captures struct {
@@ -107,7 +107,7 @@ func fileName(place int) string { return fmt.Sprintf("file.%d", place) }
 // are passed on and copied; only the end of the copies is kept. A request to end goes only to the command: the shell
 // waits for it.
 func (c *captures) text() string {
-	text := "d=$1; shift\nDIGDAG_STORE=$PWD/$d/" + storeFile + "; export DIGDAG_STORE\n"
+	text := "d=$1; shift\nZERODAG_STORE=$PWD/$d/" + storeFile + "; DIGDAG_STORE=$ZERODAG_STORE; export ZERODAG_STORE DIGDAG_STORE\n"
 	if len(c.stored) == 0 && c.output == nil {
 		return text + `exec "$@"` + "\n"
 	}
@@ -148,7 +148,7 @@ func (c *captures) line() string {
 	return ""
 }
 
-// store adds the values to a result: those of $DIGDAG_STORE, then those of `_store`.
+// store adds the values to a result: those of $ZERODAG_STORE, then those of `_store`.
 func (c *captures) store(r *operators.Result) error {
 	if c == nil {
 		return nil

@@ -14,21 +14,21 @@ import (
 	"zerodag/operators"
 )
 
-// storedPairs reads the values that a command wrote into $DIGDAG_STORE: one JSON object, or a line KEY=VALUE for each
+// storedPairs reads the values that a command wrote into $ZERODAG_STORE: one JSON object, or a line KEY=VALUE for each
 // value.
 func storedPairs(text []byte) (*param.Map, error) {
 	out := param.New()
 	trimmed := strings.TrimSpace(string(text))
 	switch {
 	case len(text) > maxCaptured:
-		return nil, operators.Failf("$DIGDAG_STORE has %d bytes, but at most %d are allowed", len(text), maxStored)
+		return nil, operators.Failf("$ZERODAG_STORE has %d bytes, but at most %d are allowed", len(text), maxStored)
 	case !utf8.Valid(text):
-		return nil, operators.Failf("$DIGDAG_STORE is not UTF-8 text")
+		return nil, operators.Failf("$ZERODAG_STORE is not UTF-8 text")
 	case strings.HasPrefix(trimmed, "{"):
 		v, err := param.ParseJSON(trimmed)
 		m, ok := v.(*param.Map)
 		if err != nil || !ok {
-			return nil, operators.Failf("$DIGDAG_STORE begins like a JSON object but is not one: %v", err)
+			return nil, operators.Failf("$ZERODAG_STORE begins like a JSON object but is not one: %v", err)
 		}
 		return m, nil
 	}
@@ -44,13 +44,13 @@ func storedPairs(text []byte) (*param.Map, error) {
 			value = strings.TrimLeft(value, " \t")
 		}
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, operators.Failf("line %d of $DIGDAG_STORE is not KEY=VALUE: %q", number, param.Shortened(line))
+			return nil, operators.Failf("line %d of $ZERODAG_STORE is not KEY=VALUE: %q", number, param.Shortened(line))
 		}
 		if bare, isExport := strings.CutPrefix(name, "export "); isExport {
-			return nil, operators.Failf("line %d of $DIGDAG_STORE is not a shell command: write %s=VALUE, without export", number, strings.TrimSpace(bare))
+			return nil, operators.Failf("line %d of $ZERODAG_STORE is not a shell command: write %s=VALUE, without export", number, strings.TrimSpace(bare))
 		}
 		if strings.ContainsAny(name, " \t") {
-			return nil, operators.Failf("line %d of $DIGDAG_STORE is not KEY=VALUE because %q contains a space: %q", number, name, param.Shortened(line))
+			return nil, operators.Failf("line %d of $ZERODAG_STORE is not KEY=VALUE because %q contains a space: %q", number, name, param.Shortened(line))
 		}
 		out.Set(name, value)
 	}

@@ -31,17 +31,23 @@ func TestSh(t *testing.T) {
 func TestOutput(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string]string{
-		`{"_command": "echo $a $b $c", "a": "text", "b": {"x": [1]}, "c": 1.5}`:             "text {\"x\":[1]} 1.5\n",
-		`{"_command": "echo $A", "A": 1, "_env": {"A": 2}}`:                                 "2\n",
-		`{"_command": "echo $A", "_env": {"A": "<${secret:k.e}>"}}`:                         "<v$1>\n",
-		`{"_command": "echo '${secret: k.e }'"}`:                                            "v$1\n",
-		`{"_command": "echo $DIGDAG_TASK_NAME $DIGDAG_TRY"}`:                                "+main+task 1\n",
-		`{"_command": "echo $DIGDAG_TRY", "DIGDAG_TRY": "mine"}`:                            "mine\n",
-		`{"_command": "echo $DIGDAG_PROJECT $DIGDAG_ATTEMPT_ID $DIGDAG_SESSION_ID"}`:        "project 5 4\n",
-		`{"_command": "echo $DIGDAG_IDEMPOTENCY_KEY"}`:                                      "0-5-6\n",
-		`{"_command": "echo $0 | sed 's/[0-9][0-9]*-[0-9][0-9]*/N/'"}`:                      ".digdag/tmp/digdag-sh-N/runner.sh\n",
-		`{"_command": "pwd | sed 's#.*/##'; echo $0 | cut -c1-18", "_workdir": "a/b"}`:      "b\n../../.digdag/tmp/\n",
-		`{"_command": "echo begun; false; echo never", "sh": {"shell": ["/bin/sh", "-x"]}}`: "+ echo begun\nbegun\n+ false\n+ echo never\nnever\n",
+		`{"_command": "echo $a $b $c", "a": "text", "b": {"x": [1]}, "c": 1.5}`:         "text {\"x\":[1]} 1.5\n",
+		`{"_command": "echo $A", "A": 1, "_env": {"A": 2}}`:                             "2\n",
+		`{"_command": "echo $A", "_env": {"A": "<${secret:k.e}>"}}`:                     "<v$1>\n",
+		`{"_command": "echo '${secret: k.e }'"}`:                                        "v$1\n",
+		`{"_command": "echo $DIGDAG_TASK_NAME $DIGDAG_TRY"}`:                            "+main+task 1\n",
+		`{"_command": "echo $DIGDAG_TRY", "DIGDAG_TRY": "mine"}`:                        "mine\n",
+		`{"_command": "echo $DIGDAG_PROJECT $DIGDAG_ATTEMPT_ID $DIGDAG_SESSION_ID"}`:    "project 5 4\n",
+		`{"_command": "echo $DIGDAG_IDEMPOTENCY_KEY"}`:                                  "0-5-6\n",
+		`{"_command": "echo $ZERODAG_TASK_NAME $ZERODAG_TRY $ZERODAG_IDEMPOTENCY_KEY"}`: "+main+task 1 0-5-6\n",
+		`{"_command": "echo $ZERODAG_PROJECT $ZERODAG_ATTEMPT_ID $ZERODAG_SESSION_ID"}`: "project 5 4\n",
+		// Of either name a parameter wins, and _env wins over it. The other name keeps its value.
+		`{"_command": "echo $ZERODAG_TRY $DIGDAG_TRY", "ZERODAG_TRY": "mine"}`:                               "mine 1\n",
+		`{"_command": "echo $ZERODAG_TRY $DIGDAG_TRY", "_env": {"DIGDAG_TRY": "mine"}, "DIGDAG_TRY": "x"}`:   "1 mine\n",
+		`{"_command": "echo $ZERODAG_TRY $DIGDAG_TRY", "_env": {"ZERODAG_TRY": "mine"}, "ZERODAG_TRY": "x"}`: "mine 1\n",
+		`{"_command": "echo $0 | sed 's/[0-9][0-9]*-[0-9][0-9]*/N/'"}`:                                       ".digdag/tmp/digdag-sh-N/runner.sh\n",
+		`{"_command": "pwd | sed 's#.*/##'; echo $0 | cut -c1-18", "_workdir": "a/b"}`:                       "b\n../../.digdag/tmp/\n",
+		`{"_command": "echo begun; false; echo never", "sh": {"shell": ["/bin/sh", "-x"]}}`:                  "+ echo begun\nbegun\n+ false\n+ echo never\nnever\n",
 	} {
 		w := operatortest.New(t, params)
 		w.Folder(t, "a/b")

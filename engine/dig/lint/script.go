@@ -21,7 +21,7 @@ func (c scripts) otherStore(place []string, task, variable, word string) {
 	if variable == "" {
 		what = "::" + word
 	}
-	hint := "write a line NAME=VALUE to $DIGDAG_STORE"
+	hint := "write a line NAME=VALUE to $ZERODAG_STORE"
 	if c.level == 0 {
 		hint += ", which needs `zerodag: 1` at the top of the file"
 	}

@@ -130,8 +130,14 @@ func (c *critic) scheduled(place []string, task, file string) {
 // storeFile warns about a command that writes to a file which exists only with `zerodag: 1`.
 func (c *critic) storeFile(place []string, task, operator string, command param.Value) {
 	text, _ := command.(string)
-	if c.level == 0 && (operator == "sh" || c.runsCommand(operator)) && strings.Contains(text, "$DIGDAG_STORE") {
-		c.warn(place, task, "put `zerodag: 1` at the top of the file", "$DIGDAG_STORE is not set in files without `zerodag: 1`")
+	if c.level > 0 || operator != "sh" && !c.runsCommand(operator) {
+		return
+	}
+	for _, name := range []string{"$ZERODAG_STORE", "$DIGDAG_STORE"} {
+		if strings.Contains(text, name) {
+			c.warn(place, task, "put `zerodag: 1` at the top of the file", "%s is not set in files without `zerodag: 1`", name)
+			return
+		}
 	}
 }
 

@@ -72,9 +72,9 @@ func TestExpressionsOfParameters(t *testing.T) {
 // may be one cause none.
 func TestTextsAsOtherTypes(t *testing.T) {
 	t.Parallel()
-	stores := "zerodag: 1\n+a: {sh>: \"echo read=9 >> $DIGDAG_STORE; echo \\\"written=10\\\" >> $DIGDAG_STORE\"}\n"
+	stores := "zerodag: 1\n+a: {sh>: \"echo read=9 >> $DIGDAG_STORE; echo \\\"written=10\\\" >> $ZERODAG_STORE\"}\n"
 	wantOf(t, map[string]string{"m.py": "digdag.env.store(counted=True)", "sub.dig": "_export: {shared: 3}\n+a: {echo>: x}\n"}, map[string]string{
-		stores + "+b: {if>: \"${read > written}\", _do: {echo>: x}}":               "3:6: read and written are compared character by character if both are text: 9 is greater than 10; $DIGDAG_STORE stores text (task +main+b)",
+		stores + "+b: {if>: \"${read > written}\", _do: {echo>: x}}":               "3:6: read and written are compared character by character if both are text: 9 is greater than 10; $ZERODAG_STORE stores text (task +main+b)",
 		"+a: {if>: \"${!dry_run}\", _do: {echo>: x}}":                              "1:6: !dry_run is false even for the text 'false'; -p passes text (task +main+a)",
 		"+a: {if>: \"${flag && session_date}\", _do: {echo>: x}}":                  "1:6: flag counts as true even if it is the text 'false'; -p passes text (task +main+a)",
 		"+a: {echo>: \"${n + 1}\"}":                                                "1:6: n + 1 appends to text: 5 + 1 is 51; -p passes text (task +main+a)",

@@ -52,6 +52,7 @@ func TestWarnings(t *testing.T) {
 		{"requests with a limit", "zerodag: 1\n+a: {http>: \"http://x\"}\n", nil},
 		{"schedule of a called file", "+a: {call>: sub/s}\n+b: {call>: sub/plain}\n+c: {call>: top}\n", []string{"main.dig:1:6: schedule of sub/s.dig has no effect"}},
 		{"a file for values that is not there", "+a: {sh>: echo x=1 >> $DIGDAG_STORE}\n+b: {echo>: $DIGDAG_STORE}\n", []string{"main.dig:1:6: $DIGDAG_STORE is not set"}},
+		{"our name of it", "+a: {sh>: echo x=1 >> $ZERODAG_STORE}\n", []string{"main.dig:1:6: $ZERODAG_STORE is not set"}},
 		{"a file for values", "zerodag: 1\n+a: {sh>: echo x=1 >> $DIGDAG_STORE}\n", nil},
 		{"a file for the next task", "+a: {sh>: ./extract > orders.csv}\n+b: {sh>: wc -l orders.csv}\n+c: {sh>: wc -l myorders.csv}\n", []string{"main.dig:2:6: orders.csv is written by +main+a"}},
 		{"a download for the next task", "+a: {pg>: fine.sql, download_file: out/r.csv}\n+b: {sh>: \"cat 'out/r.csv'\"}\n", []string{"main.dig:2:6: out/r.csv is written by +main+a"}},

@@ -132,7 +132,7 @@ func writeOutputs(s *tasks.Step) *param.Map {
 		s.Refuse(s.Map, "with", "write `values`", "the step has no output values")
 	}
 	s.Outside(s.Map, "type", "writing outputs")
-	return s.CommandTask("cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n"+s.JSON(s.With(), "values", out)+
+	return s.CommandTask("cat >> \"$ZERODAG_STORE\" <<'END_OF_VALUES'\n"+s.JSON(s.With(), "values", out)+
 		"\nEND_OF_VALUES\n", tasks.Program{POSIX: true, Stops: true})
 }
 

@@ -151,7 +151,7 @@ func (s *Step) plainEntry(before *param.Map, text string) bool {
 func (s *Step) prelude() string {
 	var b strings.Builder
 	if references.WritesOutputs(s.Map) {
-		b.WriteString("export " + references.OutputFile + "=\"$DIGDAG_STORE.outputs\"\n: > \"$" + references.OutputFile +
+		b.WriteString("export " + references.OutputFile + "=\"$ZERODAG_STORE.outputs\"\n: > \"$" + references.OutputFile +
 			"\"\n")
 	}
 	if s.InFolder {
@@ -265,10 +265,10 @@ func (s *Step) settled(text string, p Program, codes []string) string {
 	}
 	b.WriteString(strings.TrimSuffix(text, "\n") + "\n)\ncode=$?\n")
 	if name := s.Values[s.ID+".exit_code"]; name.Kind == references.OfOutput {
-		b.WriteString("echo \"" + name.As + "=$code\" >> \"$DIGDAG_STORE\"\n")
+		b.WriteString("echo \"" + name.As + "=$code\" >> \"$ZERODAG_STORE\"\n")
 	}
 	if m := s.Map.Map("retry_policy"); m != nil {
-		b.WriteString("[ $code = 0 ] || [ \"$DIGDAG_TRY\" -gt " + strconv.FormatInt(s.Whole(m, "limit"), 10) +
+		b.WriteString("[ $code = 0 ] || [ \"$ZERODAG_TRY\" -gt " + strconv.FormatInt(s.Whole(m, "limit"), 10) +
 			" ] || exit $code\n")
 	}
 	if codes != nil {

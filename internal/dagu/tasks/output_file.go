@@ -32,7 +32,7 @@ func (s *Step) declarations() (all []declaration) {
 
 // declared returns the lines that read the file of outputs as Dagu does and store them; "" for a step without one. The
 // step fails if the file has another form, lacks an output or has an undeclared one. The lines then write the reason to
-// $DIGDAG_STORE, which rejects it: the reason becomes the message of the task.
+// $ZERODAG_STORE, which rejects it: the reason becomes the message of the task.
 func (s *Step) declared() string {
 	if !references.WritesOutputs(s.Map) {
 		return ""
@@ -58,7 +58,7 @@ func (s *Step) declared() string {
 		options += " -v injson='" + strings.Join(inJSON, " ") + "'"
 	}
 	return "awk " + options + " '" + references.Literal(program) + "' \"$" + references.OutputFile +
-		"\" >> \"$DIGDAG_STORE\"\n"
+		"\" >> \"$ZERODAG_STORE\"\n"
 }
 
 // outputReader reads lines `name=value` and `name<<END`, and prints the values as a JSON object.

@@ -94,7 +94,7 @@ func (s *Step) asking(text string, p Program) string {
 		found := s.Command(s.Map.Map("repeat_policy"), "condition", strings.TrimSpace(shell), references.ShellReader)
 		switch {
 		case r.matches():
-			return text + "again=$(" + found + ") || true\necho \"" + name + "=$again\" >> \"$DIGDAG_STORE\"\n"
+			return text + "again=$(" + found + ") || true\necho \"" + name + "=$again\" >> \"$ZERODAG_STORE\"\n"
 		case r.expected != "":
 			found = "[ \"$(" + found + ")\" = " + references.Literal(references.ShellWord(r.expected)) + " ]"
 		}
@@ -106,10 +106,10 @@ func (s *Step) asking(text string, p Program) string {
 	}
 	last := ""
 	if n := s.Whole(s.Map.Map("repeat_policy"), "limit"); n > 0 {
-		last = " && [ \"$DIGDAG_TRY\" -lt " + strconv.FormatInt(n, 10) + " ]"
+		last = " && [ \"$ZERODAG_TRY\" -lt " + strconv.FormatInt(n, 10) + " ]"
 	}
 	return "set +e\n(\n" + stops + text + ")\ncode=$?\n" + decision + "echo \"" + name +
-		"=$again\" >> \"$DIGDAG_STORE\"\n[ $again = yes ]" + last + " || exit $code\n"
+		"=$again\" >> \"$ZERODAG_STORE\"\n[ $again = yes ]" + last + " || exit $code\n"
 }
 
 // repeat returns the `_repeat` of a task with an operator; nil for none.

@@ -37,10 +37,10 @@ func (s *Step) fixed() string {
 		return ""
 	}
 	if references.WritesOutputs(s.Map) {
-		s.Refuse(s.Map, "output", "let the command write them into $DIGDAG_STORE",
+		s.Refuse(s.Map, "output", "let the command write them into $ZERODAG_STORE",
 			"fixed values and an output file in one step are not translated")
 	}
-	return "cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n" + lines + "END_OF_VALUES\n"
+	return "cat >> \"$ZERODAG_STORE\" <<'END_OF_VALUES'\n" + lines + "END_OF_VALUES\n"
 }
 
 // WithoutValue returns what later steps see of a value that the step did not store: for a declared output, the text of
@@ -75,7 +75,7 @@ func (s *Step) publish() string {
 		}
 		out.Set(s.Values[s.ID+".output."+key].As, v)
 	}
-	return "cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n" + s.JSON(s.Published(), "output", out) + "\nEND_OF_VALUES\n"
+	return "cat >> \"$ZERODAG_STORE\" <<'END_OF_VALUES'\n" + s.JSON(s.Published(), "output", out) + "\nEND_OF_VALUES\n"
 }
 
 // stored returns the `_store` of a command.

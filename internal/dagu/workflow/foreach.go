@@ -176,7 +176,7 @@ func (s loop) collect(m *param.Map, item, collected string, body []*tasks.Step) 
 	}
 	text := ""
 	s.On(last, func() { text = s.JSON(m, "collect", values) })
-	return param.New("sh>", "cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n{\""+collected+"\": {\"${"+item+"[0]}\": "+text+
+	return param.New("sh>", "cat >> \"$ZERODAG_STORE\" <<'END_OF_VALUES'\n{\""+collected+"\": {\"${"+item+"[0]}\": "+text+
 		"}}\nEND_OF_VALUES\n")
 }
 
@@ -212,7 +212,7 @@ func (s loop) around(m, loop *param.Map, rows, collected string) *param.Map {
 		rows + ".map(row => " + outputs + `).join(',') + ']\x7d'`
 	out.Set("+items", loop)
 	out.Set("+output", param.New("sh>",
-		"cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n{\""+s.Values[s.ID+".output"].As+"\": ${JSON.stringify("+text+
+		"cat >> \"$ZERODAG_STORE\" <<'END_OF_VALUES'\n{\""+s.Values[s.ID+".output"].As+"\": ${JSON.stringify("+text+
 			")}}\nEND_OF_VALUES\n"))
 	return out
 }

@@ -159,7 +159,7 @@ func (w *Workflow) withDefault(name, as string, rule *param.Map) *param.Map {
 			name, text)
 		rule.Set("default", "")
 	case strings.Contains(text, "${") && !dynamic && anyText(rule):
-		w.found.Set(as, "printf '%s=%s\\n' "+as+" "+references.Literal(references.ShellWord(text))+" >> \"$DIGDAG_STORE\"\n")
+		w.found.Set(as, "printf '%s=%s\\n' "+as+" "+references.Literal(references.ShellWord(text))+" >> \"$ZERODAG_STORE\"\n")
 		rule.Set("default", "")
 		w.Note(w.Map, "params", "write the value", false, "the default of %s is text, as in Dagu since 2.7: %s", name, text)
 	case dynamic || strings.Contains(text, "${"):
@@ -182,6 +182,6 @@ func anyText(rule *param.Map) bool {
 
 // stored are the lines of a script that find the value of a name and store it.
 func (w *Workflow) stored(name, shell string) string {
-	return fmt.Sprintf("%s=\"%s\"\necho \"%s=$%s\" >> \"$DIGDAG_STORE\"\n", name,
+	return fmt.Sprintf("%s=\"%s\"\necho \"%s=$%s\" >> \"$ZERODAG_STORE\"\n", name,
 		w.Command(w.Map, "env", shell, references.ShellReader), name, name)
 }

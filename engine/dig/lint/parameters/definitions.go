@@ -33,7 +33,7 @@ type Definitions struct {
 
 // Sources of text.
 const (
-	fromStore = "$DIGDAG_STORE stores text"
+	fromStore = "$ZERODAG_STORE stores text"
 	fromRule  = "`params` declares it as a string"
 	fromText  = "it is text in the file"
 )
@@ -174,14 +174,17 @@ func (d *Definitions) name(key string, v param.Value) {
 // assigned matches NAME= in a line that writes to the file for values.
 var assigned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s"'(;])([A-Za-z_]\w*)=`) })
 
+// storeFile matches the variable with the path of that file, which has two names.
+var storeFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:ZERODAG|DIGDAG)_STORE`) })
+
 // script records the names that a script stores.
 func (d *Definitions) script(text string) {
 	for line := range strings.Lines(text) {
-		before, _, writes := strings.Cut(line, "DIGDAG_STORE")
-		if !writes {
+		file := storeFile().FindStringIndex(line)
+		if file == nil {
 			continue
 		}
-		for _, m := range assigned().FindAllStringSubmatch(before, -1) {
+		for _, m := range assigned().FindAllStringSubmatch(line[:file[0]], -1) {
 			d.texts[m[1]] = fromStore
 		}
 	}
