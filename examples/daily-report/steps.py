@@ -2,7 +2,7 @@
 import os
 import random
 
-import digdag
+import zerodag
 
 
 def extract(session_date, regions):
@@ -10,20 +10,20 @@ def extract(session_date, regions):
     day = random.Random(session_date)
     orders = [{"region": day.choice(regions), "amount": day.randint(5, 250)} for _ in range(60)]
     print(len(orders), "orders on", session_date)
-    digdag.env.store({"orders": orders})
+    zerodag.env.store({"orders": orders})
 
 
 def total(orders, region):
     """One region; the regions run at the same time, their stores are merged."""
     amounts = [o["amount"] for o in orders if o["region"] == region]
-    digdag.env.store({"totals": {region: sum(amounts)}})
+    zerodag.env.store({"totals": {region: sum(amounts)}})
 
 
 def rates(currency, broken=False):
     """Exchange rates, from a service that fails the first time it is asked."""
-    if broken or os.environ["DIGDAG_TRY"] == "1":
+    if broken or os.environ["ZERODAG_TRY"] == "1":
         raise ConnectionError("the rate service does not answer")
-    digdag.env.store({"rate": 1.08 if currency == "EUR" else 1.0})
+    zerodag.env.store({"rate": 1.08 if currency == "EUR" else 1.0})
 
 
 def report(session_date, totals, rate, currency):
@@ -32,4 +32,4 @@ def report(session_date, totals, rate, currency):
         print("%-10s %10d %10.2f" % (region, amount, amount * rate))
     everything = sum(totals.values())
     print("%-10s %10d %10.2f" % ("total", everything, everything * rate))
-    digdag.env.store({"report": {"total": everything}})
+    zerodag.env.store({"report": {"total": everything}})

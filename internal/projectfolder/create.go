@@ -105,8 +105,11 @@ func createFile(out io.Writer, from, to string) error {
 	if err != nil {
 		return err
 	}
-	if path.Base(from) == "workflow.dig" && !program.AsDigdag() {
+	switch ext := path.Ext(from); {
+	case ext == ".dig" && !program.AsDigdag():
 		text = append([]byte("zerodag: 1\n"), text...)
+	case (ext == ".py" || ext == ".rb") && program.AsDigdag():
+		text = []byte(strings.NewReplacer("zerodag", "digdag", "Zerodag", "Digdag").Replace(string(text)))
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by his umask if he wants so
 		return fmt.Errorf("create project: %w", err)

@@ -81,6 +81,18 @@ def unfit():
 def unfit_task():
     digdag.env.add_subtask(a=object())
 
+def ours():
+    import zerodag
+    zerodag.env.store({"a": 1}, b=zerodag.env.params["name"])
+    zerodag.env.export(c=2)
+    zerodag.env.set_state(x=1)
+    zerodag.env.add_subtask(hello, name="sub")
+    digdag.env.store(same=zerodag is digdag)
+
+def mine():
+    import zerodag
+    digdag.env.store(zerodag=hasattr(zerodag, "mine"), digdag=hasattr(digdag, "mine"))
+
 def older():
     import digdag_env
     digdag_env.store_params["old"] = digdag_env.params["name"]
@@ -92,6 +104,8 @@ def here():
 func tasks(t *testing.T, w *operatortest.World) {
 	t.Helper()
 	w.File(t, "tasks.py", module)
+	w.File(t, "zerodag.py", "mine = True\ndef f():\n    pass\n")
+	w.File(t, "digdag.py", "mine = True\ndef f():\n    pass\n")
 	w.File(t, "pkg/__init__.py", "")
 	w.File(t, "pkg/inner.py", "def f():\n    print('inner')\n")
 	w.File(t, "sub/local.py", "import os\ndef f():\n    print(os.path.basename(os.getcwd()))\n")
@@ -154,6 +168,8 @@ func TestResults(t *testing.T) {
 			Subtasks: `{"+subtask0":{"name":"sub","py>":"tasks.hello"},"+subtask1":{"sh>":"true","_retry":1},` +
 				`"+subtask2":{"py>":"tasks.Klass.method"}}`,
 		},
+		"tasks.ours":  {Store: `{"a":1,"b":"world","same":true}`, Export: `{"c":2}`, Subtasks: `{"+subtask0":{"name":"sub","py>":"tasks.hello"}}`},
+		"tasks.mine":  {Store: `{"zerodag":false,"digdag":false}`}, // files of these names are never imported
 		"tasks.older": {Store: `{"old":"world"}`},
 	} {
 		w := operatortest.New(t, `{"name": "world", "_command": "`+command+`"}`)
@@ -182,6 +198,8 @@ func TestErrors(t *testing.T) {
 		"tasks.unfit_task":  "TypeError: Parameters must be serializable using JSON:",
 		"tasks.unfit":       "Python command failed with code 1\n\tCan't parse output.json.",
 		"tokenize.f":        "AttributeError: Module 'tokenize' has no attribute 'f'",
+		"digdag.f":          "AttributeError: Module 'digdag' has no attribute 'f'",
+		"zerodag.f":         "AttributeError: Module 'digdag' has no attribute 'f'",
 	} {
 		w := operatortest.New(t, `{"_command": "`+command+`"}`)
 		tasks(t, w)

@@ -14,7 +14,7 @@ import types
 
 
 class Env(object):
-    """What a task sees as `digdag.env`."""
+    """What a task sees as `zerodag.env`."""
 
     def __init__(self, params):
         self.params = params
@@ -56,10 +56,10 @@ class Env(object):
 
 
 def install(env):
-    """Makes `import digdag` and the older `import digdag_env` work."""
-    digdag = types.ModuleType("digdag")
-    digdag.env = env
-    sys.modules["digdag"] = digdag
+    """Makes `import zerodag` work, and under the names of Digdag `import digdag` and the older `import digdag_env`."""
+    module = types.ModuleType("digdag")
+    module.env = env
+    sys.modules["zerodag"] = sys.modules["digdag"] = module
     older = types.ModuleType("digdag_env")
     for name in ("params", "subtask_config", "export_params", "store_params", "state_params"):
         setattr(older, name, getattr(env, name))

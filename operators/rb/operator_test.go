@@ -78,6 +78,14 @@ def results
   Digdag.env.add_subtask(Klass, :meth, n: 2)
 end
 
+def ours
+  Zerodag.env.store(a: Zerodag.env.params['name'])
+  Zerodag.env.export(b: 1)
+  Zerodag.env.set_state(x: 1)
+  Zerodag.env.add_subtask(:hello, name: 'sub')
+  Digdag.env.store(same: Digdag.env.equal?(Zerodag.env))
+end
+
 def unfit
   Digdag.env.add_subtask(Klass, :none)
 end
@@ -146,6 +154,17 @@ func TestResults(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, operatortest.RunOnce(t, rb.Operator(), w)); diff != "" {
 		t.Errorf("%s\n%s", diff, w.Output)
+	}
+	w = operatortest.New(t, `{"_command": "ours", "require": "tasks", "name": "world"}`)
+	tasks(t, w)
+	want = operatortest.Ended{Store: `{"a":"world","same":true}`, Export: `{"b":1}`, Subtasks: `{"+subtask0":{"name":"sub","rb>":"hello"}}`}
+	if diff := cmp.Diff(want, operatortest.RunOnce(t, rb.Operator(), w)); diff != "" {
+		t.Errorf("by our name: %s\n%s", diff, w.Output)
+	}
+	w = operatortest.New(t, `{"_command": "Zerodag.mine", "require": "own"}`)
+	w.File(t, "own.rb", "class Zerodag\n  def self.mine\n    Digdag.env.store(a: 1)\n  end\nend\n")
+	if diff := cmp.Diff(operatortest.Ended{Store: `{"a":1}`}, operatortest.RunOnce(t, rb.Operator(), w)); diff != "" || strings.Contains(w.Output.String(), "warning") {
+		t.Errorf("a class of the project: %s\n%s", diff, w.Output)
 	}
 }
 

@@ -7,7 +7,7 @@
 require 'json'
 
 module Digdag
-  # What a task sees as `Digdag.env`.
+  # What a task sees as `Zerodag.env`, and as `Digdag.env`.
   class Env
     attr_reader :params, :subtask_config, :subtask_params, :export_params, :store_params, :state_params
 
@@ -90,6 +90,8 @@ module Digdag
     @env = Env.new(params)
   end
 end
+
+Zerodag = Digdag unless defined?(Zerodag) # by the project
 
 module DigdagRunner
   module_function

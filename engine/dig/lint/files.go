@@ -96,11 +96,11 @@ func unixEnds(file string) string {
 }
 
 // pythonModules are standard modules of Python for which projects are likely to have a file of the same name, and
-// digdag, which the runner provides. Python finds them before the files of a project.
+// digdag and zerodag, which the runner provides. Python finds them before the files of a project.
 var pythonModules = []string{"array", "ast", "calendar", "code", "collections", "copy", "csv", "dataclasses", "datetime", "digdag", "email", "enum", "fractions", "glob", "graphlib",
 	"html", "http", "io", "json", "locale", "logging", "mailbox", "math", "numbers", "operator", "os", "pickle", "platform", "profile", "queue", "random", "re", "sched",
 	"secrets", "select", "shelve", "signal", "site", "socket", "sqlite3", "statistics", "string", "subprocess", "sys", "tempfile", "threading", "time", "token", "trace",
-	"types", "typing", "unittest", "uuid", "warnings", "xml", "zipfile"}
+	"types", "typing", "unittest", "uuid", "warnings", "xml", "zerodag", "zipfile"}
 
 // dynamic are words of a script that may define names which do not appear in it.
 var dynamic = []string{"globals", "setattr", "exec", "eval", "__getattr__", "vars", "locals"}

@@ -45,11 +45,12 @@ func TestArgumentsOfFunctions(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"m.py": "import digdag\n\ndef load(table=\"customers\", limit: int = f(1, 2), *, days):  # x\n    pass\n\ndef every(**kw):\n    pass\n\n@wrapped\ndef made(x):\n    pass\n\ndef none():\n    print(noted)\n",
-		"p.py": "import digdag\ndef f(table): return digdag.env.params['x']\n", "h.py": "import helper\ndef f(table): pass\n", "helper.py": "", "json.py": "def f(): pass\n",
+		"p.py": "import digdag\ndef f(table): return digdag.env.params['x']\n", "h.py": "import helper\ndef f(table): pass\n", "helper.py": "", "json.py": "def f(): pass\n", "zerodag.py": "def f(): pass\n",
 		"c.py": "class C:\n    def run(self, a): pass\n",
 	}
 	wantEach(t, foreignKnown(), files, map[string]string{
-		"+a: {py>: json.f}": "1:6: json.py is never read: the Python module json hides it (task +main+a)",
+		"+a: {py>: json.f}":    "1:6: json.py is never read: the Python module json hides it (task +main+a)",
+		"+a: {py>: zerodag.f}": "1:6: zerodag.py is never read: the Python module zerodag hides it (task +main+a)",
 		"+a: {py>: m.load, tabel: orders, limit: 1, days: 2}": "1:19: load in m.py has no argument tabel (task +main+a)",
 		"+a: {py>: m.load, days: 2, if: false}":               "1:28: load in m.py has no argument if (task +main+a)",
 		"+a: {py>: m.none, region: de}":                       "1:19: none in m.py has no argument region (task +main+a)",

@@ -1,9 +1,9 @@
-import digdag
+import zerodag
 
 
 def count(session_date):
     """Arguments are parameters of the task, found by name."""
-    digdag.env.store({"counted": len(session_date)})
+    zerodag.env.store({"counted": len(session_date)})
 
 
 class Report:

@@ -1,7 +1,7 @@
 class Steps
   # Arguments are parameters of the task, found by name.
   def count(session_date)
-    Digdag.env.store(counted: session_date.length)
+    Zerodag.env.store(counted: session_date.length)
   end
 
   def show(counted)
