@@ -5,7 +5,7 @@ set -euo pipefail
 zerodag=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 data=$(mktemp -d)/data
-export DIGDAG_CONFIG_HOME="$data/none"
+export ZERODAG_CONFIG_HOME="$data/none"
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 

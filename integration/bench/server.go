@@ -55,7 +55,7 @@ func (b *bench) serve(folder string, options ...string) (*running, time.Duration
 	}
 	s.cmd = exec.Command(b.program, append([]string{"server", "-n", strconv.Itoa(port), "-X", "executor.attempt_max_run=1000000"}, options...)...)
 	s.cmd.Stdout, s.cmd.Stderr = log, log
-	s.cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+b.dir)
+	s.cmd.Env = append(os.Environ(), "ZERODAG_CONFIG_HOME="+b.dir)
 	began := time.Now()
 	if err := s.cmd.Start(); err != nil {
 		return nil, 0, err

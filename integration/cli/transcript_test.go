@@ -121,7 +121,7 @@ func build(t *testing.T, folder string) string {
 func (r *replay) command(dir string, args ...string) *exec.Cmd {
 	c := exec.Command(r.program, args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "TZ=UTC", "HOME="+filepath.Join(r.work, "home"), "DIGDAG_CONFIG=", "DIGDAG_CONFIG_HOME="+filepath.Join(r.work, "home/digdag"),
+	c.Env = append(os.Environ(), "TZ=UTC", "HOME="+filepath.Join(r.work, "home"), "ZERODAG_CONFIG=", "ZERODAG_CONFIG_HOME=", "DIGDAG_CONFIG=", "DIGDAG_CONFIG_HOME="+filepath.Join(r.work, "home/digdag"),
 		"http_proxy=", "HTTP_PROXY=", "ZERODAG_TOKEN="+r.token, "ZERODAG_IAM=")
 	return c
 }

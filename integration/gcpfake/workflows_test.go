@@ -120,7 +120,7 @@ func run(t *testing.T, files map[string]string, address string) (string, error) 
 	}
 	cmd := exec.Command(program, "run", "main.dig", "--no-save", "-c", "config", "--session", "2024-02-29 12:34:56")
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+folder, "CLOUDSDK_CONFIG="+folder, "GOOGLE_APPLICATION_CREDENTIALS=", "HOME="+folder)
+	cmd.Env = append(os.Environ(), "ZERODAG_CONFIG_HOME="+folder, "CLOUDSDK_CONFIG="+folder, "GOOGLE_APPLICATION_CREDENTIALS=", "HOME="+folder)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

@@ -150,7 +150,7 @@ func (s *server) tryBoot() error {
 		"-X", "server.runtime-info.path=" + info}, s.options...)
 	cmd := exec.Command("/bin/sh", args...)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = out, out, s.as
-	cmd.Env = append(os.Environ(), append([]string{"DIGDAG_CONFIG_HOME=" + s.folder}, s.env...)...)
+	cmd.Env = append(os.Environ(), append([]string{"ZERODAG_CONFIG_HOME=" + s.folder}, s.env...)...)
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func TestL8_HostileCheckouts(t *testing.T) {
 		for _, args := range [][]string{{"check"}, {"run", "x.dig"}, {"archive", "--output", filepath.Join(elsewhere, name+".tar.gz")}} {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			c := exec.CommandContext(ctx, "prlimit", append([]string{"--as=4000000000", program}, args...)...)
-			c.Dir, c.Env = folder, append(os.Environ(), "DIGDAG_CONFIG_HOME="+folder)
+			c.Dir, c.Env = folder, append(os.Environ(), "ZERODAG_CONFIG_HOME="+folder)
 			out, err := c.CombinedOutput()
 			cancel()
 			if ctx.Err() != nil && ctx.Err() != context.Canceled || strings.Contains(string(out), "secret-hash") || strings.Contains(string(out), "out of memory") || err == nil && name != "a folder" {

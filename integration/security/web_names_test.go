@@ -92,7 +92,7 @@ func TestL1_Terminal(t *testing.T) {
 	endpoint := evilServer(t, name)
 	run := func(program string, args ...string) string {
 		cmd := exec.Command(program, args...)
-		cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+t.TempDir(), "TERM=xterm", "NO_COLOR=1") // so that any sequence is of a name
+		cmd.Env = append(os.Environ(), "ZERODAG_CONFIG_HOME="+t.TempDir(), "TERM=xterm", "NO_COLOR=1") // so that any sequence is of a name
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %v %s", args, err, out)
@@ -119,7 +119,7 @@ func TestL1_Download(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(programPath(t), "download", "-e", evilServer(t, name), "--", name)
-		cmd.Dir, cmd.Env = here, append(os.Environ(), "DIGDAG_CONFIG_HOME="+t.TempDir())
+		cmd.Dir, cmd.Env = here, append(os.Environ(), "ZERODAG_CONFIG_HOME="+t.TempDir())
 		out, err := cmd.CombinedOutput()
 		if err == nil {
 			t.Errorf("%q is downloaded: %s", name, out)
@@ -132,7 +132,7 @@ func TestL1_Download(t *testing.T) {
 	}
 	here := t.TempDir()
 	cmd := exec.Command(programPath(t), "download", "-e", evilServer(t, "good one"), "good one")
-	cmd.Dir, cmd.Env = here, append(os.Environ(), "DIGDAG_CONFIG_HOME="+t.TempDir())
+	cmd.Dir, cmd.Env = here, append(os.Environ(), "ZERODAG_CONFIG_HOME="+t.TempDir())
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v %s", err, out)
 	}

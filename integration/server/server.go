@@ -85,7 +85,7 @@ func (s *Server) Start() {
 	defer log.Close()
 	cmd := exec.Command(s.program, slices.Concat([]string{"server", "-n", "0", "-X", "server.runtime-info.path=" + info}, s.keeps, s.options)...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+s.folder)
+	cmd.Env = append(os.Environ(), "ZERODAG_CONFIG_HOME="+s.folder)
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

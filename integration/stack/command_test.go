@@ -64,7 +64,7 @@ func (c commandLine) command(args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(c.t.Context(), c.program, append(args, "-e", c.stack.URL)...)
 	cmd.Dir = c.folder
-	cmd.Env = append(os.Environ(), "DIGDAG_CONFIG=", "DIGDAG_CONFIG_HOME="+c.folder, "ZERODAG_IAM=", "ZERODAG_TOKEN="+c.token, "http_proxy=", "https_proxy=")
+	cmd.Env = append(os.Environ(), "ZERODAG_CONFIG=", "DIGDAG_CONFIG=", "ZERODAG_CONFIG_HOME="+c.folder, "ZERODAG_IAM=", "ZERODAG_TOKEN="+c.token, "http_proxy=", "https_proxy=")
 	return cmd
 }
 

@@ -139,7 +139,7 @@ func run(t *testing.T, files map[string]string, endpoint string) (string, error)
 	}
 	cmd := exec.Command(program, "run", "main.dig", "--no-save", "-c", "config", "--session", "2024-02-29 12:34:56")
 	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "DIGDAG_CONFIG_HOME="+folder, "TD_CONFIG_PATH="+filepath.Join(folder, "td.conf"))
+	cmd.Env = append(os.Environ(), "ZERODAG_CONFIG_HOME="+folder, "TD_CONFIG_PATH="+filepath.Join(folder, "td.conf"))
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

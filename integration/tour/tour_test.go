@@ -72,7 +72,7 @@ func open(t *testing.T) *shell {
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
-	config := filepath.Join(home, ".config", "digdag", "config")
+	config := filepath.Join(home, ".config", "zerodag", "config")
 	if err := os.MkdirAll(filepath.Dir(config), 0o755); err != nil {
 		t.Fatal(err)
 	}

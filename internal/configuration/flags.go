@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"zerodag/internal/program"
 )
 
 // Flags are the options that every command has, and the options that set parameters, which some have.
@@ -26,7 +28,7 @@ type Flags struct {
 
 // Register adds the options that every command has to those of a command.
 func (f *Flags) Register(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.Config, "config", "c", "", "configuration `FILE` (default: ~/.config/digdag/config)")
+	flags.StringVarP(&f.Config, "config", "c", "", "configuration `FILE` (default: ~/.config/"+program.Called()+"/config)")
 	flags.StringVarP(&f.LogPath, "log", "L", "-", "append log messages to this `FILE`; \"-\" is stdout")
 	flags.StringVarP(&f.LogLevel, "log-level", "l", "info", "`LEVEL`: error, warn, info, debug or trace")
 	flags.StringVar(&f.logback, "logback-config", "", "accepted for compatibility, without effect")
@@ -49,7 +51,8 @@ func (f *Flags) Load() (Settings, error) {
 			return nil, err
 		}
 	}
-	if err := s.AddText("environment variable DIGDAG_CONFIG", os.Getenv("DIGDAG_CONFIG")); err != nil {
+	text, source := variable("CONFIG")
+	if err := s.AddText("environment variable "+source, text); err != nil {
 		return nil, err
 	}
 	maps.Copy(s, f.Flagged())

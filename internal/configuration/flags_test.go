@@ -65,6 +65,63 @@ func TestSourcesInTheirOrder(t *testing.T) {
 	}
 }
 
+// TestOurVariablesWin proves that Digdag's variables for the configuration are read unless ours are set, and never both.
+func TestOurVariablesWin(t *testing.T) {
+	theirs, ours := t.TempDir(), t.TempDir()
+	write(t, theirs, "config", "agent.id = of Digdag's folder")
+	write(t, ours, "config", "agent.id = of our folder")
+	t.Setenv("DIGDAG_CONFIG_HOME", theirs)
+	t.Setenv("DIGDAG_CONFIG", "server.port = 1\nserver.bind = x")
+	for _, c := range []struct {
+		home, text string
+		want       Settings
+	}{
+		{"", "", Settings{"agent.id": "of Digdag's folder", "server.port": "1", "server.bind": "x"}},
+		{ours, "", Settings{"agent.id": "of our folder", "server.port": "1", "server.bind": "x"}},
+		{"", "server.port = 2", Settings{"agent.id": "of Digdag's folder", "server.port": "2"}},
+	} {
+		t.Setenv("ZERODAG_CONFIG_HOME", c.home)
+		t.Setenv("ZERODAG_CONFIG", c.text)
+		got, err := (&Flags{}).Load()
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+			t.Errorf("%q and %q: %v\n%s", c.home, c.text, err, diff)
+		}
+	}
+	t.Setenv("ZERODAG_CONFIG", `\u`)
+	if _, err := (&Flags{}).Load(); err == nil || !strings.Contains(err.Error(), "environment variable ZERODAG_CONFIG") {
+		t.Errorf("an error does not name its source: %v", err)
+	}
+}
+
+// TestFolder proves that Digdag's folder stays in use until ours has files of ours, and the reverse for a program that
+// replaces Digdag.
+func TestFolder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		files             string
+		zerodag, asDigdag string
+	}{
+		{"", "zerodag", "digdag"},
+		{"digdag/config", "digdag", "digdag"},
+		{"digdag/secrets/a zerodag/dig.schema.json", "digdag", "digdag"},
+		{"digdag/config zerodag/contexts/a", "zerodag", "digdag"},
+		{"zerodag/context", "zerodag", "zerodag"},
+	} {
+		all := t.TempDir()
+		for name := range strings.FieldsSeq(c.files) {
+			if err := os.MkdirAll(filepath.Join(all, filepath.Dir(name)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			write(t, all, name, "")
+		}
+		for first, want := range map[string]string{"zerodag": c.zerodag, "digdag": c.asDigdag} {
+			if got := folderIn(all, first); got != filepath.Join(all, want) {
+				t.Errorf("%q, started as %s: %s, want %s", c.files, first, got, want)
+			}
+		}
+	}
+}
+
 // TestWrongSources proves that what cannot be read, or would not have been what its author means, is an error that
 // names it.
 func TestWrongSources(t *testing.T) {

@@ -14,24 +14,55 @@ import (
 	"github.com/magiconair/properties"
 
 	"zerodag/engine/param"
+	"zerodag/internal/program"
 )
 
 // Settings is the configuration of all sources, later ones over earlier ones.
 type Settings map[string]string
 
 // Folder returns the folder of the configuration file, of contexts and of local secrets; "" if the user has no home.
+// Digdag's folder stays in use until there is one of the name that started this program. The two are never mixed.
 func Folder() string {
-	if dir := os.Getenv("DIGDAG_CONFIG_HOME"); dir != "" {
+	if dir, _ := variable("CONFIG_HOME"); dir != "" {
 		return dir
 	}
-	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
-		return filepath.Join(dir, "digdag")
+	all := os.Getenv("XDG_CONFIG_HOME")
+	if all == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		all = filepath.Join(home, ".config")
 	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
+	return folderIn(all, program.Called())
+}
+
+// folderIn returns the folder in use among those for all programs; first is the name of the preferred one.
+func folderIn(all, first string) string {
+	for _, name := range []string{first, program.Name, "digdag"} {
+		if inUse(filepath.Join(all, name)) {
+			return filepath.Join(all, name)
+		}
 	}
-	return filepath.Join(home, ".config", "digdag")
+	return filepath.Join(all, first)
+}
+
+// inUse reports whether a folder has files of ours. Users may keep others there, such as the schema for their editor.
+func inUse(folder string) bool {
+	return slices.ContainsFunc([]string{"config", "context", "contexts", "secrets"}, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(folder, name))
+		return err == nil
+	})
+}
+
+// variable returns the value of ZERODAG_NAME or, if that is empty, of DIGDAG_NAME, and which of them it is.
+func variable(name string) (value, source string) {
+	source = "ZERODAG_" + name
+	if value = os.Getenv(source); value == "" {
+		source = "DIGDAG_" + name
+		value = os.Getenv(source)
+	}
+	return value, source
 }
 
 func (s Settings) addFile(name string, optional bool) error {

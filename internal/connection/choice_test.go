@@ -16,7 +16,7 @@ import (
 
 // TestWhichServer proves what decides which server is meant, and in which order.
 func TestWhichServer(t *testing.T) {
-	t.Setenv("DIGDAG_CONFIG_HOME", t.TempDir())
+	t.Setenv("ZERODAG_CONFIG_HOME", t.TempDir())
 	for _, s := range []*Server{{Name: "used", Endpoint: "http://used"}, {Name: "named", Endpoint: "http://named"}} {
 		if err := s.Save(); err != nil {
 			t.Fatal(err)

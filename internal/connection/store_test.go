@@ -15,7 +15,7 @@ import (
 // that a forgotten one is neither there nor in use.
 func TestContexts(t *testing.T) {
 	home := t.TempDir()
-	t.Setenv("DIGDAG_CONFIG_HOME", home)
+	t.Setenv("ZERODAG_CONFIG_HOME", home)
 	if names, err := Names(); err != nil || len(names) > 0 {
 		t.Errorf("without a folder: %v, %v", names, err)
 	}
@@ -76,7 +76,7 @@ func TestContexts(t *testing.T) {
 // context.
 func TestWrongContexts(t *testing.T) {
 	home := t.TempDir()
-	t.Setenv("DIGDAG_CONFIG_HOME", home)
+	t.Setenv("ZERODAG_CONFIG_HOME", home)
 	for _, name := range []string{"", ".", "..", ".hidden", "../config", "a/b", `a\b`, "a\nb", "a\x00"} {
 		if _, err := Load(name); !program.IsUsageError(err) {
 			t.Errorf("%q: %v", name, err)

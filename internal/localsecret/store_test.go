@@ -16,7 +16,7 @@ import (
 // twice, and that files of others in the folder are no secrets.
 func TestFolder(t *testing.T) {
 	home := t.TempDir()
-	t.Setenv("DIGDAG_CONFIG_HOME", home)
+	t.Setenv("ZERODAG_CONFIG_HOME", home)
 	f, store := Open(), Store(configuration.Settings{"secrets.of.configuration": "x", "secrets.both": "of the configuration"})
 	if keys, err := f.List(t.Context()); err != nil || len(keys) > 0 {
 		t.Errorf("without a folder: %v, %v", keys, err)

@@ -37,7 +37,7 @@ export class Server {
   }
 
   private environment() {
-    return { ...process.env, DIGDAG_CONFIG_HOME: this.folder, TZ: "UTC" };
+    return { ...process.env, ZERODAG_CONFIG_HOME: this.folder, TZ: "UTC" };
   }
 
   /** Runs the command line against this server and returns what it prints. */
