@@ -3,7 +3,7 @@ package operators
 import "path"
 
 // Names of the folder in a project that holds the saved state, the parameters and the temporary files of its runs.
-// `zerodag run` chooses between them (projectfolder.Folder); everything that copies or watches projects leaves out both.
+// Package projectfolder chooses between them. Projects never include either, as the names begin with a dot.
 const (
 	RunFolder       = ".zerodag"
 	DigdagRunFolder = ".digdag"

@@ -21,7 +21,7 @@ import (
 type Settings map[string]string
 
 // Folder returns the folder of the configuration file, of contexts and of local secrets; "" if the user has no home.
-// Digdag's folder stays in use until there is one of the name that started this program. The two are never mixed.
+// Digdag's folder stays in use until the other one has files of ours. The two are never mixed.
 func Folder() string {
 	if dir, _ := variable("CONFIG_HOME"); dir != "" {
 		return dir

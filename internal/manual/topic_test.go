@@ -14,7 +14,7 @@ func TestWordsAreTopics(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word, want := range map[string]string{
-		"DIGDAG_STORE": "values that later tasks see", "DIGDAG_TRY": "which run of the task", "session_time": "| `session_time`", "cron>": "five fields",
+		"ZERODAG_STORE": "values that later tasks see", "ZERODAG_TRY": "which run of the task", "DIGDAG_TRY": "set to the same value", "session_time": "| `session_time`", "cron>": "five fields",
 		"handler_on": "_finally", "continue_on": "_ignore_error", "_parallel": "With `_parallel: true`", "_retry": "`_retry: 3`",
 		"pause a project": "nothing is lost by it", "labels": "Labels say what",
 	} {
