@@ -199,7 +199,7 @@ func TestErrors(t *testing.T) {
 		"tasks.unfit":       "Python command failed with code 1\n\tCan't parse output.json.",
 		"tokenize.f":        "AttributeError: Module 'tokenize' has no attribute 'f'",
 		"digdag.f":          "AttributeError: Module 'digdag' has no attribute 'f'",
-		"zerodag.f":         "AttributeError: Module 'digdag' has no attribute 'f'",
+		"zerodag.f":         "AttributeError: Module 'zerodag' has no attribute 'f'",
 	} {
 		w := operatortest.New(t, `{"_command": "`+command+`"}`)
 		tasks(t, w)

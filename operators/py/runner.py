@@ -71,11 +71,11 @@ def load(name):
     return sys.modules[name]
 
 
-def member(module, name):
+def member(module, module_name, name):
     try:
         return getattr(module, name)
     except AttributeError:
-        raise AttributeError("Module '%s' has no attribute '%s'" % (module.__name__, name)) from None
+        raise AttributeError("Module '%s' has no attribute '%s'" % (module_name, name)) from None
 
 
 def find(command):
@@ -90,8 +90,8 @@ def find(command):
         package, _, class_name = owner.rpartition(".")
         if not package or not (owner + ".").startswith(missing.name + "."):
             raise
-        return member(load(package), class_name), name
-    found = member(module, name)
+        return member(load(package), package, class_name), name
+    found = member(module, owner, name)
     return (found, "run") if inspect.isclass(found) else (found, None)
 
 
