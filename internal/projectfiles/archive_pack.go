@@ -63,7 +63,7 @@ func (p Project) Pack(w io.Writer, o Packing) ([]string, error) {
 type packer struct {
 	Packing
 	project Project
-	ignored func(name string, isDir bool) bool
+	ignored ignorePatterns
 	archive *tar.Writer
 	packed  []string
 }
@@ -93,7 +93,7 @@ func (k *packer) entry(name string, above []fs.FileInfo) error {
 	case info.Mode().IsRegular():
 		return k.file(name, file)
 	}
-	return fmt.Errorf("archive %s: it is not a file, a folder or a link: remove it, or list it in %s", name, ignoreFile)
+	return fmt.Errorf("archive %s: it is not a file, a folder or a link: remove it, or list it in %s", name, ownIgnoreFile)
 }
 
 // link packs a link that stays inside; false if its target must be copied instead.
@@ -159,7 +159,7 @@ func (k *packer) folder(name, file string, info fs.FileInfo, above []fs.FileInfo
 	above = append(slices.Clip(above), info)
 	for _, e := range entries {
 		below := path.Join(name, e.Name())
-		if strings.HasPrefix(e.Name(), ".") || k.ignored(below, e.IsDir()) {
+		if strings.HasPrefix(e.Name(), ".") || k.ignored.ignores(below, e.IsDir()) {
 			continue
 		}
 		if err := k.entry(below, above); err != nil {

@@ -15,9 +15,12 @@ import (
 	"zerodag/internal/datafolder"
 )
 
-// ignoreFiles hold patterns, as in .gitignore, of files that do not belong to the project. They count as one file:
-// lines of the second can include again what the first, which Digdag also reads, excludes.
-func ignoreFiles() []string { return []string{".digdagignore", ".zerodagignore"} }
+// Ignore files hold patterns, as in .gitignore, of files that do not belong to the project. They count as one file:
+// lines of our own, which come last, can include again what Digdag's excludes.
+const (
+	digdagIgnoreFile = ".digdagignore"
+	ownIgnoreFile    = ".zerodagignore"
+)
 
 // List returns the names of the project's files, sorted: the files that are pushed and that a task sees. It omits names
 // that start with ".", and names that ignore files match (language.md 1.1). A symbolic link is listed, and never
@@ -90,7 +93,7 @@ func (p Project) IgnoredBy(name string) string {
 
 // ignored reads the patterns of ignored files.
 func (p Project) ignored() (all ignorePatterns, err error) {
-	for _, file := range ignoreFiles() {
+	for _, file := range []string{digdagIgnoreFile, ownIgnoreFile} {
 		text, err := p.read(file, dig.MaxFile)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
