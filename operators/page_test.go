@@ -31,7 +31,7 @@ func TestPage(t *testing.T) {
 func TestReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ operator, message, want string }{
-		{"for_each", "Expected array type for key 'dates' but got 3 (number) (config)", "a value is no list"},
+		{"for_each", "Expected array type for key 'dates' but got 3 (number) (config)", "a value is not a list"},
 		{"loop", "Too many loop subtasks. Limit: 20 (config)", "an attempt has a limit of tasks (`executor.task_max_run`)"},
 		{"http", "HTTP request failed: GET http://x", "no answer, and `retry` does not hold"},
 		{"http", "and HTTP request failed", ""},

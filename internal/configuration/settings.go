@@ -20,7 +20,8 @@ import (
 // Settings is the configuration of all sources, later ones over earlier ones.
 type Settings map[string]string
 
-// Folder returns the folder of the configuration file, of contexts and of local secrets; "" if the user has no home.
+// Folder returns the folder of the configuration file, of contexts and of local secrets. If the user has no home, it is
+// one that does not exist: a relative name would read what the current folder has, which may be anyone's project.
 // Digdag's folder stays in use until the other one has files of ours. The two are never mixed.
 func Folder() string {
 	if dir, _ := variable("CONFIG_HOME"); dir != "" {
@@ -30,7 +31,7 @@ func Folder() string {
 	if all == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return ""
+			home = filepath.Join(string(filepath.Separator), "nonexistent")
 		}
 		all = filepath.Join(home, ".config")
 	}
