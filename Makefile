@@ -38,8 +38,8 @@ test: tools assets ## install what the tests need, then lint and run all tests b
 	$(MAKE) --no-print-directory lint-code
 	REQUIRE=python,ruby,client,peers,browser $(GO) test -vet=off -timeout 30m ./...
 
-# What CI leaves out has a command of its own: on LocalStack recorded cases (here they run on one machine and on two servers), the clean
-# export and the restore (`make test-aws`), the race detector on commands and on what starts no goroutine (`make race`), the larger spaces of
+# What CI leaves out has a command of its own: on LocalStack recorded cases (here they run on one machine and on two servers), stages that are
+# deployed in other ways and ten busy machines (`make test-aws`), the race detector on commands and on what starts no goroutine (`make race`), the larger spaces of
 # `make model`. Two lanes run side by side, as one computes and the other mostly waits for other systems; each keeps its order. CI has make run
 # two jobs, `test` and `test-long`: then the second lane of test-long begins when `test` ends.
 .PHONY: test-long

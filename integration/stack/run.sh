@@ -15,7 +15,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 where=${1:-localstack}
-part=${ZERODAG_PART:-all} # most: without recorded cases, a clean export and a restore, for which `make test-long` has no time
+part=${ZERODAG_PART:-all} # most: without what `make test-long` has no time for: recorded cases, other deployments, ten busy machines
 localstack=integration/localstack/localstack.sh
 cdk=infra/_cdk/node_modules/.bin/cdk
 
@@ -64,11 +64,19 @@ the_list() {
 # alone runs what kills functions, stops queues or counts calls, one after the other. ZERODAG_KILLS=200 and
 # ZERODAG_STARTS=1000 are what a release was proven with; what CI runs takes two minutes of it.
 alone() {
-  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestStartsAtOnce|TestFaults|TestNewerForm|TestBusyFargate|TestPoolOfTen' ./integration/stack
+  local busy='|TestBusyFargate|TestPoolOfTen'
+  [ "$part" != most ] || busy=
+  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run "TestCrashes|TestStartsAtOnce|TestFaults|TestNewerForm$busy" ./integration/stack
   ZERODAG_ALONE=1 go test -count=1 -timeout 10m ./integration/stackbench
-  ZERODAG_CDK=1 REQUIRE=cdk,$REQUIRE go test -count=1 -timeout 30m -run TestPlainCDK ./integration/stack
-  [ "$part" = most ] ||
-    ZERODAG_CDK=1 REQUIRE=cdk,$REQUIRE go test -count=1 -timeout 30m -run 'TestRestoredElsewhere|TestCleanExport' ./integration/stack ./infra
+}
+
+# elsewhere deploys other stages: an app with plain CDK, a restored table, a clean export, small logs.
+elsewhere() {
+  ZERODAG_CDK=1 REQUIRE=cdk,$REQUIRE go test -count=1 -timeout 30m -run 'TestPlainCDK|TestRestoredElsewhere|TestCleanExport' ./integration/stack ./infra
+  local variables
+  variables=$(integration/localstack/deploy.sh e2e-logs -c smallLogs=true)
+  eval "$variables"
+  ZERODAG_SMALL_LOGS=1 go test -count=1 -run TestLogLinks ./integration/stack
 }
 
 # begin makes the folder of a run and looks whether it can be made. From then on all that it makes is
@@ -150,10 +158,7 @@ on_localstack() {
   "$ZERODAG_RUN/awsrun" measure -run "$ZERODAG_RUN" -calls 20 -starts 10 -commands 2
   "$ZERODAG_RUN/awsrun" usage -run "$ZERODAG_RUN" -stage "$stage"
   alone
-  local variables
-  variables=$(integration/localstack/deploy.sh e2e-logs -c smallLogs=true)
-  eval "$variables"
-  ZERODAG_SMALL_LOGS=1 go test -count=1 -run TestLogLinks ./integration/stack
+  [ "$part" = most ] || elsewhere
   "$localstack" verdict dynamodb ecs events lambda s3 sqs ssm
 }
 
