@@ -12,7 +12,7 @@ import (
 	"zerodag/docs"
 )
 
-// call is what the page of the REST API says of an operation.
+// call is the part of an operation that the page of the REST API shows.
 type call struct {
 	Tags       []string
 	Summary    string
@@ -84,8 +84,8 @@ func restPage(t *testing.T) string {
 			fmt.Fprintf(tables[c.Tags[0]], "| `%s %s` | %s | %s |\n", strings.ToUpper(method), api.Paths.Content[i].Value, c.Summary, c.query())
 		}
 	}
-	b.WriteString("# REST API\n\nEvery call of the API, grouped by subject. [openapi.yaml](../openapi.yaml) describes bodies, answers and errors; " +
-		"a running server hands it out at `/api/openapi.yaml`. [server.md](../server.md#who-may-call) says which role may call what.\n" +
+	b.WriteString("# REST API\n\nEvery call of the API, grouped by subject. [openapi.yaml](../openapi.yaml) describes request bodies, responses and errors; " +
+		"a running server serves it at `/api/openapi.yaml`. [server.md](../server.md#who-may-call) lists the calls that each role may use.\n" +
 		"This page is written by `go test ./docs -run TestRest -rewrite`.\n")
 	for _, tag := range api.Tags {
 		if tables[tag.Name] == nil {
@@ -97,7 +97,7 @@ func restPage(t *testing.T) string {
 	return b.String()
 }
 
-// query lists the parameters of the query; those that must be there are bold.
+// query lists the query parameters, with required ones in bold.
 func (c call) query() string {
 	var names []string
 	for _, p := range c.Parameters {
