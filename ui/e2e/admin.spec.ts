@@ -182,7 +182,7 @@ test("waiting messages are listed with attempt and tasks, page by page", async (
 
 test("limits show their value, use and setting; sites link to their tokens", async ({ page }) => {
   await page.goto("/admin?tab=limits");
-  await expect(page.getByRole("row", { name: /attempts of a site that have not ended 100 attempts .* executor.attempt_max_run/ })).toBeVisible();
+  await expect(page.getByRole("row", { name: /unfinished attempts of a site 100 attempts .* executor.attempt_max_run/ })).toBeVisible();
   await expect(page.getByRole("row", { name: /kept after its end 30 days – executor.log_retention/ })).toBeVisible();
   await expect(page.getByRole("row", { name: /an archive in a request 100 MB/ })).toBeVisible();
   await expect(page.getByText(commands.limits())).toBeVisible();

@@ -80,7 +80,7 @@ func getChanges(c *endpoint.Call) (any, error) {
 		return nil, err
 	}
 	if after < 0 {
-		return nil, wire.Invalid("after= must be the number of an entry, or 0: %d", after)
+		return nil, wire.Invalid("after= must be 0 or the number of an entry, not %d", after)
 	}
 	if !strings.Contains(c.R.Header.Get("Accept"), "text/event-stream") {
 		ctx, cancel := context.WithTimeout(c.Ctx(), c.Limits.Request) // the endpoint has none, for streams

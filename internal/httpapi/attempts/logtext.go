@@ -27,7 +27,7 @@ func getLogText(c *endpoint.Call) (any, error) {
 		return nil, err
 	}
 	if after < 0 {
-		return nil, wire.Invalid("after= must be a number of bytes: %d", after)
+		return nil, wire.Invalid("after= must be 0 or a number of bytes, not %d", after)
 	}
 	a, err := c.AttemptOf("attempt_id")
 	if err != nil {

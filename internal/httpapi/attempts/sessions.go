@@ -166,7 +166,7 @@ func sessionFilter(c *endpoint.Call, stateName string) (console.SessionFilter, e
 	for _, label := range f.Labels {
 		name, value, isPair := strings.Cut(label, "=")
 		if !isPair {
-			return f, wire.Invalid("label= must be a name and a value, as label=team=sales, not %q", label)
+			return f, wire.Invalid("label= must be a name and a value, such as label=team=sales, not %q", label)
 		}
 		if fault := keys.LabelFault(name, value); fault != "" {
 			return f, wire.Invalid("label=: a label's %s", fault)
@@ -197,5 +197,5 @@ func timeBound(c *endpoint.Call, name string) (console.Bound, error) {
 			return console.Bound{At: t, Local: true}, nil
 		}
 	}
-	return console.Bound{}, wire.Invalid("%s= must be a date, or a date and time, in the zone of each session or with an offset or Z, as 2026-01-31T00:00:00Z, not %q", name, text)
+	return console.Bound{}, wire.Invalid("%s= must be a date, or a date and time, in the time zone of each session or with an offset or Z, such as 2026-01-31T00:00:00Z, not %q", name, text)
 }

@@ -75,7 +75,7 @@ func (s *eventStream) send(round func(ctx context.Context, last bool) (done bool
 	ctx, cancel := context.WithCancel(s.Ctx())
 	defer cancel()
 	if err := s.rounds(ctx, round); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		s.Logger.Warn("stream of an attempt broke off", "attempt", s.of.ID, "error", err)
+		s.Logger.Warn("event stream of an attempt was interrupted", "attempt", s.of.ID, "error", err)
 	}
 }
 

@@ -102,7 +102,7 @@ func (c *Call) AnswerError(err error) {
 	case errors.Is(err, host.ErrNotFound):
 		c.Fail(http.StatusNotFound, "Resource does not exist")
 	case errors.Is(err, host.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
-		c.Logger.Warn("request could not be served now", "method", c.R.Method, "path", c.R.URL.Path, "error", err)
+		c.Logger.Warn("request could not be served", "method", c.R.Method, "path", c.R.URL.Path, "error", err)
 		c.W.Header().Set("Retry-After", "1")
 		c.Fail(http.StatusServiceUnavailable, "The server cannot answer this request now: try again")
 	case errors.Is(err, context.Canceled): // the client is gone

@@ -18,7 +18,7 @@ const (
 // slotsOf returns the slots; without slots the paths do not exist.
 func slotsOf(c *endpoint.Call) (endpoint.Uploads, error) {
 	if c.Uploads == nil {
-		return nil, &host.Error{Code: host.Missing, Message: "This server has no upload slots: push by PUT /api/projects"}
+		return nil, &host.Error{Code: host.Missing, Message: "This server does not support uploads: push with PUT /api/projects"}
 	}
 	return c.Uploads, nil
 }

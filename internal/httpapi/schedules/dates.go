@@ -16,7 +16,7 @@ func timeArg(c *endpoint.Call, name string) (time.Time, error) {
 	}
 	t, err := wire.ParseInstant(text)
 	if err != nil {
-		return time.Time{}, wire.Invalid("%s= must be a date and time with an offset or Z, as 2026-01-31T00:00:00Z, not %q", name, text)
+		return time.Time{}, wire.Invalid("%s= must be a date and time with an offset or Z, such as 2026-01-31T00:00:00Z, not %q", name, text)
 	}
 	return t, nil
 }

@@ -26,15 +26,15 @@ func bounds() []bound {
 		return func(_ *endpoint.Call, l host.Limits) int64 { return wire.InSeconds(of(l)) }
 	}
 	return []bound{
-		{"attempts", "attempts of a site that have not ended", "executor.attempt_max_run", "attemptLimit", "attempts",
+		{"attempts", "unfinished attempts of a site", "executor.attempt_max_run", "attemptLimit", "attempts",
 			func(_ *endpoint.Call, l host.Limits) int64 { return int64(l.Attempts) }, activeHere, nil},
 		{"tasks", "tasks of an attempt", "executor.task_max_run", "taskLimit", "tasks", func(_ *endpoint.Call, l host.Limits) int64 { return int64(l.Tasks) }, nil, nil},
-		{"threads", "runs of tasks at the same time", "agent.max-task-threads", "", "runs", func(_ *endpoint.Call, l host.Limits) int64 { return int64(l.Threads) }, runningNow, onOneMachine},
-		{"attempt_time", "how long an attempt may live", "executor.attempt_ttl", "", "seconds", duration(func(l host.Limits) time.Duration { return l.AttemptTTL }), nil, nil},
-		{"task_time", "how long a task may live", "executor.task_ttl", "", "seconds", duration(func(l host.Limits) time.Duration { return l.TaskTTL }), nil, nil},
+		{"threads", "concurrent runs of tasks", "agent.max-task-threads", "", "runs", func(_ *endpoint.Call, l host.Limits) int64 { return int64(l.Threads) }, runningNow, onOneMachine},
+		{"attempt_time", "lifetime of an attempt", "executor.attempt_ttl", "", "seconds", duration(func(l host.Limits) time.Duration { return l.AttemptTTL }), nil, nil},
+		{"task_time", "lifetime of a task", "executor.task_ttl", "", "seconds", duration(func(l host.Limits) time.Duration { return l.TaskTTL }), nil, nil},
 		{"run_time", "how long one run of a task may take", "", "", "seconds", duration(func(l host.Limits) time.Duration { return l.RunTime }), nil, nil},
 		{"lease", "how long a run may be silent before it counts as lost", "agent.lock-retention-time", "leaseSeconds", "seconds", duration(func(l host.Limits) time.Duration { return l.Lease }), nil, nil},
-		{"crashes", "server crashes in a row during which a task may run", "agent.max_crashes", "", "crashes", func(_ *endpoint.Call, l host.Limits) int64 { return int64(l.MaxCrashes()) }, nil, onOneMachine},
+		{"crashes", "consecutive server crashes during which a task may run", "agent.max_crashes", "", "crashes", func(_ *endpoint.Call, l host.Limits) int64 { return int64(l.MaxCrashes()) }, nil, onOneMachine},
 		{"keep_attempts", "how long attempts are kept after their end", "retention.attempts", "attemptDays", "seconds", duration(func(l host.Limits) time.Duration { return l.KeepAttempts }), nil, nil},
 		{"keep_history", "how long the history of an attempt is kept after its end", "executor.log_retention", "", "seconds", duration(func(l host.Limits) time.Duration { return l.Retention }), nil, onOneMachine},
 		{"keep_logs", "how long logs of tasks are kept", "retention.logs", "logDays", "seconds", duration(func(l host.Limits) time.Duration { return l.KeepLogs }), nil, nil},
@@ -42,9 +42,9 @@ func bounds() []bound {
 		{"keep_audit", "how long the audit log is kept", "retention.audit", "auditDays", "seconds", duration(func(l host.Limits) time.Duration { return l.KeepRecords }), nil, nil},
 		{"archive", "size of an archive in a request", "api.max_archive_total_size_limit", "", "bytes", func(c *endpoint.Call, _ host.Limits) int64 { return c.Limits.Archive }, nil, nil},
 		{"upload", "size of an archive that is uploaded to the store", "", "", "bytes", func(c *endpoint.Call, _ host.Limits) int64 { return c.Limits.Upload }, nil, withSlots},
-		{"body", "size of the JSON of a request", "", "", "bytes", func(c *endpoint.Call, _ host.Limits) int64 { return c.Limits.Body }, nil, nil},
-		{"attempts_page", "attempts in one answer", "api.max_attempts_page_size", "", "rows", func(c *endpoint.Call, _ host.Limits) int64 { return int64(c.Limits.Attempts) }, nil, nil},
-		{"sessions_page", "sessions in one answer", "api.max_sessions_page_size", "", "rows", func(c *endpoint.Call, _ host.Limits) int64 { return int64(c.Limits.Sessions) }, nil, nil},
+		{"body", "size of the JSON body of a request", "", "", "bytes", func(c *endpoint.Call, _ host.Limits) int64 { return c.Limits.Body }, nil, nil},
+		{"attempts_page", "attempts in one response", "api.max_attempts_page_size", "", "rows", func(c *endpoint.Call, _ host.Limits) int64 { return int64(c.Limits.Attempts) }, nil, nil},
+		{"sessions_page", "sessions in one response", "api.max_sessions_page_size", "", "rows", func(c *endpoint.Call, _ host.Limits) int64 { return int64(c.Limits.Sessions) }, nil, nil},
 		{"request_time", "how long a request may take", "", "", "seconds", func(c *endpoint.Call, _ host.Limits) int64 { return wire.InSeconds(c.Limits.Request) }, nil, nil},
 		{"transfer_time", "how long an upload or a download may take", "", "", "seconds", func(c *endpoint.Call, _ host.Limits) int64 { return wire.InSeconds(c.Limits.Transfer) }, nil, nil},
 	}

@@ -27,7 +27,7 @@ func siteOf(c *endpoint.Call, asked *wire.Whole) (int64, error) {
 		return c.Actor.Site, nil
 	}
 	if c.Actor.Role < access.Owner {
-		return 0, access.Refuse(http.StatusForbidden, "Access denied: only an owner of the server manages other sites")
+		return 0, access.Refuse(http.StatusForbidden, "Access denied: only an owner of the server can manage other sites")
 	}
 	return int64(*asked), nil
 }

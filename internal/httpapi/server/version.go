@@ -32,7 +32,7 @@ func parseVersion(text string) (*clientVersion, error) {
 	for s := range strings.SplitSeq(parts[1], ".") {
 		n, err := strconv.ParseInt(s, 10, 32)
 		if err != nil {
-			return nil, wire.Invalid("Too big version number: %s", text)
+			return nil, wire.Invalid("Version number too large: %s", text)
 		}
 		v.numbers = append(v.numbers, int(n))
 	}

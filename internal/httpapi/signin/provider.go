@@ -105,7 +105,7 @@ func getCallback(c *endpoint.Call) (any, error) {
 		return cameBack(c, "/", access.Refuse(http.StatusForbidden, "This sign-in was not started in this browser, or it took too long: sign in again"))
 	}
 	if why := c.Text("error"); why != "" {
-		return cameBack(c, l.Return, access.Refuse(http.StatusForbidden, o.Name+" did not let you in: "+wire.Beginning(why+" "+c.Text("error_description"))))
+		return cameBack(c, l.Return, access.Refuse(http.StatusForbidden, o.Name+" rejected the sign-in: "+wire.Beginning(why+" "+c.Text("error_description"))))
 	}
 	p, err := o.Provider.Finish(c.Ctx(), l.SignIn, c.Text("code"))
 	if err != nil {

@@ -92,7 +92,7 @@ func signIn(c *endpoint.Call) (any, error) {
 	var err error
 	switch {
 	case b.Token != "" && b.User+b.Password != "":
-		err = wire.Invalid("Sign in with a token, or with user and password, not both")
+		err = wire.Invalid("Sign in with a token, or with a user and password, but not both")
 	case b.Token != "" && c.Auth.Tokens != nil:
 		err = c.ByToken(b.Token)
 	case b.User != "" && len(c.Auth.Users) > 0:
