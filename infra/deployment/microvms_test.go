@@ -94,7 +94,7 @@ func TestMicrovmDockerfile(t *testing.T) {
 	for text, want := range map[string]string{
 		"FROM public.ecr.aws/lambda/microvms:al2023-minimal\nRUN x":                                                "",
 		"from golang:1.26 AS build\nFROM public.ecr.aws/lambda/microvms:al2023-minimal\nCOPY --from=build /x /x\n": "",
-		"FROM python:3.13-slim\n": "must end with a stage from an image of public.ecr.aws/lambda/microvms, on which Lambda builds, but that is from python:3.13-slim",
+		"FROM python:3.13-slim\n": "must start from an image of public.ecr.aws/lambda/microvms, which Lambda requires, but starts from python:3.13-slim",
 		"RUN x\n":                 "has no line FROM",
 	} {
 		s := settings.Default("main")

@@ -310,7 +310,7 @@ var betterErrors = []struct{ pattern, with string }{
 	{`(?s)(Resource not found: )(HTTP 404 Not Found|\{"message":"Resource does not exist.*)`, "${1}@WHAT@"},
 	{`(?s)(no server answers at|RESTEASY004655).*`, "@NO SERVER@"},
 	{`(?s)(available commands are: ).*`, "$1@COMMANDS@"},
-	{`(Cannot invoke "java.io.Console|there is no terminal to ask for).*`, "@NO TERMINAL@"},
+	{`(Cannot invoke "java.io.Console|cannot prompt for the value of).*`, "@NO TERMINAL@"},
 }
 
 // TestUnreachable proves that a command tells soon, and clearly, that no server answers.
