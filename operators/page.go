@@ -17,20 +17,49 @@ var pages embed.FS
 // Page returns the user page of a built-in operator, as Markdown, and whether it has one. A folder with several
 // operators has their pages one after the other in its file; each begins with "# name>".
 func Page(name string) (string, bool) {
-	folders, err := pages.ReadDir(".")
+	page, _, ok := PageIn(name)
+	return page, ok
+}
+
+// PageIn is Page, with the name of the operator's folder.
+func PageIn(name string) (page, folder string, ok bool) {
+	for _, f := range folders() {
+		if page, ok := cutPage(readme(f), "# "+name+">"); ok {
+			return page, f, true
+		}
+	}
+	return "", "", false
+}
+
+// SharedPages returns the pages that are not about one operator, by their folders: what several have in common.
+func SharedPages() map[string]string {
+	shared := map[string]string{}
+	for _, f := range folders() {
+		if title, _, _ := strings.Cut(readme(f), "\n"); title != "" && !pageTitle().MatchString(title) {
+			shared[f] = readme(f)
+		}
+	}
+	return shared
+}
+
+// folders lists the folders of pages, and readme returns the file of one; it is empty if there is none.
+func folders() (names []string) {
+	list, err := pages.ReadDir(".")
 	if err != nil {
-		return "", false
+		return nil
 	}
-	for _, f := range folders {
-		text, err := pages.ReadFile(path.Join(f.Name(), "README.md"))
-		if err != nil {
-			continue
-		}
-		if page, ok := cutPage(string(text), "# "+name+">"); ok {
-			return page, true
-		}
+	for _, f := range list {
+		names = append(names, f.Name())
 	}
-	return "", false
+	return names
+}
+
+func readme(folder string) string {
+	text, err := pages.ReadFile(path.Join(folder, "README.md"))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // pageTitle is the first line of a page.
@@ -38,18 +67,11 @@ var pageTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // allPages returns the pages of all built-in operators.
 func allPages() []string {
-	folders, err := pages.ReadDir(".")
-	if err != nil {
-		return nil
-	}
 	var all []string
-	for _, f := range folders {
-		text, err := pages.ReadFile(path.Join(f.Name(), "README.md"))
-		if err != nil {
-			continue
-		}
-		for _, title := range pageTitle().FindAllString(string(text), -1) {
-			if page, ok := cutPage(string(text), title); ok {
+	for _, f := range folders() {
+		text := readme(f)
+		for _, title := range pageTitle().FindAllString(text, -1) {
+			if page, ok := cutPage(text, title); ok {
 				all = append(all, page)
 			}
 		}

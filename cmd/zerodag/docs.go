@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,7 +79,7 @@ func (r *remote) listTopics() error {
 func (r *remote) showTopic(word string) error {
 	found, err := manual.Find(word)
 	if err != nil {
-		if hits, searched := manual.Search(word, 1); searched == nil && len(hits) > 0 {
+		if hits, meant, searched := manual.Search(word, 1); searched == nil && len(hits) > 0 && len(meant) == 0 {
 			return r.searchTopics(word)
 		}
 		return err
@@ -98,7 +97,7 @@ func (r *remote) showTopic(word string) error {
 const mostHits = 8
 
 func (r *remote) searchTopics(words string) error {
-	hits, err := manual.Search(words, mostHits)
+	hits, meant, err := manual.Search(words, mostHits)
 	if err != nil {
 		return err
 	}
@@ -107,11 +106,18 @@ func (r *remote) searchTopics(words string) error {
 	}
 	err = r.Show(hits, func(p cli.Printer) {
 		for _, h := range hits {
-			p.Line("%s  (%s)", h.Address, cmp.Or(h.Heading, h.Page))
+			title := h.Page
+			if h.Heading != "" {
+				title += ": " + h.Heading
+			}
+			p.Line("%s  (%s)", h.Address, title)
 			p.Line("    %s", term.ShortenEnd(h.Text, 110))
 		}
 		p.Line("")
 	})
+	if len(meant) > 0 {
+		r.Hint("No page has these words as you wrote them; the search was for: %s", strings.Join(meant, ", "))
+	}
 	r.Hint("Use `zerodag docs %s` to show the first one.", hits[0].Address)
 	return err
 }

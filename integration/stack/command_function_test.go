@@ -66,9 +66,14 @@ func TestCommandFunction(t *testing.T) {
 			t.Errorf("the log has no %.40q:\n%.3000s", want, log)
 		}
 	}
-	for _, name := range []string{"\nAWS_ACCESS_KEY_ID\n", "\nAWS_SECRET_ACCESS_KEY\n", "\nAWS_SESSION_TOKEN\n", "\nAWS_LAMBDA_RUNTIME_API\n", "\nLAMBDA_TASK_ROOT\n", "\n_HANDLER\n", "\nZERODAG_"} {
+	for _, name := range []string{"\nAWS_ACCESS_KEY_ID\n", "\nAWS_SECRET_ACCESS_KEY\n", "\nAWS_SESSION_TOKEN\n", "\nAWS_LAMBDA_RUNTIME_API\n", "\nLAMBDA_TASK_ROOT\n", "\n_HANDLER\n"} {
 		if strings.Contains(log, name) {
 			t.Errorf("the environment of commands has %s", strings.TrimSpace(name))
+		}
+	}
+	for line := range strings.Lines(log) { // what describes the run also has Digdag's name; what is the function's has not
+		if name, ours := strings.CutPrefix(line, "ZERODAG_"); ours && !strings.Contains(log, "\nDIGDAG_"+name) {
+			t.Errorf("the environment of commands has %s", strings.TrimSpace(line))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package manual
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/kljensen/snowball/english"
 
+	"zerodag/internal/remedy"
 	"zerodag/internal/term"
 )
 
@@ -22,22 +24,26 @@ type Hit struct {
 }
 
 // Search returns at most n sections of pages and operators about some words, the best first. It compares stems of
-// words, so that "retries" finds "retry", and also searches for what the glossary gives as the word used here.
+// words, so that "retries" finds "retry", and also searches for what the glossary gives as the word used here. A word
+// that no page has is taken for a typo of the nearest one; meant lists these.
 //
 // The order is that of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). A row of a table
 // counts as a text: settings and options would drown in their tables.
-func Search(words string, n int) ([]Hit, error) {
+func Search(words string, n int) (hits []Hit, meant []string, err error) {
 	index, err := searchIndex()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	query, pages := index.query(words)
+	query, pages, meant := index.query(words)
 	pages = append(pages, words)
 	best := map[string]scored{} // by address
 	for i := range index.texts {
 		t := &index.texts[i]
 		score := index.score(t, query)
-		if slices.Contains(pages, t.page) {
+		switch {
+		case slices.Contains(pages, t.hit.Address):
+			score = 2*score + answer
+		case slices.Contains(pages, t.page):
 			score *= 2
 		}
 		if score > best[t.hit.Address].score {
@@ -51,7 +57,7 @@ func Search(words string, n int) ([]Hit, error) {
 	slices.SortFunc(list, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.text.hit.Address, b.text.hit.Address))
 	})
-	hits := make([]Hit, 0, n)
+	hits = make([]Hit, 0, n)
 	for _, s := range list[:min(n, len(list))] {
 		if s.score < list[0].score/least {
 			break
@@ -60,8 +66,11 @@ func Search(words string, n int) ([]Hit, error) {
 		hit.Text = s.text.best(query)
 		hits = append(hits, hit)
 	}
-	return hits, nil
+	return hits, meant, nil
 }
+
+// answer is what a section gains to which the glossary leads from a word of the search.
+const answer = 6
 
 // least is by how much a hit may be worse than the first one: the rest has one of several words, somewhere.
 const least = 4
@@ -116,7 +125,9 @@ const fromOthers = 0.6
 // weights of groups of pages: what answers more questions of users comes first.
 var weights = map[string]float64{"How to": 1.2, "The language": 1.2, "Reference": 0.8, "Operators": 0.8, "How it works inside": 0.5}
 
-var searchIndex = sync.OnceValues(func() (*index, error) {
+var searchIndex = sync.OnceValues(makeIndex)
+
+func makeIndex() (*index, error) {
 	list, err := pages()
 	if err != nil {
 		return nil, err
@@ -152,7 +163,7 @@ var searchIndex = sync.OnceValues(func() (*index, error) {
 		x.length += float64(x.texts[i].length) / float64(len(x.texts))
 	}
 	return x, nil
-})
+}
 
 func (x *index) add(page string, hit Hit, lines []string, weight float64) {
 	t := text{hit: hit, page: page, lines: lines, stems: map[string]int{}, weight: weight}
@@ -172,37 +183,104 @@ func (x *index) add(page string, hit Hit, lines []string, weight float64) {
 	x.texts = append(x.texts, t)
 }
 
-// query returns what to look for: the stems of the words, those that the glossary has for them, and pages about them.
-func (x *index) query(words string) (list []wanted, pages []string) {
+// query returns what to look for: the stems of the words, those that the glossary has for them, pages about them, and
+// the words that stand for typos.
+func (x *index) query(words string) (list []wanted, pages, meant []string) {
 	all := wordsOf(words)
-	var stems []string
 	for i, word := range all {
-		stems = append(stems, word[0])
+		if !slices.ContainsFunc(word, func(s string) bool { return x.in[s] > 0 }) && !x.isSynonym(word[0]) {
+			if near := remedy.Near(word[0], x.known()); near != "" {
+				all[i] = []string{near}
+				meant = append(meant, x.spelled(near))
+			}
+		}
+	}
+	for i, word := range all {
 		for n, s := range word {
 			list = append(list, wanted{s, 1 - 0.6*float64(min(n, 1)), i, i}) // parts of a compound count less
 		}
 	}
 	for _, s := range x.synonyms {
-		for i := range stems {
-			if len(s.stems) > 0 && i+len(s.stems) <= len(stems) && slices.Equal(stems[i:i+len(s.stems)], s.stems) {
-				for _, here := range s.here {
-					list = append(list, wanted{here, 1, i, i + len(s.stems) - 1})
+		for _, in := range [][]at{wholes(all), parts(all)} {
+			for i := range in {
+				if last := i + len(s.stems) - 1; len(s.stems) > 0 && last < len(in) && s.matches(in[i:]) {
+					for _, here := range s.here {
+						list = append(list, wanted{here, 1, in[i].word, in[last].word})
+					}
+					pages = append(pages, s.pages...)
 				}
-				pages = append(pages, s.pages...)
 			}
 		}
 	}
-	return list, pages
+	return list, pages, meant
 }
 
-// score is BM25 of each word's best stem, less if the text has only some of the words.
+// at is a stem of a query, and the number of its word.
+type at struct {
+	stem string
+	word int
+}
+
+// wholes and parts are the stems of a query in a row, with compounds as one word and taken apart: fan-out, max_active_runs.
+func wholes(words [][]string) (list []at) {
+	for i, w := range words {
+		list = append(list, at{w[0], i})
+	}
+	return list
+}
+
+func parts(words [][]string) (list []at) {
+	for i, w := range words {
+		for _, s := range w[min(1, len(w)-1):] {
+			list = append(list, at{s, i})
+		}
+	}
+	return list
+}
+
+func (s synonym) matches(in []at) bool {
+	for i, stem := range s.stems {
+		if in[i].stem != stem {
+			return false
+		}
+	}
+	return true
+}
+
+// known lists the stems that a typo may be meant for.
+func (x *index) known() []string {
+	return slices.DeleteFunc(slices.Collect(maps.Keys(x.in)), func(s string) bool { return len(s) < 4 })
+}
+
+// spelled returns a word of the pages that has a stem.
+func (x *index) spelled(of string) string {
+	for i := range x.texts {
+		for _, line := range x.texts[i].lines {
+			for _, w := range word().FindAllString(strings.ToLower(line), -1) {
+				if stem(w) == of {
+					return w
+				}
+			}
+		}
+	}
+	return of
+}
+
+func (x *index) isSynonym(stem string) bool {
+	return slices.ContainsFunc(x.synonyms, func(s synonym) bool { return slices.Contains(s.stems, stem) })
+}
+
+// score is BM25 of each word's best stem, less if the text lacks some of the words, and most if those are rare.
 func (x *index) score(t *text, query []wanted) float64 {
 	const k, b = 1.2, 0.75
 	best := map[int]float64{} // by the first of the words
+	worth := map[int]float64{}
 	found := map[int]bool{}
-	words := 0
 	for _, w := range query {
-		words = max(words, w.last+1)
+		rare := x.rarity(w.stem)
+		for i := w.first; i <= w.last; i++ {
+			worth[i] = max(worth[i], rare)
+		}
 		n := float64(t.stems[w.stem])
 		if n == 0 {
 			continue
@@ -210,15 +288,31 @@ func (x *index) score(t *text, query []wanted) float64 {
 		for i := w.first; i <= w.last; i++ {
 			found[i] = true
 		}
-		texts, having := float64(len(x.texts)), float64(x.in[w.stem])
-		rare := math.Log(1 + (texts-having+0.5)/(having+0.5))
 		best[w.first] = max(best[w.first], w.weight*rare*n*(k+1)/(n+k*(1-b+b*float64(t.length)/x.length)))
 	}
-	sum := 0.0
+	sum, covered, all := 0.0, 0.0, 0.0
 	for _, s := range best {
 		sum += s
 	}
-	return sum * t.weight * float64(len(found)) / float64(max(words, 1))
+	for i, w := range worth {
+		all += w
+		if found[i] {
+			covered += w
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return sum * t.weight * covered / all
+}
+
+// rarity is the weight of a stem: the fewer texts have it, the more it says. A stem that none has weighs nothing.
+func (x *index) rarity(stem string) float64 {
+	texts, having := float64(len(x.texts)), float64(x.in[stem])
+	if having == 0 {
+		return 0
+	}
+	return math.Log(1 + (texts-having+0.5)/(having+0.5))
 }
 
 // best is the line with the most of the wanted stems.
@@ -296,16 +390,17 @@ func synonymsOf(glossary Topic, s section) (list []synonym) {
 			}
 			if m[2] != "" {
 				_, page, _ := strings.Cut(glossary.Address(m[2]), " docs ")
-				page, _, _ = strings.Cut(page, "#")
 				pages = append(pages, page)
 			}
 		}
 		for theirs := range strings.SplitSeq(cells[0], ",") {
-			var stems []string
-			for _, word := range wordsOf(theirs) {
-				stems = append(stems, word[0])
+			for _, in := range [][]at{wholes(wordsOf(theirs)), parts(wordsOf(theirs))} {
+				var stems []string
+				for _, a := range in {
+					stems = append(stems, a.stem)
+				}
+				list = append(list, synonym{stems, here, pages})
 			}
-			list = append(list, synonym{stems, here, pages})
 		}
 	}
 	return list

@@ -27,13 +27,13 @@ func findTopic(list []Topic, word string) (Topic, bool) {
 	if name, anchor, ok := strings.Cut(word, "#"); ok {
 		return anchoredTopic(list, strings.TrimSuffix(name, ".md"), anchor)
 	}
-	if found, ok := sectionOf(list, word, section.called); ok {
+	if found, ok := sectionOf(list, word, section.defining); ok {
 		return found, true
 	}
 	if word == strings.ToLower(word) && !strings.ContainsAny(word, "_->.:/") {
-		return Topic{}, false // an English word: a table that has it somewhere need not be about it
+		return Topic{}, false // an English word: a heading or a row that has it need not be about it
 	}
-	if found, ok := sectionOf(list, word, section.row); ok {
+	if found, ok := sectionOf(list, word, section.called, section.row); ok {
 		return found, true
 	}
 	if having := operatorsWith(word); len(having) > 0 {
@@ -56,6 +56,10 @@ func anchoredTopic(list []Topic, name, anchor string) (Topic, bool) {
 		}
 	}
 	return Topic{}, false
+}
+
+func (t Topic) has(anchor string) bool {
+	return slices.ContainsFunc(sectionsOf(t.Page), func(s section) bool { return slug(s.heading) == anchor })
 }
 
 // slug is the end of a link to a heading, as web sites that show Markdown have it.
@@ -120,6 +124,14 @@ func (s section) called(word string) string {
 		if strings.EqualFold(part, word) {
 			return s.text
 		}
+	}
+	return ""
+}
+
+// defining is the section if its heading is the word, as code.
+func (s section) defining(word string) string {
+	if strings.Contains(s.heading, "`") {
+		return s.called(word)
 	}
 	return ""
 }
@@ -189,7 +201,7 @@ func headings(list []Topic) (words []string) {
 }
 
 // Address returns what a reader of a page enters or opens for the target of one of its links: a command for what the
-// manual has, else the target itself, from the root of the repository.
+// manual has, else the target itself: for a file of the repository its path.
 func (t Topic) Address(target string) string {
 	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 		return target
@@ -198,18 +210,22 @@ func (t Topic) Address(target string) string {
 	if anchored {
 		anchor = "#" + anchor
 	}
-	file = path.Join(path.Dir(t.file), file)
-	if target[:1] == "#" {
-		file = t.file
+	file = path.Join("docs", path.Dir(t.file), file)
+	if strings.HasPrefix(target, "#") {
+		file = path.Join("docs", t.file)
 	}
 	list, err := pages()
 	if err != nil {
 		return target
 	}
-	for _, page := range slices.Concat(list, operatorTopics()) {
-		if page.file == file {
-			return program.Called() + " docs " + page.Name + anchor
+	name := ""
+	for _, page := range slices.Concat(list, operatorTopics()) { // several operators may share a file
+		if path.Join("docs", page.file) == file && (name == "" || page.has(strings.TrimPrefix(anchor, "#"))) {
+			name = page.Name
 		}
 	}
-	return path.Join("docs", file) + anchor
+	if name != "" {
+		return program.Called() + " docs " + name + anchor
+	}
+	return file + anchor + " (in the source)"
 }

@@ -2,6 +2,7 @@ package manual
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -44,8 +45,17 @@ var pages = sync.OnceValues(func() (list []Topic, err error) {
 			list = append(list, newTopic(g.Title, file, string(text)))
 		}
 	}
+	shared := operators.SharedPages()
+	for _, folder := range slices.Sorted(maps.Keys(shared)) {
+		t := newTopic(ofOperators, "../operators/"+folder+"/README.md", shared[folder])
+		t.Name = "operators/" + folder
+		list = append(list, t)
+	}
 	return list, nil
 })
+
+// ofOperators is the group of pages in the folders of operators.
+const ofOperators = "Operators"
 
 func newTopic(group, file, page string) Topic {
 	name := strings.TrimSuffix(file, ".md")
@@ -70,18 +80,18 @@ func Names() []string {
 }
 
 // operatorTopics returns the pages of all built-in operators.
-func operatorTopics() (list []Topic) {
+var operatorTopics = sync.OnceValue(func() (list []Topic) {
 	for _, name := range all.Registry().Names() {
 		if t, ok := operatorTopic(name); ok {
 			list = append(list, t)
 		}
 	}
 	return list
-}
+})
 
 func operatorTopic(name string) (Topic, bool) {
-	page, ok := operators.Page(name)
-	return Topic{Name: name, Group: "Operators", Title: name + ">", Page: page, file: "../operators/" + name + "/README.md"}, ok
+	page, folder, ok := operators.PageIn(name)
+	return Topic{Name: name, Group: ofOperators, Title: name + ">", Page: page, file: "../operators/" + folder + "/README.md"}, ok
 }
 
 // Find returns the page, or the part of one, that a word is about: the name of a page or its file, perhaps with a

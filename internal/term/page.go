@@ -17,7 +17,7 @@ const pageWidth = 80
 // address returns what it shows for a target, and nothing for one that it leaves out.
 func PlainPage(markdown string, address func(target string) string) string {
 	p := plain{address: address}
-	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(unseen().ReplaceAllString(markdown, ""), "\n"), "\n")
 	for i := 0; i < len(lines); {
 		begin := i
 		first := lines[i]
@@ -56,6 +56,9 @@ func PlainPage(markdown string, address func(target string) string) string {
 	}
 	return p.String()
 }
+
+// unseen is what a browser shows in another way, or not at all: comments and pictures.
+var unseen = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(<!--.*?-->|!\[[^\]]*\]\([^)]*\))\n?`) })
 
 // indented4 begins the lines of a sample without a fence.
 const indented4 = "    "

@@ -68,7 +68,7 @@ test("failed searches are reported, and pages are still found", async ({ page, a
   allowed.push(/Failed to load resource/);
   await page.route("**/api/x/search?*", (r) => r.fulfill({ status: 400, json: { message: "The text is too long", status: 400 } }));
   await page.goto("/projects");
-  await page.getByRole("button", { name: "Command palette" }).click();
+  await page.getByRole("button", { name: "Search and commands" }).click();
   await expect(page.getByRole("combobox", { name: "Command palette" })).toBeFocused();
   await page.keyboard.type("sess");
   await expect(page.getByRole("status").filter({ hasText: "The text is too long" })).toBeVisible();

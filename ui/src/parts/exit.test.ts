@@ -3,7 +3,7 @@ import { exitWords } from "./exit";
 
 test("exit codes of shells and systems are explained", () => {
   expect(exitWords("Command failed with code 137 (signal 9, killed)")).toContain("memory");
-  expect(exitWords("Command failed with code 127")).toContain("no such command");
+  expect(exitWords("Command failed with code 127")).toContain("did not find the command");
 });
 
 test("other codes have no explanation", () => {

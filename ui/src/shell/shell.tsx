@@ -66,7 +66,7 @@ function Bar() {
         )}
       </nav>
       <span className={css.space} />
-      <button type="button" className={`${css.trigger} ${css.find}`} onClick={find} aria-label="Command palette" aria-keyshortcuts="Control+K">
+      <button type="button" className={`${css.trigger} ${css.find}`} onClick={find} aria-label="Search and commands" aria-keyshortcuts="Control+K">
         <Search size={15} aria-hidden />
         <span>Search</span>
       </button>
