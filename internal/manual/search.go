@@ -360,17 +360,17 @@ func wordsOf(text string) (list [][]string) {
 
 // stem remembers what it found: the pages have every word many times.
 func stem(word string) string {
-	if s, ok := stems.Load(word); ok {
+	if s, ok := stems().Load(word); ok {
 		return s.(string)
 	}
 	s := english.Stem(word, false)
 	if len(word) < 30 {
-		stems.Store(word, s)
+		stems().Store(word, s)
 	}
 	return s
 }
 
-var stems sync.Map
+var stems = sync.OnceValue(func() *sync.Map { return new(sync.Map) })
 
 // common are words of questions that say nothing about their subject.
 var common = []string{"zerodag", "use", "way", "want", "need", "get", "make", "like", "help", "would", "could", "find", "work", "possible", "go", "put", "thing"}

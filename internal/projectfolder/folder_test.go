@@ -166,7 +166,7 @@ func TestIgnoredWorkflow(t *testing.T) {
 	for named, want := range map[string]int{"": 1, "main": 1, "try": 2} {
 		var notes strings.Builder
 		c, err := f.ReadHere(named, &notes)
-		if err != nil || len(c.Workflows) != want || (strings.HasPrefix(notes.String(), "note: line 2 of .zerodagignore leaves try.dig out")) != (want == 2) {
+		if err != nil || len(c.Workflows) != want || (strings.HasPrefix(notes.String(), "note: line 2 of .zerodagignore excludes try.dig from the project")) != (want == 2) {
 			t.Errorf("%q: %d workflows, %q, %v", named, len(c.Workflows), notes.String(), err)
 		}
 	}

@@ -241,7 +241,7 @@ func TestLineLog(t *testing.T) {
 	log.Line(operators.Debug, "OperatorManager", "not shown")
 	log.Echo("three\nfour")
 	n, _ := fmt.Fprint(log, strings.Repeat("x", longestLine+1))
-	if diff := cmp.Diff("+a | one\n+a | two\n+a | FAILED, AND IS TRIED AGAIN: NO\n+a | three\n+a | four\n+a | "+strings.Repeat("x", n)+"\n", out.String()); diff != "" {
+	if diff := cmp.Diff("+a | one\n+a | two\n+a | FAILED, RETRYING: NO\n+a | three\n+a | four\n+a | "+strings.Repeat("x", n)+"\n", out.String()); diff != "" {
 		t.Error(diff)
 	}
 	if got := len(o.LastOf("+a")); got != 5 {
