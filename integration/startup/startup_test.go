@@ -64,7 +64,11 @@ func TestMain(m *testing.M) {
 // TestCosts proves that neither a local run nor the start of a server has become dearer by a tenth.
 func TestCosts(t *testing.T) {
 	t.Parallel()
-	got := map[string]cost{"run": least(t, localRun), "server": least(t, firstAnswer)}
+	measured := map[string]func(*testing.T) cost{"run": localRun, "server": firstAnswer}
+	got := map[string]cost{}
+	for what, run := range measured {
+		got[what] = least(t, run)
+	}
 	name := filepath.Join("testdata", runtime.GOOS+"-"+runtime.GOARCH+".json")
 	if *rewrite {
 		text, err := json.MarshalIndent(got, "", "  ")
@@ -85,14 +89,36 @@ func TestCosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, c := range got {
+		for range more { // on a busy machine memory is collected later
+			if !c.over(recorded[what]) {
+				break
+			}
+			c = c.least(measured[what](t))
+		}
 		allowed := recorded[what].counts()
 		for count, n := range c.counts() {
 			t.Logf("%s: %s: %d, recorded %d", what, count, n, allowed[count])
-			if float64(n) > room*float64(allowed[count]) && n > allowed[count]+few {
+			if over(n, allowed[count]) {
 				t.Errorf("%s: %d %s, more than a tenth over the recorded %d; find out what has brought them, or record them: go test ./integration/startup -rewrite", what, n, count, allowed[count])
 			}
 		}
 	}
+}
+
+// more is how often something is run again that took more than it may.
+const more = 20
+
+func over(n, allowed int) bool { return float64(n) > room*float64(allowed) && n > allowed+few }
+
+// over reports whether any count is a tenth over the recorded one.
+func (c cost) over(recorded cost) bool {
+	allowed := recorded.counts()
+	for count, n := range c.counts() {
+		if over(n, allowed[count]) {
+			return true
+		}
+	}
+	return false
 }
 
 // least runs something some times, one after the other.
