@@ -79,8 +79,8 @@ func (r *remote) listTopics() error {
 func (r *remote) showTopic(word string) error {
 	found, err := manual.Find(word)
 	if err != nil {
-		if hits, meant, searched := manual.Search(word, 1); searched == nil && len(hits) > 0 && len(meant) == 0 {
-			return r.searchTopics(word)
+		if hits, meant, searched := manual.Search(word, mostHits); searched == nil && len(hits) > 0 && len(meant) == 0 {
+			return r.showHits(hits, nil)
 		}
 		return err
 	}
@@ -104,7 +104,11 @@ func (r *remote) searchTopics(words string) error {
 	if len(hits) == 0 {
 		return fmt.Errorf("no page mentions %q: %s", words, program.AsCalled("`zerodag docs` lists all pages"))
 	}
-	err = r.Show(hits, func(p cli.Printer) {
+	return r.showHits(hits, meant)
+}
+
+func (r *remote) showHits(hits []manual.Hit, meant []string) error {
+	err := r.Show(hits, func(p cli.Printer) {
 		for _, h := range hits {
 			title := h.Page
 			if h.Heading != "" {

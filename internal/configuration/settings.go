@@ -20,8 +20,8 @@ import (
 // Settings is the configuration of all sources, later ones over earlier ones.
 type Settings map[string]string
 
-// Folder returns the folder of the configuration file, of contexts and of local secrets. If the user has no home, it is
-// one that does not exist: a relative name would read what the current folder has, which may be anyone's project.
+// Folder returns the folder of the configuration file, of contexts and of local secrets. If the user has no home, that
+// folder does not exist: a relative name would read files of the current folder, which may be anyone's project.
 // Digdag's folder stays in use until the other one has files of ours. The two are never mixed.
 func Folder() string {
 	if dir, _ := variable("CONFIG_HOME"); dir != "" {

@@ -24,8 +24,8 @@ type Hit struct {
 }
 
 // Search returns at most n sections of pages and operators about some words, the best first. It compares stems of
-// words, so that "retries" finds "retry", and also searches for what the glossary gives as the word used here. A word
-// that no page has is taken for a typo of the nearest one; meant lists these.
+// words, so that "retries" finds "retry". Words of other tools also find the words that the glossary has for them. A
+// word that no page has is taken for a typo of the nearest word; meant lists these replacements.
 //
 // The order is that of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). A row of a table
 // counts as a text: settings and options would drown in their tables.
@@ -109,10 +109,11 @@ type synonym struct {
 type wanted struct {
 	stem        string
 	weight      float64
+	rarity      float64
 	first, last int // words of the query for which it stands
 }
 
-// What a word in a heading or a title counts, compared with one in the text below it.
+// Weights of words in headings and titles; a word in the text has the weight 1.
 const (
 	inHeading = 4
 	inTitle   = 2
@@ -128,12 +129,12 @@ var weights = map[string]float64{"How to": 1.2, "The language": 1.2, "Reference"
 var searchIndex = sync.OnceValues(makeIndex)
 
 func makeIndex() (*index, error) {
-	list, err := pages()
+	list, err := everything()
 	if err != nil {
 		return nil, err
 	}
 	x := &index{in: map[string]int{}}
-	for _, t := range slices.Concat(list, operatorTopics()) {
+	for _, t := range list {
 		weight := cmp.Or(weights[t.Group], 1)
 		if strings.HasPrefix(t.Name, "from-") {
 			weight = fromOthers
@@ -183,8 +184,8 @@ func (x *index) add(page string, hit Hit, lines []string, weight float64) {
 	x.texts = append(x.texts, t)
 }
 
-// query returns what to look for: the stems of the words, those that the glossary has for them, pages about them, and
-// the words that stand for typos.
+// query returns the stems of the words, with the stems and pages that the glossary has for them, and the words that
+// replace typos.
 func (x *index) query(words string) (list []wanted, pages, meant []string) {
 	all := wordsOf(words)
 	for i, word := range all {
@@ -197,7 +198,7 @@ func (x *index) query(words string) (list []wanted, pages, meant []string) {
 	}
 	for i, word := range all {
 		for n, s := range word {
-			list = append(list, wanted{s, 1 - 0.6*float64(min(n, 1)), i, i}) // parts of a compound count less
+			list = append(list, wanted{s, 1 - 0.6*float64(min(n, 1)), x.rarity(s), i, i}) // parts of a compound count less
 		}
 	}
 	for _, s := range x.synonyms {
@@ -205,7 +206,7 @@ func (x *index) query(words string) (list []wanted, pages, meant []string) {
 			for i := range in {
 				if last := i + len(s.stems) - 1; len(s.stems) > 0 && last < len(in) && s.matches(in[i:]) {
 					for _, here := range s.here {
-						list = append(list, wanted{here, 1, in[i].word, in[last].word})
+						list = append(list, wanted{here, 1, x.rarity(here), in[i].word, in[last].word})
 					}
 					pages = append(pages, s.pages...)
 				}
@@ -277,9 +278,8 @@ func (x *index) score(t *text, query []wanted) float64 {
 	worth := map[int]float64{}
 	found := map[int]bool{}
 	for _, w := range query {
-		rare := x.rarity(w.stem)
 		for i := w.first; i <= w.last; i++ {
-			worth[i] = max(worth[i], rare)
+			worth[i] = max(worth[i], w.rarity)
 		}
 		n := float64(t.stems[w.stem])
 		if n == 0 {
@@ -288,7 +288,7 @@ func (x *index) score(t *text, query []wanted) float64 {
 		for i := w.first; i <= w.last; i++ {
 			found[i] = true
 		}
-		best[w.first] = max(best[w.first], w.weight*rare*n*(k+1)/(n+k*(1-b+b*float64(t.length)/x.length)))
+		best[w.first] = max(best[w.first], w.weight*w.rarity*n*(k+1)/(n+k*(1-b+b*float64(t.length)/x.length)))
 	}
 	sum, covered, all := 0.0, 0.0, 0.0
 	for _, s := range best {

@@ -49,17 +49,18 @@ func anchoredTopic(list []Topic, name, anchor string) (Topic, bool) {
 	if !ok {
 		return Topic{}, false
 	}
-	for _, s := range sectionsOf(page.Page) {
-		if slug(s.heading) == anchor {
-			page.Page = s.text
-			return page, true
-		}
-	}
-	return Topic{}, false
+	page.Page = page.at(anchor)
+	return page, page.Page != ""
 }
 
-func (t Topic) has(anchor string) bool {
-	return slices.ContainsFunc(sectionsOf(t.Page), func(s section) bool { return slug(s.heading) == anchor })
+// at returns the section of a page at the end of a link, "" if there is none.
+func (t Topic) at(anchor string) string {
+	for _, s := range sectionsOf(t.Page) {
+		if slug(s.heading) == anchor {
+			return s.text
+		}
+	}
+	return ""
 }
 
 // slug is the end of a link to a heading, as web sites that show Markdown have it.
@@ -200,8 +201,8 @@ func headings(list []Topic) (words []string) {
 	return words
 }
 
-// Address returns what a reader of a page enters or opens for the target of one of its links: a command for what the
-// manual has, else the target itself: for a file of the repository its path.
+// Address returns the text that a page shows for the target of a link: the command that prints it, if it is a page of
+// the manual, else the URL or the path in the repository.
 func (t Topic) Address(target string) string {
 	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 		return target
@@ -214,13 +215,13 @@ func (t Topic) Address(target string) string {
 	if strings.HasPrefix(target, "#") {
 		file = path.Join("docs", t.file)
 	}
-	list, err := pages()
+	list, err := everything()
 	if err != nil {
 		return target
 	}
 	name := ""
-	for _, page := range slices.Concat(list, operatorTopics()) { // several operators may share a file
-		if path.Join("docs", page.file) == file && (name == "" || page.has(strings.TrimPrefix(anchor, "#"))) {
+	for _, page := range list { // several operators may share a file
+		if path.Join("docs", page.file) == file && (name == "" || page.at(strings.TrimPrefix(anchor, "#")) != "") {
 			name = page.Name
 		}
 	}

@@ -89,6 +89,12 @@ var operatorTopics = sync.OnceValue(func() (list []Topic) {
 	return list
 })
 
+// everything returns the pages and those of the operators.
+var everything = sync.OnceValues(func() ([]Topic, error) {
+	list, err := pages()
+	return slices.Concat(list, operatorTopics()), err
+})
+
 func operatorTopic(name string) (Topic, bool) {
 	page, folder, ok := operators.PageIn(name)
 	return Topic{Name: name, Group: ofOperators, Title: name + ">", Page: page, file: "../operators/" + folder + "/README.md"}, ok

@@ -42,7 +42,9 @@ func (f Folder) StatusFolder() string { return f.runPath("status") }
 func (f Folder) ParamFolder() string { return f.runPath("params") }
 
 // TempFolder returns the path of temporary files.
-func (f Folder) TempFolder() string { return f.runPath("tmp") }
+func (f Folder) TempFolder() string {
+	return filepath.Join(f.Root(), operators.TempFolder(f.runFolder))
+}
 
 func (f Folder) runPath(name string) string { return filepath.Join(f.Root(), f.runFolder, name) }
 

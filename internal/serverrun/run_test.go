@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -119,6 +120,20 @@ func get(t *testing.T, url, token string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
+// within waits until something is done, and fails with the state it last had.
+func within(t *testing.T, done func() (bool, string)) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		ok, state := done()
+		if ok {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(state)
+		}
+	}
+}
+
 // start starts an attempt of a workflow.
 func start(t *testing.T, address, workflow string) {
 	t.Helper()
@@ -173,26 +188,19 @@ func TestRunOfAProject(t *testing.T) {
 	}
 	address, end := running(t, folder, "")
 	id := ""
-	for within := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	within(t, func() (bool, string) {
 		code, body := get(t, address+"/api/workflows", "")
-		if code == http.StatusOK && strings.Contains(body, `"name":"main"`) && strings.Contains(body, `"name":"default"`) {
+		there := code == http.StatusOK && strings.Contains(body, `"name":"main"`) && strings.Contains(body, `"name":"default"`)
+		if there {
 			id = regexp.MustCompile(`"id":"(\d+)"`).FindStringSubmatch(body)[1]
-			break
 		}
-		if time.Now().After(within) {
-			t.Fatalf("the workflow does not appear: %d %s", code, body)
-		}
-	}
+		return there, fmt.Sprintf("the workflow does not appear: %d %s", code, body)
+	})
 	start(t, address, id)
-	for within := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	within(t, func() (bool, string) {
 		text, err := os.ReadFile(filepath.Join(folder, "ran"))
-		if strings.HasPrefix(string(text), ".zerodag/tmp/zerodag-sh-") {
-			break
-		}
-		if time.Now().After(within) {
-			t.Fatalf("the task ran as %q, %v", text, err)
-		}
-	}
+		return strings.HasPrefix(string(text), ".zerodag/tmp/zerodag-sh-"), fmt.Sprintf("the task ran as %q, %v", text, err)
+	})
 	if log, err := end(); err != nil || !strings.Contains(log, "Added new revision 1") {
 		t.Errorf("%v\n%s", err, log)
 	}

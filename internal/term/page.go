@@ -13,8 +13,8 @@ import (
 const pageWidth = 80
 
 // PlainPage renders the Markdown of a user page as text for a terminal: titles, paragraphs, lists, tables and samples
-// of code, which is everything that the pages use. Links have numbers, and a list of their targets follows the page;
-// address returns what it shows for a target, and nothing for one that it leaves out.
+// of code, which is everything that the pages use. Links have numbers, and a list of their targets follows the page.
+// address returns the text to show for a target; a link without such a text has no number.
 func PlainPage(markdown string, address func(target string) string) string {
 	p := plain{address: address}
 	lines := strings.Split(strings.TrimRight(unseen().ReplaceAllString(markdown, ""), "\n"), "\n")
