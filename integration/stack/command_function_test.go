@@ -112,7 +112,7 @@ func TestCommandFunctionEnds(t *testing.T) {
 	d.must("push", "elsewhere", "-r", "r1")
 	attempt = d.start("elsewhere", "wf")
 	d.until(attempt, time.Minute)
-	if log := d.must("log", attempt); !strings.Contains(log, "for site 0 only") {
+	if log := d.must("log", attempt); !strings.Contains(log, "only for site 0") {
 		t.Errorf("another site uses the function:\n%s", log)
 	}
 }
