@@ -73,17 +73,17 @@ Written by ` + "`go test ./engine -run TestStateMachine -rewrite`" + ` from what
 	}
 	b.WriteString("\n## Transitions\n\nEach arrow names the events that were seen to cause it. An arrow to itself is a new run of the same task, a timer\n" +
 		"that was taken over, or a final state that waits for `^error` and `^failure-alert`. A task that a resumed\n" +
-		"attempt takes over is made as a success.\n\n```mermaid\n")
+		"attempt takes over is created in the state `success`.\n\n```mermaid\n")
 	b.WriteString(trace.Diagram())
-	b.WriteString("```\n\n## What a task waits for\n\nBesides other tasks. A task that could run otherwise is shown as `ready`. The clock of a try stops during a wait\n" +
-		"that the task did not ask for; the total of `_timeout` does not.\n\n| reason | it waits for | shown as ready | the clock of a try stops |\n|---|---|---|---|\n")
+	b.WriteString("```\n\n## What a task waits for\n\nA task waits for these besides other tasks. If it could otherwise run, it is shown as `ready`. The clock of a try\n" +
+		"stops during a wait that the task did not ask for; the total of `_timeout` does not.\n\n| reason | it waits for | shown as ready | the clock of a try stops |\n|---|---|---|---|\n")
 	for r, doc := range reasons(t) {
 		if !trace.Waits(r) {
 			t.Errorf("no scenario has a task that waits for %v", r)
 		}
 		fmt.Fprintf(&b, "| `%v` | %s | %s | %s |\n", r, doc, yes(r.Ready()), yes(r.StopsTry()))
 	}
-	b.WriteString("\n## Events\n\nAn event that is refused changes nothing. Any event may arrive twice or late.\n\n| event | meaning | refused when |\n|---|---|---|\n")
+	b.WriteString("\n## Events\n\nA refused event changes nothing. Any event may arrive twice or late.\n\n| event | meaning | refused when |\n|---|---|---|\n")
 	for _, e := range events(t) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", e[0], e[1], strings.Join(trace.Refusals(e[0]), "; "))
 	}
@@ -99,12 +99,12 @@ func yes(is bool) string {
 
 func meanings() map[engine.TaskState]string {
 	return map[engine.TaskState]string{
-		engine.Blocked:           "waits for its parent to be planned and for its upstreams to be success",
+		engine.Blocked:           "waits for its parent to be planned and for its upstreams to succeed",
 		engine.Ready:             "may run; passed through within one step, so never seen",
 		engine.RetryWaiting:      "asked to run again later: a retry or a poll",
-		engine.GroupRetryWaiting: "its next try waits: a group's for its interval, that of any task for a place or the end of a pause",
-		engine.Running:           "sent to be run, or waits for slots, or has its keys evaluated",
-		engine.Planned:           "its own work is done, it waits for its children",
+		engine.GroupRetryWaiting: "waits with its next try: a group for its interval, any task for a place or the end of a pause",
+		engine.Running:           "sent to be run, waiting for slots, or having its keys evaluated",
+		engine.Planned:           "its own work is done, and it waits for its children",
 		engine.GroupError:        "a child failed",
 		engine.Success:           "it and its children succeeded",
 		engine.Failed:            "its operator failed",
