@@ -1,5 +1,5 @@
-// Package docs carries the documents that programs hand out: the description of the REST API, and
-// the pages for users. It must hold nothing but files that lie beside it, and say how they are listed.
+// Package docs embeds the documents that programs serve: the description of the REST API, and the pages for users. It
+// must contain only the files next to it, and their order in lists.
 package docs
 
 import "embed"

@@ -1,6 +1,6 @@
-// Command api is the REST API: the same handler as the server's, called by API Gateway. It
-// decides the first entry of an attempt's log and reads the others; it moves no attempt on and
-// runs no task. Paths that are not the API's are the web console's.
+// Command api is the REST API: the same handler as the server's, called by API Gateway. It decides the first entry of
+// an attempt's log and reads the others; it advances no attempt and runs no task. All other paths belong to the web
+// console.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command executor is the function behind the queue of events: it moves attempts on. It
-// does nothing but hand messages to the host.
+// Command executor is the function behind the queue of events: it advances attempts. It does nothing but pass messages
+// to the host.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Package deployment describes, by the CDK, all resources of a deployment on AWS. The app next to it makes one stack of
-// it; a CDK app of yours puts it into one of its stacks with New (infra/example shows how).
+// Package deployment describes all resources of a deployment on AWS with the CDK. The app next to it puts them into one
+// stack; your own CDK app puts them into one of its stacks with New (infra/example shows how).
 //
-// One file per concern. It imports nothing of ours but the settings and the names that functions read: it never starts,
-// calls or knows a program.
+// There is one file per concern. Of our packages, it imports only the settings and the names that functions read: it
+// never starts or calls a program, and depends on none.
 package deployment

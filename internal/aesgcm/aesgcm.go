@@ -1,4 +1,4 @@
-// Package aesgcm is the form in which databases store the secrets of projects, which is Digdag's.
+// Package aesgcm implements the form, which is Digdag's, in which databases store the secrets of projects.
 //
 // The drivers of databases that encrypt secrets themselves use it. It must never keep a key, nor reveal more of a value
 // than its length.

@@ -1,7 +1,7 @@
-// Package awscall sends requests to Services of AWS without a client of the SDK: it signs them, repeats throttled ones,
+// Package awscall sends requests to AWS services without a client of the SDK: it signs them, repeats throttled ones,
 // and reads the answer, which is XML or JSON.
 //
-// Package account and the test bed's runs on an account use it for the few requests to Services whose clients are not
+// Package account and the test bed's runs on an account use it for the few requests to services whose clients are not
 // linked: each client of the SDK makes its tables before main, which every command of zerodag would pay for
 // (docs/adr/0020). It must never print a credential, and is independent of any service.
 package awscall

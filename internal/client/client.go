@@ -1,8 +1,7 @@
 // Package client speaks the REST API of a zerodag or Digdag server.
 //
-// The command line uses it. It must never print, read files or the environment beyond
-// what it is handed, or repeat a request that changes something, unless it was turned away before anything
-// began.
+// The command line uses it. It must never print, read files or the environment beyond what it is given, or repeat a
+// request that changes something, unless the server rejected it before anything began.
 package client
 
 import (

@@ -1,9 +1,9 @@
 // Package cloud wires the drivers of AWS to a host, as package embedded wires those of one
 // machine.
 //
-// The functions use it, each with the operators that it runs. It must never link what is only for
-// one machine, nor an operator, nor the JavaScript engine: the size of a function is the time of
-// its first start (docs/adr/0021-what-a-function-links.md).
+// The functions use it, each with the operators that it runs. It must never link what is only for one machine, nor an
+// operator, nor the JavaScript engine: the size of a function determines how long its first start takes
+// (docs/adr/0021-what-a-function-links.md).
 package cloud
 
 import (

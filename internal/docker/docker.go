@@ -1,8 +1,8 @@
-// Package docker runs the commands of tasks in containers of an engine on this machine, by its command line: a driver
-// of operators.Commands.
+// Package docker runs the commands of tasks in containers of an engine on this machine, through its command line: a
+// driver of operators.Commands.
 //
-// Package executors calls it. A command sees its project's folder, its own variables and the image, nothing else of the
-// machine unless the task's options expose it. No container may be left behind; Reclaim removes those of a killed
+// Package executors calls it. A command sees its project's folder, its own variables and the image, and nothing else of
+// the machine unless the task's options expose it. No container may be left behind; Reclaim removes those of a killed
 // program.
 package docker
 

@@ -18,9 +18,9 @@
 //
 // # Repeating
 //
-// The client repeats calls that were throttled, had no answer or met a transaction, with jitter. That is safe: puts are
-// whole items, entries have a nonce, transactions a token, and a conditional change that finds its own result succeeds.
-// Calls that still fail return host.ErrUnavailable.
+// The client repeats calls that were throttled, had no answer or conflicted with a transaction, with jitter. That is
+// safe: puts are whole items, entries have a nonce, transactions a token, and a conditional change that finds its own
+// result succeeds. Calls that still fail return host.ErrUnavailable.
 //
 // # Access patterns
 //

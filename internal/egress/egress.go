@@ -2,8 +2,7 @@
 // to services that trust callers on this machine.
 //
 // Hosts pass its Dialer to operators and to the HTTP clients. It checks the address that a name resolves to when the
-// connection is made, so no name and no redirect leads around it. It must never resolve a name and connect in two
-// steps.
+// connection is made, so no name and no redirect bypasses it. It must never resolve a name and connect in two steps.
 package egress
 
 import (

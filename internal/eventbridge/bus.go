@@ -1,12 +1,12 @@
 // Package eventbridge is the AWS driver of host.Bus: it puts the progress and outcome of attempts on the event bus of
-// the deployment, where rules take them further.
+// the deployment, where rules forward them.
 //
 // The functions that end attempts use it. It must never decide what is worth announcing; which topics are put on the
 // bus is a setting, because each event costs.
 //
 // # Costs
 //
-// An event is $1.00 per million; a request carries one.
+// Events cost $1.00 per million; a request carries one.
 package eventbridge
 
 import (

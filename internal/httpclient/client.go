@@ -1,8 +1,8 @@
 // Package httpclient makes the HTTP clients that `http>` and `http_call>` use.
 //
-// Hosts hand it to operators as operators.HTTPClient. It speaks HTTP/1.1 itself, as net/http
-// writes headers sorted, and a task's are sent in the order and the letters of the task. It
-// must never decide about retries, statuses or secrets: operators do.
+// Hosts hand it to operators as operators.HTTPClient. It speaks HTTP/1.1 itself: net/http sorts headers, but a task's
+// are sent in the order and the capitalization that the task gives. It must never decide about retries, statuses or
+// secrets: operators do.
 package httpclient
 
 import (

@@ -1,8 +1,8 @@
 // Package iam signs requests for API Gateway with the AWS credentials of this machine's user,
 // found as every AWS tool finds them: environment, shared files, SSO, roles.
 //
-// The command line uses it. It must never keep or print a secret, and does nothing before the
-// first request: the other commands pay nothing for it.
+// The command line uses it. It must never keep or print a secret, and does nothing before the first request: commands
+// that do not need it pay nothing for it.
 package iam
 
 import (

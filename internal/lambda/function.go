@@ -1,12 +1,11 @@
-// Package lambda is the AWS way of calling the function that runs commands.
+// Package lambda calls the function that runs commands on AWS.
 //
 // Agents use it, through package sandbox. It must never call twice for one command: a call
 // that may have reached the function may have begun the command.
 //
 // # Costs
 //
-// A call is $0.20 per million, and the time of the function, which is rounded up to one
-// millisecond.
+// Calls cost $0.20 per million, plus the time of the function, which is rounded up to one millisecond.
 package lambda
 
 import (

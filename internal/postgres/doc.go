@@ -18,9 +18,9 @@
 //
 // # Queues
 //
-// A message is a row; free_at is from when on it can be received: when it was sent or is due, or when its lease ends.
-// PostgreSQL's clock (statement_timestamp) decides all of this, so the clocks of the receivers do not matter. They take
-// the rows with the least free_at that no other receiver is just taking (SKIP LOCKED).
+// A message is a row; free_at is the time from which it can be received: when it was sent or is due, or when its lease
+// ends. PostgreSQL's clock (statement_timestamp) decides all of this, so the clocks of the receivers do not matter.
+// They take the rows with the least free_at that no other receiver is taking at that moment (SKIP LOCKED).
 //
 // Row numbers are assigned before their transactions are committed, so a row can appear behind one with a higher
 // number. In a group that would break the order: two servers could hold two of its messages, each believing that its

@@ -2,9 +2,9 @@
 //
 // The local server and the command line call it. It must never leave a process behind: when a command is over,
 // everything that it started is gone, including processes that moved to another session and cleared their environment.
-// A process that had the rights to change its mark, and so cannot be distinguished from another command's, is gone when
-// all commands have ended that ran when it was first seen. It isolates nothing: a command may do whatever its user may
-// do.
+// A process that had the rights to change its mark, and so cannot be distinguished from another command's, is gone once
+// all commands that were running when it was first seen have ended. It isolates nothing: a command may do whatever its
+// user may do.
 package process
 
 import (

@@ -1,4 +1,4 @@
-// Package projectfiles is the folder of a project: which of its files belong to the project, how they are read and
+// Package projectfiles handles the folder of a project: which of its files belong to the project, how they are read and
 // written, and how they become an archive and come out of one.
 //
 // The local server, the command line and the tests call it. It must never read or write

@@ -1,6 +1,6 @@
-// Package retry repeats what a store could not do for now, with a growing delay, and logs an outage once when it
-// begins, once a minute while it lasts and once when it is over: with a thousand waiting messages, one line for each
-// try would be a flood.
+// Package retry repeats calls that a store could not carry out for now, with a growing delay, and logs an outage once
+// when it begins, once a minute while it lasts and once when it is over: with a thousand waiting messages, one line for
+// each try would be a flood.
 //
 // Delivery, catalogue and node share one Retrier. It must never decide what is worth repeating: only
 // host.ErrUnavailable is.

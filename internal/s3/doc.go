@@ -5,9 +5,9 @@
 //
 // # Blobs
 //
-// A blob is put on the condition that its key is unused, so content never changes. Up to 8 MB are one put, more are a
-// multipart upload whose completion has the condition. Links are signed here, without a call, and end at the latest
-// with the credentials of the signer.
+// A blob is put on the condition that its key is unused, so content never changes. Content of up to 8 MB is one put,
+// and more is a multipart upload whose completion has the condition. Links are signed here, without a call, and end at
+// the latest with the credentials of the signer.
 //
 // # Uploads
 //

@@ -1,4 +1,4 @@
-// Package scratch is the folder in which a command finds its script and leaves its results.
+// Package scratch manages the folder in which a command finds its script and leaves its results.
 //
 // The drivers of operators.Commands that run commands on this machine call it. It must not
 // follow a link that a command has made when the command had fewer rights than this

@@ -1,12 +1,12 @@
-// Package sns is the AWS way of notices: they are published to the topic of the deployment, which sends them on to
-// mail, chat or pagers.
+// Package sns sends notices on AWS: it publishes them to the topic of the deployment, which forwards them to mail, chat
+// or pagers.
 //
 // The functions that run the engine use it, below package notice. It must never hold a secret: a notice carries names
 // and times only.
 //
 // # Costs
 //
-// A notice is $0.50 per million, plus the cost of its subscribers.
+// Notices cost $0.50 per million, plus the cost of their subscribers.
 package sns
 
 import (

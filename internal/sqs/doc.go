@@ -8,9 +8,9 @@
 //
 // Seconds are the unit of leases and delays; they are rounded up, so nothing comes early. A message can be delayed by
 // 15 minutes, in a FIFO queue not at all: a message that is due later goes to Options.Later, from where the tick sends
-// it. "All or none" of a Send are calls of ten messages; failed messages are sent again, and if one fails finally the
-// others stay sent. An ID is refused for five minutes in a FIFO queue, whether its message is still there or not, and
-// never in a standard one, which may deliver a message twice anyway.
+// it. "All or none" of a Send are calls of ten messages; failed messages are sent again, and if one fails permanently,
+// the others stay sent. An ID is refused for five minutes in a FIFO queue, whether its message is still there or not,
+// and never in a standard one, which may deliver a message twice anyway.
 //
 // # Leases
 //
@@ -19,7 +19,7 @@
 //
 // # Costs
 //
-// A request is $0.40 per million, $0.50 for FIFO, and every 64 KB are one.
+// Requests cost $0.40 per million, $0.50 for FIFO, and every 64 KB count as one.
 //
 //	send           1 for each 10 messages or 256 KB
 //	receive        1, and 3 a minute while there is nothing

@@ -1,4 +1,4 @@
-// Package tasklog is the form of task logs: their lines and the names of their files.
+// Package tasklog defines the form of task logs: their lines and the names of their files.
 //
 // The drivers that keep logs call it, and the command line, which shows them. It must
 // never open anything.

@@ -1,5 +1,5 @@
-// Package uploads lets archives reach a deployment past its API: a caller announces one and gets a slot, puts the
-// archive into the store of blobs by a signed link, and polls the result.
+// Package uploads lets archives reach a deployment without passing through its API: a caller announces one and gets a
+// slot, puts the archive into the store of blobs by a signed link, and polls the result.
 //
 // The API opens slots; the upload function registers the archives put into them. It must never trust the content of the
 // store beyond treating it as an archive: the request was announced by a caller who may push, and is stored where only

@@ -1,8 +1,7 @@
-// Package vault gives runs of tasks the secrets of their project, and leaves the secrets that it
-// gave out of everything that is shown of the run: its log, its errors, its parameters.
+// Package vault gives runs of tasks the secrets of their project, and masks the secrets that it gave in everything that
+// is shown of the run: its log, its errors, its parameters.
 //
-// Delivery uses one vault a run, package local one for all. It must never write a secret
-// anywhere, nor log one.
+// Delivery uses one vault per run, package local one for all. It must never write a secret anywhere, nor log one.
 package vault
 
 import (

@@ -1,5 +1,5 @@
 // Package written prints workflow files as a person would write them, with comments about what was not translated, and
-// checks that a push would take them. It must not change a workflow.
+// checks that a push would accept them. It must not change a workflow.
 package written
 
 import (

@@ -1,8 +1,8 @@
 // Package dockertest is a program that stands in for docker's command line without an engine: it records its arguments
 // and runs the commands of containers on this machine.
 //
-// It proves what the driver asks of docker and how it interprets the answers, not that an engine behaves so. Only tests
-// may import it.
+// It proves what the driver asks of docker and how it interprets the answers, not that a real engine behaves the same
+// way. Only tests may import it.
 package dockertest
 
 import (

@@ -1,5 +1,5 @@
 // Package hosttest holds the contracts of the host's ports as tests, one suite for each port. The suites of the ports
-// that carry messages are in package messages; what suites share is in package suite.
+// that carry messages are in package messages; the parts that suites share are in package suite.
 //
 // Three suites test a database as a whole: its host.Database, what survives the end of a process (Reopen), and errors of
 // its library (Outage).

@@ -1,6 +1,6 @@
-// Wordcount is `wordcount>: FILE`, an operator in Go with the standard library alone: it
-// counts the words of a file of the project. It stores ${words} and, with `each: true`,
-// generates a task for each word. It must write nothing to the file of its answer but that.
+// Wordcount is `wordcount>: FILE`, an operator in Go with the standard library alone: it counts the words of a file of
+// the project. It stores ${words} and, with `each: true`, generates a task for each word. It must write nothing else to
+// the file of its answer.
 package main
 
 import (
