@@ -87,7 +87,7 @@ type schemas struct {
 	Types map[string]struct {
 		Create, Read, Update, Delete, CreateOnly, Identifier []string
 	}
-	Anywhere []string // actions that IAM checks against no resource
+	Anywhere []string // actions that IAM cannot restrict to a resource
 }
 
 func readSchemas(t *testing.T) schemas {

@@ -3,7 +3,7 @@ the actions named there. `make schemas` runs it; with --check it fails if the fi
 
 The registry's schemas come with cfn-lint, whose Python runs this. The actions come with the policy simulator of the test bed.
 Only the facts that tests compare with are kept: permissions of the handlers, properties whose change replaces the resource,
-properties that identify it, and actions that IAM checks against no resource.
+properties that identify it, and actions that IAM cannot restrict to a resource.
 
 Types are those of the templates in testdata, and those that schemas.json lists already.
 """
@@ -65,7 +65,7 @@ def derive():
 
 
 def anywhere(service):
-    """Actions of a service that IAM checks against no resource, so that a policy must grant them on *."""
+    """Actions of a service that IAM cannot restrict to a resource, so that a policy must grant them on *."""
     return [service + ":" + a["name"] for a in read(os.path.join(ACTIONS, service + ".json")).values() if not a["resourceTypes"]]
 
 
