@@ -351,7 +351,7 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-// TestRightsWithoutResources proves that rights on actions which IAM checks against no resource are on *: a statement
+// TestRightsWithoutResources proves that rights on actions that IAM cannot restrict to a resource are on *: a statement
 // with a name would grant nothing.
 func TestRightsWithoutResources(t *testing.T) {
 	defer jsii.Close()
