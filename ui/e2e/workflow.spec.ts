@@ -76,7 +76,7 @@ test.describe("a workflow", () => {
     server.push(name, { "sales.dig": declared });
     const found = await server.get<{ projects: { id: string }[] }>(`/api/projects?name=${name}`);
     await page.goto(`/projects/${found.projects[0]!.id}/sales`);
-    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByRole("button", { name: "Start", exact: true }).first().click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel(/Session time in UTC/).fill("2026-11-21T00:00:00");
     await expect(dialog.getByLabel("Other parameters")).toHaveCount(0);
@@ -99,7 +99,7 @@ test.describe("a workflow", () => {
     server.push(name, { "sales.dig": declared.replace("  additional: false\n", "") });
     const found = await server.get<{ projects: { id: string }[] }>(`/api/projects?name=${name}`);
     await page.goto(`/projects/${found.projects[0]!.id}/sales`);
-    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByRole("button", { name: "Start", exact: true }).first().click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Other parameters").fill('{"country": "us"}');
     await expect(dialog.getByRole("status")).toHaveCount(0);
@@ -110,7 +110,7 @@ test.describe("a workflow", () => {
   test("starts a session with parameters, and another attempt of an existing one", async ({ page, server, allowed }) => {
     allowed.push(/409/); // the browser tells of each refusal on its console
     await page.goto(`/projects/${project}/daily`);
-    await expect(page.getByRole("button", { name: "Start", exact: true })).toBeVisible();
+    await expect(page.getByRole("button", { name: "Start", exact: true }).first()).toBeVisible();
     await page.keyboard.press("s");
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel(/Session time in Asia\/Tokyo/).fill("2026-11-21T00:00:00");
@@ -204,7 +204,7 @@ test.describe("a workflow", () => {
         await expect(page.getByRole("list", { name: "Sessions" })).toBeVisible();
       }
       await look(page, "workflow", width, theme);
-      await page.getByRole("button", { name: "Start", exact: true }).click();
+      await page.getByRole("button", { name: "Start", exact: true }).first().click();
       await expect(page.getByRole("dialog")).toContainText("zerodag start");
       await look(page, "start", width, theme);
       await page.keyboard.press("Escape");

@@ -211,11 +211,9 @@ def _live(context, cluster, bootstrap):
         if code != 0:
             return _end(cluster, "TERMINATED_WITH_ERRORS", f"bootstrap action {action['Name']} returned a non-zero return code")
     while cluster.state in ("BOOTSTRAPPING", "RUNNING", "WAITING"):
-        step = next((s for s in cluster.steps if s.state == "PENDING"), None)
-        if step:
-            cluster.state = "RUNNING"
-            _run_step(context, cluster, step)
-        elif cluster.keep_job_flow_alive_when_no_steps:
+        if _run_next(context, cluster):
+            continue
+        if cluster.keep_job_flow_alive_when_no_steps:
             cluster.state = "WAITING"
             time.sleep(0.05)
         else:
@@ -223,17 +221,22 @@ def _live(context, cluster, bootstrap):
             return _end(cluster, "TERMINATED_WITH_ERRORS" if failed else "TERMINATED", "Steps completed" + " with errors" * failed)
 
 
-def _run_step(context, cluster, step):
+def _run_next(context, cluster):
+    """Runs the first pending step, and reports whether there was one. While steps are added, moto gives them states of its
+    own for a moment, so they are looked at under the lock: else the second of them may seem to be the first."""
     with cluster.lock:
-        if step.state != "PENDING":
-            return
-        step.state = "RUNNING"
+        if cluster.state.startswith("TERMINAT"):
+            return True  # the caller looks at the state
+        step = next((s for s in cluster.steps if s.state == "PENDING"), None)
+        if not step:
+            return False
+        cluster.state = step.state = "RUNNING"
         step.start()
         p = RUNNING[step.id] = Process(list(step.args), cluster.home, context.account_id, context.region)
     code = p.wait()
     if p.stopped:
         step.state = "CANCELLED"
-        return
+        return True
     step.state = "COMPLETED" if code == 0 else "FAILED"
     if code and step.action_on_failure != "CONTINUE":
         for s in cluster.steps:
@@ -241,6 +244,7 @@ def _run_step(context, cluster, step):
                 s.state = "CANCELLED"
         if step.action_on_failure.startswith("TERMINATE"):
             _end(cluster, "TERMINATED_WITH_ERRORS", "Shut down as step failed")
+    return True
 
 
 def _end(cluster, state, why):
