@@ -16,7 +16,7 @@ import (
 // The engine compiles the body of a loop once per iteration: sub-mappings are shared with config, and copied only if
 // keys must be removed.
 func Compile(parentFullName, name string, l keys.Language, config *param.Map) ([]Node, error) {
-	c := &compiler{language: l}
+	c := &compiler{language: l, patterns: &keys.Patterns{}}
 	c.tree(parentFullName, name, config)
 	if len(c.problems) > 0 {
 		return nil, unplaced(c.problems)
@@ -69,8 +69,11 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 	} else if s.Operators > 1 {
 		c.fail(index, nil, "give each operator a separate task", "A task can't have more than one operator: %s", param.Sample(rest(config)))
 	}
-	c.added(index, local)
-	c.branches(index, local)
+	c.patterns.Afford(local, func(below []string, message, hint string) { c.fail(index, below, hint, "%s", message) })
+	if !c.patterns.Over() {
+		c.added(index, local)
+		c.branches(index, local)
+	}
 	c.handlers(index, config)
 	c.closings(index, config)
 	return index
@@ -184,7 +187,7 @@ func (c *compiler) handlers(index int, config *param.Map) {
 
 // inner compiles tasks that may be generated below a task, from one of its keys, to find their mistakes.
 func (c *compiler) inner(index int, key []string, name string, config *param.Map) {
-	sub := &compiler{language: keys.Language{Level: c.language.Level}}
+	sub := &compiler{language: keys.Language{Level: c.language.Level}, patterns: c.patterns}
 	sub.tree(c.nodes[index].Name, name, config)
 	for _, among := range []string{"_after", "_background"} {
 		if c.language.Level > 0 && config.Has(among) {

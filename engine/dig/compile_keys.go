@@ -123,16 +123,14 @@ func (c *compiler) nestedFaults() {
 	if c.language.Level == 0 {
 		return
 	}
-	seen := make([]*param.Map, len(c.nodes)) // the parameters exported to each task
+	seen, computed := make([]*param.Scope, len(c.nodes)), make([]bool, len(c.nodes)) // what is exported to each task, and whether an expression is
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		if n.Parent != noParent {
-			seen[i] = seen[n.Parent]
+			seen[i], computed[i] = seen[n.Parent], computed[n.Parent]
 		}
-		if n.Export.Len() > 0 {
-			seen[i] = param.Merge(seen[i], n.Export)
-		}
-		if !keys.ExportsExpression(seen[i]) {
+		seen[i], computed[i] = seen[i].Within(n.Export), computed[i] || keys.ExportsExpression(n.Export)
+		if !computed[i] {
 			continue
 		}
 		uses := keys.NestedUses{Exports: seen[i], Report: func(below []string, message, hint string) { c.fail(i, below, hint, "%s", message) }}

@@ -29,6 +29,8 @@ type compiler struct {
 	edges    []int    // backing array of the nodes' Upstreams
 	empty    *param.Map
 	problems []Problem
+
+	patterns *keys.Patterns // of the whole file
 }
 
 func (c *compiler) add(parent int, parentName, name string) int {

@@ -37,7 +37,7 @@ func define(read Source, name, folder string, raw, calendar *param.Map) defined 
 			Message: fmt.Sprintf("name %s: %q", fault, name), Hint: "rename the file"}})
 	}
 	language, config := keys.Gate(w.Config)
-	c := &compiler{language: language}
+	c := &compiler{language: language, patterns: &keys.Patterns{}}
 	c.tree("", "+"+name, config)
 	problems = append(problems, c.problems...)
 	problems = append(problems, paramFaults(w)...)

@@ -89,6 +89,9 @@ func findStored(s keys.Stored, text []byte, there bool) (v param.Value, missing 
 	}
 	found := strings.ToValidUTF8(string(text), "\uFFFD")
 	if s.Match != nil {
+		if !s.Match.Fits(found) {
+			return nil, "", errors.New("has too much text for its match, which is a large regular expression")
+		}
 		all := s.Match.FindAllStringSubmatch(found, -1)
 		if all == nil {
 			return nil, "does not match", nil

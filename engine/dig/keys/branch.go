@@ -25,7 +25,7 @@ func CaseFaults(config *param.Map, report func(path []string, message, hint stri
 	}
 	for name, v := range cases.All() {
 		if _, err := param.ParsePattern(name); err != nil {
-			report([]string{"_cases", name}, fmt.Sprintf("The case '%s' is not a valid regular expression: %v", name, err), rule.ExpressionHint)
+			report([]string{"_cases", name}, fmt.Sprintf("The case '%s' is not a valid regular expression: %v", name, err), rule.ExpressionHint(err))
 		}
 		if !CanBeTasks(v) {
 			report([]string{"_cases", name}, "Parameter '"+name+"' must be an object", casesForm)

@@ -37,7 +37,7 @@ func checkIgnore(key string, v param.Value, report rule.Report) {
 			case !ok || text == "":
 				report([]string{k}, k+" must be a string: "+param.Sample(v), form)
 			case err != nil:
-				report([]string{k}, k+" is not a valid regular expression: "+err.Error(), rule.ExpressionHint)
+				report([]string{k}, k+" is not a valid regular expression: "+err.Error(), rule.ExpressionHint(err))
 			}
 		default:
 			report([]string{k}, "unknown key '"+k+"' of _ignore_error", form)

@@ -1,12 +1,12 @@
 package keys
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"zerodag/engine/dig/rule"
 	"zerodag/engine/param"
+	"zerodag/engine/regex"
 )
 
 // Stored is a value that `_store` takes from the output of a command.
@@ -15,7 +15,7 @@ type Stored struct {
 	From     string // stdout, stderr or file
 	Path     string // of the file, as the command names it
 	Decode   string // text, lines, json or yaml
-	Match    *regexp.Regexp
+	Match    *regex.Regexp
 	Select   []string // names and indexes, outermost first
 	Rule     rule.Rule
 	Optional bool
@@ -121,11 +121,7 @@ func (s *Stored) word(r rule.Reader, key string, v param.Value, at []string) boo
 			r.Fail(at, "write one of "+strings.Join(StoredDecode(), ", "), "unknown decode %s", param.Sample(v))
 		}
 	case "match":
-		re, err := regexp.Compile(text)
-		if !isText || text == "" || err != nil {
-			r.Fail(at, rule.ExpressionHint, "match is not a valid regular expression: %s", param.Sample(v))
-		}
-		s.Match = re
+		s.Match = r.Expression(key, v, at)
 	case "select":
 		if s.Select = strings.Split(strings.TrimPrefix(text, "."), "."); !isText || slices.Contains(s.Select, "") {
 			r.Fail(at, "write a path, as in `select: .stats.0.rows`", "select must be a path of names and numbers: %s", param.Sample(v))

@@ -2,17 +2,18 @@ package rule
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"zerodag/engine/param"
+	"zerodag/engine/regex"
 )
 
 // Rule describes valid values, with keywords of JSON Schema.
@@ -24,7 +25,7 @@ type Rule struct {
 	Maximum    param.Value
 	MinLength  int // in characters
 	MaxLength  int // 0 is none
-	Pattern    *regexp.Regexp
+	Pattern    *regex.Regexp
 	Format     string
 	Items      *Rule
 	Properties []Property
@@ -169,14 +170,23 @@ func (r Reader) enum(v param.Value, at []string) []param.Value {
 }
 
 // pattern reads a regular expression; nil if it is not one.
-func (r Reader) pattern(v param.Value, at []string) *regexp.Regexp {
+func (r Reader) pattern(v param.Value, at []string) *regex.Regexp {
+	return r.Expression("pattern", v, at)
+}
+
+// Expression reads a regular expression; nil if it is not one, or is larger than allowed.
+func (r Reader) Expression(key string, v param.Value, at []string) *regex.Regexp {
 	text, _ := v.(string)
-	re, err := regexp.Compile(text)
-	if err != nil || text == "" {
-		r.Fail(at, ExpressionHint, "pattern is not a valid regular expression: %s", param.Sample(v))
-		return nil
+	re, err := regex.Compile(text)
+	switch {
+	case errors.Is(err, regex.ErrTooLarge):
+		r.Fail(at, ExpressionHint(err), "%s is not a valid regular expression: %s", key, err)
+	case err != nil || text == "":
+		r.Fail(at, ExpressionHint(err), "%s is not a valid regular expression: %s", key, param.Sample(v))
+	default:
+		return re
 	}
-	return re
+	return nil
 }
 
 // format reads the name of a text format.
@@ -355,7 +365,11 @@ func (r *Rule) fitText(text string, fail func(string, ...any)) {
 	if r.MaxLength > 0 && length > r.MaxLength {
 		fail("must have %d characters or fewer: %s", r.MaxLength, Shown(text))
 	}
-	if r.Pattern != nil && !r.Pattern.MatchString(text) {
+	switch {
+	case r.Pattern == nil:
+	case !r.Pattern.Fits(text):
+		fail("is too long to be matched with its pattern")
+	case !r.Pattern.MatchString(text):
 		fail("must match %s: %s", r.Pattern, Shown(text))
 	}
 	if !hasFormat(r.Format, text) {
@@ -436,5 +450,13 @@ func WholeFrom1(v param.Value, most int64, what string, fault func(message, hint
 	return int(n)
 }
 
-// ExpressionHint is the hint for an invalid regular expression.
-const ExpressionHint = "see https://pkg.go.dev/regexp/syntax for the syntax"
+// LargeHint is the hint for a regular expression that is larger than allowed.
+const LargeHint = "repeat less in it ({0,1000} counts a thousand times), or check the value in a task"
+
+// ExpressionHint is the hint for an invalid regular expression, by the error about it.
+func ExpressionHint(err error) string {
+	if errors.Is(err, regex.ErrTooLarge) {
+		return LargeHint
+	}
+	return "see https://pkg.go.dev/regexp/syntax for the syntax"
+}

@@ -1,0 +1,82 @@
+package keys
+
+import (
+	"zerodag/engine/dig/rule"
+	"zerodag/engine/param"
+	"zerodag/engine/regex"
+)
+
+// Patterns adds up what the regular expressions of a file cost.
+type Patterns struct {
+	seen map[string]bool
+	size int
+}
+
+// Afford counts the expressions in the config of a task, without those counted before, and reports the key with which
+// the file has too many: then no more of them must be compiled.
+func (e *Patterns) Afford(config *param.Map, report rule.Report) {
+	for key, v := range config.All() {
+		for _, text := range patterns(nil, key, v) {
+			if e.Over() || e.seen[text] {
+				continue
+			}
+			if e.seen == nil {
+				e.seen = map[string]bool{}
+			}
+			e.seen[text] = true
+			size, err := regex.Size(text)
+			if err != nil { // it is reported where it is; until then it was parsed
+				size = max(size, len(text))
+			}
+			if e.size += size; e.Over() {
+				report([]string{key}, "with these, the regular expressions of the file are too large in total", rule.LargeHint)
+			}
+		}
+	}
+}
+
+// Over reports whether Afford has found too many.
+func (e *Patterns) Over() bool { return e.size > regex.MaxOfFile }
+
+// patterns appends the texts of the regular expressions in a key of a task.
+func patterns(list []string, key string, v param.Value) []string {
+	m, _ := v.(*param.Map)
+	switch key {
+	case ParamsKey, OutputsKey, "_store":
+		list = ofRules(list, m)
+	case "_defaults":
+		for key, v := range m.All() {
+			list = patterns(list, key, v)
+		}
+	case "_ignore_error":
+		for _, v := range m.All() {
+			text, _ := v.(string)
+			list = ofPattern(list, text)
+		}
+	case "_cases":
+		for name := range m.All() {
+			list = ofPattern(list, name)
+		}
+	}
+	return list
+}
+
+// ofRules appends those of rules, at any depth.
+func ofRules(list []string, m *param.Map) []string {
+	for key, v := range m.All() {
+		text, isText := v.(string)
+		if inner, isMap := v.(*param.Map); isMap {
+			list = ofRules(list, inner)
+		} else if isText && (key == "pattern" || key == "match") {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+func ofPattern(list []string, text string) []string {
+	if inner, is := param.PatternExpression(text); is {
+		list = append(list, inner)
+	}
+	return list
+}
