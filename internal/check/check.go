@@ -153,6 +153,9 @@ func Known() lint.Known {
 		},
 		Parameters: func(name string) []string {
 			list, read := once[name]
+			if _, is := slices.BinarySearch(builtIn, name); !is {
+				return nil
+			}
 			if !read {
 				list = operators.ParametersOf(name)
 				once[name] = list

@@ -20,7 +20,7 @@ func ExportsExpression(exports *param.Map) bool {
 // NestedUses finds text within mappings of a task that uses an exported parameter which is itself an expression: there,
 // the text of that expression is inserted. Directly in the task, a text or a list gets its value.
 type NestedUses struct {
-	Exports *param.Map             // what the task sees
+	Exports *param.Scope           // what the task sees
 	Skip    func(name string) bool // names that are set elsewhere; may be nil
 	Report  func(below []string, message, hint string)
 }
@@ -42,13 +42,13 @@ func (u NestedUses) Task(config *param.Map) {
 }
 
 // value checks a value; siblings are the keys before it in its mapping, whose values it sees.
-func (u NestedUses) value(below []string, v param.Value, siblings []string, inside bool) {
+func (u NestedUses) value(below []string, v param.Value, siblings map[string]bool, inside bool) {
 	switch x := v.(type) {
 	case *param.Map:
-		var before []string
+		before := map[string]bool{}
 		for key, e := range x.All() {
 			u.value(append(slices.Clone(below), key), e, before, true)
-			before = append(before, key)
+			before[key] = true
 		}
 	case []param.Value:
 		for _, e := range x {
@@ -61,10 +61,10 @@ func (u NestedUses) value(below []string, v param.Value, siblings []string, insi
 	}
 }
 
-func (u NestedUses) text(below []string, text string, siblings []string) {
+func (u NestedUses) text(below []string, text string, siblings map[string]bool) {
 	for _, name := range NamesIn(text) {
 		raw, _ := u.Exports.Value(name).(string)
-		if !Computed(raw) || slices.Contains(siblings, name) || strings.Contains(raw, "${secret:") || u.Skip != nil && u.Skip(name) {
+		if !Computed(raw) || siblings[name] || strings.Contains(raw, "${secret:") || u.Skip != nil && u.Skip(name) {
 			continue
 		}
 		hint := "write the expression of " + name + " here, instead of " + name

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"zerodag/engine/dig/rule"
@@ -211,4 +212,4 @@ func PoolOrder(asked string, has []string, group string) (message, hint string) 
 	return "", ""
 }
 
-func poolName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`) }
+var poolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`) })

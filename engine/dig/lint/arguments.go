@@ -5,17 +5,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"zerodag/engine/dig/keys"
-	"zerodag/engine/dig/lint/parameters"
 
 	"zerodag/engine/param"
 )
 
 // isArgument reports whether a key of a task with py> can only be for its function.
-func isArgument(config *param.Map, key string) bool {
+func (c *critic) isArgument(config *param.Map, key string) bool {
 	return !strings.HasPrefix(key, "_") && !strings.HasPrefix(key, "+") && !strings.HasSuffix(key, ">") && key != "script" &&
-		!slices.Contains(anyForm, key) && !parameters.Used(config, key) && !keys.IsBody(config, key)
+		!slices.Contains(anyForm, key) && !c.readingOf(config).used(key) && !keys.IsBody(config, key)
 }
 
 // arguments warns about parameters of py> that its function does not take, if the function is in a project file and
@@ -27,16 +27,12 @@ func (c *critic) arguments(at []string, task, command string, config *param.Map)
 		return
 	}
 	file := path.Join(folder, strings.ReplaceAll(command[:dot], ".", "/")+".py")
-	code, err := c.read(file)
-	if err != nil {
-		return
-	}
-	names, found := argumentsOf(string(code), command[dot+1:])
+	names, found := argumentsOf(c.functionsOf(file)[command[dot+1:]])
 	if !found {
 		return
 	}
 	for _, key := range config.Keys() {
-		if !isArgument(config, key) || slices.Contains(names, key) {
+		if !c.isArgument(config, key) || slices.Contains(names, key) {
 			continue
 		}
 		near := param.Nearest(key, names)
@@ -62,16 +58,41 @@ func (c *critic) argumentHint(key, near string, names []string) string {
 	return "its arguments are " + strings.Join(names, ", ") + "; variables of other tasks belong in _export"
 }
 
-// argumentsOf returns the names of the arguments of a function of a Python module. found is false if the module has no
-// such function at its top level, or if it is decorated or takes any arguments.
-func argumentsOf(code, function string) (names []string, found bool) {
-	def := regexp.MustCompile(`(?m)(^@.*\r?\n)?^(?:async )?def ` + regexp.QuoteMeta(function) + `\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
-	all := def.FindAllStringSubmatch(code, -1)
-	if len(all) != 1 || all[0][1] != "" || strings.Contains(all[0][2], "**") {
+// function is a definition at the top level of a Python module.
+type function struct {
+	decorated, async bool
+	called           bool   // arguments are known
+	arguments        string // as they are written
+}
+
+// definition matches one; its arguments may have parentheses inside.
+var definition = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)(^@.*\r?\n)?^(async )?def (\w+)(?:\s*(\()([^()]*(?:\([^()]*\)[^()]*)*)\))?`)
+})
+
+// functionsOf returns the functions of a module by name. Each module is read once.
+func (c *critic) functionsOf(file string) map[string][]function {
+	s := c.scriptOf(file)
+	if s == nil {
+		return nil
+	}
+	if s.functions == nil {
+		s.functions = map[string][]function{}
+		for _, m := range definition().FindAllStringSubmatch(string(s.code), -1) {
+			s.functions[m[3]] = append(s.functions[m[3]], function{m[1] != "", m[2] != "", m[4] != "", m[5]})
+		}
+	}
+	return s.functions
+}
+
+// argumentsOf returns the names of the arguments of a function, by its definitions. found is false if there is not
+// exactly one, or if it is decorated or takes any arguments.
+func argumentsOf(all []function) (names []string, found bool) {
+	if len(all) != 1 || !all[0].called || all[0].decorated || strings.Contains(all[0].arguments, "**") {
 		return nil, false
 	}
 	depth, name := 0, ""
-	text := pythonComment.ReplaceAllString(all[0][2], "") + ","
+	text := pythonComment.ReplaceAllString(all[0].arguments, "") + ","
 	for _, r := range text {
 		switch {
 		case strings.ContainsRune("([{", r):

@@ -25,18 +25,32 @@ func (c *critic) workdir(config *param.Map) (folder string, known bool) {
 	return folder, !strings.Contains(folder, "${")
 }
 
-// wordsOf returns the words of a script, and "*" if it imports everything from another module; nil if there is no such
-// script. Each script is read once.
-func (c *critic) wordsOf(file string) map[string]bool {
-	words, known := c.words[file]
+// script is a file of the project that runs in a task.
+type script struct {
+	code      []byte
+	words     map[string]bool // all of them, and "*" if it imports everything from another module
+	functions map[string][]function
+}
+
+// scriptOf returns a script; nil if there is no such file. Each one is read once.
+func (c *critic) scriptOf(file string) *script {
+	s, known := c.sources[file]
 	if !known {
 		if code, err := c.read(file); err == nil && len(code) > 0 { // an editor sends large files by name only, without text
-			words = map[string]bool{"*": bytes.Contains(code, []byte("import *"))}
-			parameters.AddWords(words, code)
+			s = &script{code: code, words: map[string]bool{"*": bytes.Contains(code, []byte("import *"))}}
+			parameters.AddWords(s.words, code)
 		}
-		c.words[file] = words
+		c.sources[file] = s
 	}
-	return words
+	return s
+}
+
+// wordsOf returns the words of a script; nil if there is no such script.
+func (c *critic) wordsOf(file string) map[string]bool {
+	if s := c.scriptOf(file); s != nil {
+		return s.words
+	}
+	return nil
 }
 
 // runsCommand reports whether an operator runs a command written by the user, which may create files.
@@ -99,6 +113,8 @@ type Known struct {
 	Syntax func(text string) error
 	// Uses lists what the expressions in a text do with parameters whose outcome depends on their types. May be nil.
 	Uses func(text string) []param.Use
+	// Stop reports whether nobody waits for the warnings any longer; then the rest is not checked. May be nil.
+	Stop func() bool
 	Only string // the only file to check; "" for all
 	// Now is when the project is checked; if zero, there are no warnings about things that end soon.
 	Now time.Time
@@ -129,18 +145,28 @@ type critic struct {
 	stores      func() bool     // whether an answer of http> may be stored
 	circles     map[string]bool // places of require> that were reported to wait for themselves
 	evalsStored bool
-	toldEndless bool                       // a request without a limit was reported
-	level       int                        // of the language
-	name        string                     // of the workflow
-	root        *param.Map                 // all of it
-	named       map[string]bool            // by its expressions; nil before first use
-	exports     *param.Map                 // exports of the tasks around the current one
-	loops       []string                   // variables of the loops around the current task
-	pooled      string                     // the group around it that holds slots of a pool
-	makesFiles  bool                       // an earlier task runs commands, and so may create files
-	madeFiles   map[string]string          // files that earlier tasks write, with the names of these tasks
-	words       map[string]map[string]bool // of scripts that were read, by file
-	noFolders   []string                   // values of _workdir that were already reported
+	toldEndless bool                   // a request without a limit was reported
+	level       int                    // of the language
+	name        string                 // of the workflow
+	root        *param.Map             // all of it
+	named       func() map[string]bool // by its expressions
+	runsScripts func() bool            // whether it has a task with a shell script
+	reading     reading                // of the task whose keys are checked
+	exports     *param.Scope           // exports of the tasks around the current one
+	loops       []string               // variables of the loops around the current task
+	pooled      string                 // the group around it that holds slots of a pool
+	makesFiles  bool                   // an earlier task runs commands, and so may create files
+	madeFiles   map[string]string      // files that earlier tasks write, with the names of these tasks
+	sources     map[string]*script     // by file; nil for one that does not exist
+	noFolders   []string               // values of _workdir that were already reported
+}
+
+// mostFound limits the warnings about one workflow: far fewer are shown.
+const mostFound = 1000
+
+// over reports whether the rest of the workflow need not be checked.
+func (c *critic) over() bool {
+	return len(c.found) >= mostFound || c.known.Stop != nil && c.known.Stop()
 }
 
 func (c *critic) warn(path []string, task, hint, format string, args ...any) {

@@ -13,17 +13,11 @@ import (
 
 // exported warns about parameters of an _export that refer to themselves, directly or through others: such a ${...}
 // stays as text. above is what tasks around this one export. It returns what the tasks below see.
-func (c *critic) exported(at []string, task string, above, export *param.Map) *param.Map {
+func (c *critic) exported(at []string, task string, above *param.Scope, export *param.Map) *param.Scope {
 	if export.Len() == 0 {
 		return above
 	}
-	all := param.New()
-	for key, v := range above.All() {
-		all.Set(key, v)
-	}
-	for key, v := range export.All() {
-		all.Set(key, v)
-	}
+	all := above.Within(export)
 	for _, chain := range parameters.Circles(all, export.Keys()) {
 		key := chain[0]
 		c.warn(append(slices.Clone(at), "_export", key), task, "give one of them a value or a different name: a second export of a name hides the first",

@@ -1,10 +1,7 @@
 package lint
 
 import (
-	"slices"
-
 	"zerodag/engine/dig/keys"
-	"zerodag/engine/dig/lint/shell"
 
 	"zerodag/engine/param"
 )
@@ -13,7 +10,7 @@ import (
 // variables of that name, and so may operators that pass all of their keys to a function or a command.
 func (c *critic) dagu(place []string, task, operator, key string, config *param.Map) bool {
 	meant := keys.OfDagu(key)
-	if c.level == 0 || meant == "" || operator == "py" || operator == "rb" || slices.ContainsFunc(config.Keys(), func(k string) bool { return shell.Asks(config.Value(k), key) }) {
+	if c.level == 0 || meant == "" || operator == "py" || operator == "rb" || c.readingOf(config).asks(key) {
 		return false
 	}
 	c.warn(place, task, "write "+meant+"; name your own variables differently, or use _export", "%s is a key of Dagu, which %s> ignores", key, operator)

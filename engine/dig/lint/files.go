@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -154,7 +153,7 @@ func (c scripts) function(place []string, task, folder, text string, config *par
 		case !words[name] && !words["*"] && !slices.ContainsFunc(dynamic, func(d string) bool { return words[d] }):
 			c.warn(place, task, form+": is there a `def "+name+"` or a `class "+name+"`?", "%s does not define %s", file, name)
 		}
-		if code, err := c.read(file); err == nil && n == len(parts)-1 && regexp.MustCompile(`(?m)^async def `+regexp.QuoteMeta(parts[n])+`\b`).Match(code) {
+		if n == len(parts)-1 && slices.ContainsFunc(c.functionsOf(file)[parts[n]], func(f function) bool { return f.async }) {
 			c.warn(place, task, "write a function `def start(): asyncio.run("+parts[n]+"())`, and `py>: "+strings.Join(append(slices.Clone(parts[:n]), "start"), ".")+"`", "%s in %s is a coroutine (async def), which py> does not run", parts[n], file)
 		}
 		return

@@ -1,12 +1,10 @@
 package lint
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	"zerodag/engine/dig/keys"
-	"zerodag/engine/dig/lint/shell"
 
 	"zerodag/engine/param"
 )
@@ -19,7 +17,7 @@ func (c *critic) isForeign(key string, v param.Value) bool {
 	text, isText := v.(string)
 	switch key {
 	case "output", "outputs", "register", "save_as", "output_variable", "result":
-		return isText && c.named[text] || c.level > 0 && (isMap || isText && keys.EnvName().MatchString(text))
+		return isText && c.named()[text] || c.level > 0 && (isMap || isText && keys.EnvName().MatchString(text))
 	case "resources", "limits":
 		return slices.ContainsFunc([]string{"cpu", "cpus", "memory", "gpu", "requests", "limits"}, m.Has)
 	case "with", "inputs", "arguments", "kwargs", "op_kwargs", "vars", "variables", "let", "set", "success", "failure", "cleanup", "teardown", "conditions":
@@ -81,44 +79,6 @@ func mayTake(operator, key string) bool {
 func (c *critic) takesNoOthers(operator string) bool {
 	own := c.known.parameters(operator)
 	return (operator == "echo" || operator == "fail" || len(own) > 0) && !c.runsCommand(operator) && !slices.Contains(keys.WithBodies, operator) && operator != "switch"
-}
-
-// reads reports whether something may read a key of a task: an expression of the file, its command, or a file that it
-// names.
-func (c *critic) reads(key string, config *param.Map) bool {
-	if c.named == nil {
-		c.named = map[string]bool{}
-		for _, name := range keys.NamesIn(c.root) {
-			c.named[name] = true
-		}
-	}
-	folder, known := c.workdir(config)
-	if c.named[key] || !known {
-		return true
-	}
-	for _, v := range config.All() {
-		if shell.Asks(v, key) {
-			return true
-		}
-		text, _ := v.(string)
-		for i, word := range strings.Fields(text) {
-			if i < mostWords && c.fileReads(path.Join(folder, strings.Trim(word, `"'`)), key) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// mostWords limits how many words of a text are tried as names of files.
-const mostWords = 100
-
-// fileReads reports whether a file of the project may read a variable.
-func (c *critic) fileReads(name, key string) bool {
-	text, err := c.read(name)
-	return err == nil && slices.ContainsFunc([]string{"$" + key, "{" + key, "'" + key + "'", `"` + key + `"`, "." + key}, func(form string) bool {
-		return strings.Contains(string(text), form)
-	})
 }
 
 // taskNamedAsKey warns about a task whose name is a key of tasks: `+_error` runs like any other task.

@@ -8,7 +8,6 @@ import (
 	"zerodag/engine/dig"
 
 	"zerodag/engine/dig/keys"
-	"zerodag/engine/dig/lint/parameters"
 	"zerodag/engine/param"
 )
 
@@ -20,7 +19,11 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 	if operator != "" {
 		own = c.known.parameters(operator)
 	}
+	others := 0
 	for key, v := range config.All() {
+		if c.over() {
+			return
+		}
 		place := append(slices.Clone(at), key)
 		switch {
 		case key == "_retry", key == "_parallel":
@@ -34,7 +37,8 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 			c.unmarked(place, task, operator, key)
 		case strings.HasPrefix(key, "_"):
 			c.steering(place, task, operator, key, v, own)
-		default:
+		case others < mostKeys:
+			others++
 			c.otherKey(place, task, operator, key, config)
 		}
 	}
@@ -43,7 +47,7 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 
 // otherKey checks a key of a task that neither the language nor its operator reads.
 func (c *critic) otherKey(place []string, task, operator, key string, config *param.Map) {
-	unread := operator != "" && c.known.parameters(operator) != nil && !parameters.Used(config, key)
+	unread := operator != "" && c.known.parameters(operator) != nil && !c.readingOf(config).used(key)
 	switch {
 	case unread && c.dagu(place, task, operator, key, config):
 	case operator != "" && c.foreignKey(place, task, operator, key, config):
@@ -57,9 +61,12 @@ func (c *critic) otherKey(place []string, task, operator, key string, config *pa
 // exportedKeys checks what a task exports.
 func (c *critic) exportedKeys(at []string, task string, config *param.Map) {
 	for key, v := range config.Map("_export").All() {
+		if c.over() {
+			return
+		}
 		place := append(slices.Clone(at), "_export", key)
 		c.misnamed(place, task, key, v)
-		if v == nil && keys.EnvName().MatchString(key) && runsScripts(c.root) {
+		if v == nil && keys.EnvName().MatchString(key) && c.runsScripts() {
 			c.warn(place, task, "write '' for an empty text, or remove it", "%s of _export is null, so commands that see it will fail", key)
 		}
 		c.exportedName(place, task, key, v)
@@ -85,7 +92,7 @@ func (c *critic) unusedKey(place []string, task, operator, key string, config *p
 // exportedName warns about a name that overrides a variable which programs need, or that no expression can refer to.
 func (c *critic) exportedName(place []string, task, key string, v param.Value) {
 	text, isText := v.(string)
-	ofCommands := isText && !strings.Contains(text, "${") && runsScripts(c.root)
+	ofCommands := isText && !strings.Contains(text, "${") && c.runsScripts()
 	switch {
 	case key == "PATH" && ofCommands && !strings.Contains(text, "/bin"):
 		c.warn(place, task, "choose another name, such as path", "PATH of _export replaces the PATH of all commands, so they find no programs")
@@ -93,7 +100,7 @@ func (c *critic) exportedName(place []string, task, key string, v param.Value) {
 		c.warn(place, task, "choose another name, such as home", "HOME of _export sets the home folder of all commands, but %s is not a folder", param.Sample(v))
 	case strings.Contains(key, ".") && keys.EnvName().MatchString(strings.ReplaceAll(key, ".", "_")):
 		first, rest, _ := strings.Cut(key, ".")
-		if slices.Contains(keys.NamesIn(c.root), first) && !c.exports.Has(first) && !c.rootExports(first) {
+		if c.named()[first] && !c.exports.Has(first) && !c.rootExports(first) {
 			c.warn(place, task, "write it as a mapping: `"+first+": {"+rest+": ...}`", "%s is a single name that contains a dot, so ${%s} does not find it", key, key)
 		}
 	}
@@ -123,7 +130,7 @@ func (c *critic) defaults(place []string, task, operator string, v param.Value) 
 	m, _ := v.(*param.Map)
 	own := c.known.parameters(operator)
 	for _, key := range m.Keys() {
-		if near := param.Nearest(key, own); near != "" && !slices.Contains(keys.NamesIn(c.root), operator) {
+		if near := param.Nearest(key, own); near != "" && !c.named()[operator] {
 			c.warn(append(slices.Clone(place), key), task, "did you mean "+near+"?", "%s of %s is ignored by %s>", key, operator, operator)
 		} else if c.known.Misread != nil && slices.Contains(own, key) && c.runsCommand(operator) {
 			if why := c.known.Misread(operator, key, m.Value(key)); why != "" {
@@ -171,7 +178,7 @@ var anyForm = []string{"docker", "sandbox", "python", "shell"}
 func (c *critic) misnamed(place []string, task, key string, v param.Value) {
 	near := param.Nearest(key, c.known.Exported)
 	_, isMap := v.(*param.Map)
-	if near == "" || !isMap && !slices.Contains(anyForm, near) || slices.Contains(keys.NamesIn(c.root), key) {
+	if near == "" || !isMap && !slices.Contains(anyForm, near) || c.named()[key] {
 		return
 	}
 	c.warn(place, task, "did you mean "+near+"?", "%s is not used by any operator", key)

@@ -118,7 +118,7 @@ func (c repeats) emptyRange(place []string, task string, m *param.Map) bool {
 func (c repeats) counter(place []string, task string, config *param.Map) {
 	for _, key := range []string{"var", "as", "variable", "index", "name", "counter", "loop_var", "iterator"} {
 		name, isText := config.Value(key).(string)
-		if isText && keys.EnvName().MatchString(name) && !c.reads(key, config) && c.named[name] && name != "i" && !c.variable(name) {
+		if isText && keys.EnvName().MatchString(name) && !c.reads(key, config) && c.named()[name] && name != "i" && !c.variable(name) {
 			c.warn(append(slices.Clone(place[:len(place)-1]), key), task, "write ${i} in its tasks", "loop> counts in ${i}: %s is ignored", key)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/dig/lint/shell"
@@ -44,12 +45,18 @@ func (c scripts) scriptText(place []string, task, script string, config *param.M
 	}
 	c.keyInScript(place, task, script)
 	c.ownVariable(place, task, script)
-	for _, name := range c.exports.Keys() {
-		if strings.Contains(name, "-") && regexp.MustCompile(`\$`+regexp.QuoteMeta(name)+`\b`).MatchString(script) {
-			warn("write "+strings.ReplaceAll(name, "-", "_")+", in _export and in the script", "$%s is $%s followed by -%s: variable names cannot contain -", name, name[:strings.Index(name, "-")], name[strings.Index(name, "-")+1:])
+	for _, found := range hyphenated().FindAllStringSubmatch(script, -1) {
+		for name := found[1]; strings.Contains(name, "-"); name = name[:strings.LastIndex(name, "-")] {
+			if c.exports.Has(name) {
+				first, rest, _ := strings.Cut(name, "-")
+				warn("write "+strings.ReplaceAll(name, "-", "_")+", in _export and in the script", "$%s is $%s followed by -%s: variable names cannot contain -", name, first, rest)
+			}
 		}
 	}
 }
+
+// hyphenated matches a variable of the shell whose name seems to contain hyphens.
+var hyphenated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Za-z_]\w*(?:-\w+)+)`) })
 
 // hasShell reports whether a task names the program that runs its script.
 func (c scripts) hasShell(config *param.Map) bool {

@@ -67,7 +67,7 @@ func (c *critic) exportedSecrets(at []string, task string, export *param.Map) {
 			continue
 		}
 		asked := regexp.MustCompile(`\$` + regexp.QuoteMeta(key) + `\b`)
-		if slices.Contains(keys.NamesIn(c.root), key) && !inScripts(c.root, asked) {
+		if c.named()[key] && !inScripts(c.root, asked) {
 			continue
 		}
 		c.warn(append(slices.Clone(at), "_export", key), task, secretHint, "%s of _export cannot hold a secret: ${secret:...} stays as text", key)

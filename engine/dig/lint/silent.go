@@ -17,8 +17,8 @@ func (c *critic) endless(place []string, task, operator string, config *param.Ma
 	if c.level > 0 || c.toldEndless || operator != "http" && operator != "http_call" {
 		return
 	}
-	for _, seen := range []*param.Map{config, c.exports, c.exports.Map("http")} {
-		if seen.Has("retry") || seen.Has("retry_for") {
+	for _, key := range []string{"retry", "retry_for"} {
+		if config.Has(key) || c.exports.Has(key) || c.exports.Map("http").Has(key) {
 			return
 		}
 	}

@@ -19,7 +19,7 @@ const taskLimit = 1000
 // show it. Files that Load refuses are skipped.
 func Warnings(read dig.Source, names []string, known Known) dig.Errors {
 	var all dig.Errors
-	words := map[string]map[string]bool{}
+	sources := map[string]*script{}
 	missing, called, required := &missing{}, &calls{read: read, files: map[string][]string{}, back: map[string][]string{}}, dig.NewRequires(read)
 	defined := sync.OnceValue(func() *parameters.Definitions { return parameters.Read(read, names, known.BuiltIn, known.Folder) })
 	for _, name := range slices.Sorted(slices.Values(names)) {
@@ -30,7 +30,7 @@ func Warnings(read dig.Source, names []string, known Known) dig.Errors {
 		if f == nil {
 			continue
 		}
-		c := &critic{read: read, names: names, known: known, folder: dig.FolderOf(name), calls: called, required: required, words: words, defined: defined}
+		c := &critic{read: read, names: names, known: known, folder: dig.FolderOf(name), calls: called, required: required, sources: sources, defined: defined}
 		c.workflow(f.Workflow)
 		found := append(f.Located(c.found), f.Doubts...)
 		_ = found.AsError() // this sorts them
@@ -44,6 +44,14 @@ func (c *critic) workflow(w dig.Workflow) {
 	c.evalsStored = keys.EvalsStored(w.Config)
 	language, _ := keys.Gate(w.Config)
 	c.root, c.name, c.level = w.Config, w.Name, language.Level
+	c.named = sync.OnceValue(func() map[string]bool {
+		named := map[string]bool{}
+		for _, name := range keys.NamesIn(w.Config) {
+			named[name] = true
+		}
+		return named
+	})
+	c.runsScripts = sync.OnceValue(func() bool { return runsScripts(w.Config) })
 	c.stores = sync.OnceValue(func() bool { return parameters.StoresAnswers(w.Config) })
 	c.placeholders(w.Config)
 	schedules{c}.schedule(w.Config.Map("schedule"))
@@ -80,6 +88,9 @@ func (c *critic) replaced(path []string, task string, list []param.Value) {
 // task checks one task; retried reports whether a group around it has a _retry.
 func (c *critic) task(path []string, name string, config *param.Map, retried bool) {
 	c.tasks++
+	if c.over() {
+		return
+	}
 	s := keys.ShapeOf(config)
 	if strings.HasSuffix(name, "+") {
 		c.warn(path, name, "write a name after the +", "a task has no name")

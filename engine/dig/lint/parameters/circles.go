@@ -11,7 +11,7 @@ import (
 
 // Circles returns the cycles of parameters that refer to each other in their expressions, each once. Each begins with
 // one of the given keys.
-func Circles(all *param.Map, from []string) (found [][]string) {
+func Circles(all *param.Scope, from []string) (found [][]string) {
 	var way []string
 	done := map[string]bool{}
 	var walk func(key string)
@@ -53,33 +53,6 @@ func refersToItself(name string, m *param.Map) bool {
 		text, _ := v.(string)
 		for code := range keys.Expressions(text) {
 			if root, _, _ := strings.Cut(name, "."); strings.TrimSpace(code) == path || strings.TrimSpace(code) == root {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Used reports whether an expression of a task names one of its keys, so that the key is a variable of its author.
-func Used(config *param.Map, key string) bool {
-	for k, v := range config.All() {
-		if k != key && !strings.HasPrefix(k, "+") && mentions(v, key) {
-			return true
-		}
-	}
-	return false
-}
-
-func mentions(v param.Value, word string) bool {
-	switch x := v.(type) {
-	case string:
-		_, code, found := strings.Cut(x, "${")
-		return found && strings.Contains(code, word)
-	case []param.Value:
-		return slices.ContainsFunc(x, func(e param.Value) bool { return mentions(e, word) })
-	case *param.Map:
-		for _, e := range x.All() {
-			if mentions(e, word) {
 				return true
 			}
 		}

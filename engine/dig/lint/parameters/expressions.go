@@ -15,10 +15,10 @@ import (
 
 // Expressions checks what the expressions of a task do with parameters whose types decide the outcome.
 type Expressions struct {
-	Level     int         // of the language
-	Exports   *param.Map  // of the tasks around it, and its own
-	Loops     []string    // variables of the loops around it
-	Answers   func() bool // whether answers of http> may be stored
+	Level     int          // of the language
+	Exports   *param.Scope // of the tasks around it, and its own
+	Loops     []string     // variables of the loops around it
+	Answers   func() bool  // whether answers of http> may be stored
 	Defined   func() *Definitions
 	Uses      func(text string) []param.Use // lists what the expressions in a text do; nil if unavailable
 	Variables []string                      // built-in ones

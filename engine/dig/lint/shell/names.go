@@ -2,8 +2,6 @@ package shell
 
 import (
 	"strings"
-
-	"zerodag/engine/param"
 )
 
 // LoopedOver returns the name of a parameter whose words a script loops over; "" for none.
@@ -39,12 +37,6 @@ func Assigned(script string) (names []string) {
 		names = append(names, m[1]+m[2]+m[3])
 	}
 	return names
-}
-
-// Asks reports whether a text contains $NAME or ${NAME}: a command has each key of its task as a variable.
-func Asks(v param.Value, name string) bool {
-	text, _ := v.(string)
-	return strings.Contains(text, "$"+name) || strings.Contains(text, "{"+name)
 }
 
 // Interpreter returns the program that the first line of a script names after #!.
