@@ -64,7 +64,7 @@ func (x extracts) skill() string {
 	add(x.block("tasks", "generate.dig"), x.first("tasks", "YAML"), x.table("tasks", "Every key of a task"))
 	say("Operators:", x.operators()+".", "`zerodag operators NAME` shows the parameters of one.")
 	add("## Parameters")
-	say(x.first("parameters", "`_export`"), x.paragraph("parameters", "Parameters of a run: `-p` and `-P`", "**The `_export` of the workflow wins"), x.first("parameters", "Parameters from scripts"))
+	say(x.first("parameters", "`_export`"), strings.TrimSuffix(x.paragraph("parameters", "Parameters of a run: `-p` and `-P`", "**The `_export` of the workflow wins"), ":")+".", x.first("parameters", "Parameters from scripts"))
 	add(x.block("parameters", "counting.dig"), x.block("parameters", "tasks.py"))
 	say(x.paragraph("parameters", "What beats what", "A stored value therefore wins"), x.first("parameters", "Secrets"))
 	add("## Expressions")
@@ -85,7 +85,7 @@ func (x extracts) skill() string {
 func (x extracts) index() string {
 	var b strings.Builder
 	b.WriteString("# zerodag\n\n> zerodag runs workflows written in the Digdag language (.dig files): on one machine, as a server with schedules and a REST API, and serverless on AWS.\n\n" +
-		"The language in 200 lines is skills/zerodag/SKILL.md. The program has these pages, too: `zerodag docs TOPIC`.\n")
+		"The language in 200 lines is skills/zerodag/SKILL.md. The program also shows these pages: `zerodag docs TOPIC`.\n")
 	groups, err := docs.Groups()
 	if err != nil {
 		x.t.Fatal(err)

@@ -37,7 +37,7 @@ func readFigures(text string) (machine, load string, rows map[string]measured) {
 			rows[part+strings.TrimSpace(m[1])] = r
 		case strings.HasPrefix(line, "measured on "):
 			machine = line
-		case strings.HasPrefix(line, "processes that wanted "):
+		case strings.HasPrefix(line, "load average "):
 			load = line
 		case strings.HasPrefix(line, "the server, "):
 			part = "server: "
@@ -81,7 +81,7 @@ func comparison(printed, reference string) (string, error) {
 	}
 	idle := rows["server: start to first answer; idle memory"].memory
 	fmt.Fprintf(&b, "| idle server: resident memory | %d MiB | %.0f MiB | %.0f MiB |\n", idle, others.Original.Idle, others.Dagu.Idle)
-	fmt.Fprintf(&b, "\nzerodag was %s (%s); the [complete output](../integration/bench/testdata/kept.txt) is in the repository. Digdag %s and Dagu %s were measured earlier on a machine of the same size "+
+	fmt.Fprintf(&b, "\nzerodag was %s (%s); the [complete output](../integration/bench/testdata/kept.txt) is in the repository. Digdag (%s) and Dagu (%s) were measured earlier on a machine of the same size "+
 		"that also did other work. Compare the ratios, not the milliseconds.\n", machine, load, others.Original.Version, others.Dagu.Version)
 	return b.String(), nil
 }

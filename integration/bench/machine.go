@@ -30,7 +30,7 @@ func field(file, name string) string {
 	return ""
 }
 
-// load is how many processes wanted a processor, on average of the last minute.
+// load is the system's load average of the last minute.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")

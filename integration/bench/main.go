@@ -72,7 +72,7 @@ func run(program, reference, only string) error {
 			}
 		}
 	}
-	fmt.Printf("\nprocesses that wanted a processor, on average of a minute: %s before, %s after\n", before, load())
+	fmt.Printf("\nload average of one minute: %s before, %s after\n", before, load())
 	return nil
 }
 

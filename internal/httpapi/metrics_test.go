@@ -31,7 +31,7 @@ func metricTable() string {
 		fmt.Fprintf(&b, "| `zerodag_%s` | %s | %s |\n", m.Name, m.Kind, m.Help)
 	}
 	names := timed()
-	fmt.Fprintf(&b, "| `zerodag_api_NAME_seconds` | histogram | requests of an endpoint, from the first on; NAME is %s |\n", "`"+strings.Join(names, "` `")+"`")
+	fmt.Fprintf(&b, "| `zerodag_api_NAME_seconds` | histogram | requests to an endpoint, shown after its first request; NAME is %s |\n", "`"+strings.Join(names, "` `")+"`")
 	return b.String()
 }
 

@@ -42,7 +42,7 @@ func TestRoleTable(t *testing.T) {
 // roleTable is what each role may do, from the table of endpoints.
 func roleTable() string {
 	var b strings.Builder
-	b.WriteString("| | anybody | viewer | operator | admin | owner |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| | anyone | viewer | operator | admin | owner |\n|---|---|---|---|---|---|\n")
 	for _, rt := range endpoints(&server.Room{}) {
 		fmt.Fprintf(&b, "| `%s %s` |", rt.Method, rt.Path)
 		for role := access.Role(0); role <= access.Owner; role++ {

@@ -157,7 +157,7 @@ func (c *Caller) keepSession(s *signedIn) error {
 }
 
 // SignOut removes the session from the caller's browser. Its cookie opens nothing any more, as far as this process can
-// enforce that (docs/server.md#signing-in-a-browser).
+// enforce that (docs/server.md#signing-in-with-a-browser).
 func (c *Caller) SignOut() error {
 	var s signedIn
 	found, err := c.Opened(sessionCookie, sessionPurpose, &s)
