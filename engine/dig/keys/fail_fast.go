@@ -8,7 +8,7 @@ import (
 func failFastKey() Key {
 	return Key{
 		Name: "_fail_fast", Where: AtTop | AtGroup | AtTask,
-		Doc:   "the first error below a group or a loop ends its other tasks",
+		Doc:   "the first failure in a group or a loop ends its other tasks",
 		Check: checkYes,
 		Schema: func(rule.Meaning) rule.Schema {
 			return rule.Schema{"enum": []any{true, false, "true", "false"}}

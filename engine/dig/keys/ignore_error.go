@@ -8,7 +8,7 @@ import (
 func ignoreErrorKey() Key {
 	return Key{
 		Name: "_ignore_error", Where: AtTop | AtGroup | AtTask,
-		Doc:   "errors, or some kinds of errors, count as success and are noted",
+		Doc:   "errors, or certain kinds of errors, count as success and are recorded",
 		Check: checkIgnore,
 		Schema: func(rule.Meaning) rule.Schema {
 			return rule.Schema{"type": []any{"boolean", "string", "object"}}
