@@ -157,7 +157,7 @@ func fillingProgress(b client.Filling) string {
 func newBackfillList(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	open, last := false, ""
-	c := &cobra.Command{Use: "list [project-name [name]]", Short: "Show backfills, the newest first"}
+	c := &cobra.Command{Use: "list [project-name [name]]", Short: "Show backfills, newest first"}
 	c.Flags().BoolVar(&open, "open", false, "show only unfinished backfills")
 	c.Flags().StringVarP(&last, "last-id", "i", "", "show only backfills with ids below this `ID`")
 	return r.Command(c, 0, 2, func(ctx context.Context, args []string) error {

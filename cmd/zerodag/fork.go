@@ -19,7 +19,7 @@ func newFork(s cli.Streams) *cobra.Command {
 	var name string
 	var at int64
 	var wait waitFlags
-	c := &cobra.Command{Use: "fork attempt-id --at ENTRY", Short: "Start another attempt of a session from a point in the history of this one"}
+	c := &cobra.Command{Use: "fork attempt-id --at ENTRY", Short: "Start another attempt of a session from a point in the attempt's history"}
 	flags := c.Flags()
 	flags.Int64Var(&at, "at", 0, "`ENTRY` of the attempt's history to fork after: tasks that had succeeded by then do not run again")
 	flags.StringVar(&name, "name", "", "unique `NAME` of the new attempt (default: a random one)")

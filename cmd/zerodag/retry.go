@@ -40,7 +40,7 @@ func newRetry(s cli.Streams) *cobra.Command {
 	flags.StringVar(&c.revision, "revision", "", "use this `REVISION`")
 	flags.BoolVar(&c.all, "all", false, "run all tasks")
 	flags.BoolVar(&c.resume, "resume", false, "run only tasks that did not succeed")
-	flags.StringVar(&c.from, "resume-from", "", "run from this `+TASK` on")
+	flags.StringVar(&c.from, "resume-from", "", "start from this `+TASK`")
 	flags.StringVar(&c.only, "only", "", "run only this `+TASK`: all others count as succeeded, with their earlier results")
 	flags.StringVar(&c.until, "until", "", "end with this `+TASK`: run it and the earlier tasks that --all, --resume (the default with this option) or --resume-from select")
 	flags.StringArrayVar(&c.marked, "mark-success", nil, "treat this `+TASK` as succeeded without running it (may be repeated; --resume is the default with this option)")

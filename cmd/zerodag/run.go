@@ -65,7 +65,7 @@ func newRun(s cli.Streams) *cobra.Command {
 	f.BoolVarP(&c.ShowParams, "show-params", "E", false, "print parameters before each operator")
 	f.IntVar(&c.Threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
 	f.StringVarP(&c.TaskLog, "task-log", "O", "", "write the logs of tasks to this `DIR`")
-	f.StringArrayVar(&c.envFiles, "env-file", nil, "give commands the KEY=value lines of this `FILE` as variables, which _env_files and _env override (may be repeated: the last file wins)")
+	f.StringArrayVar(&c.envFiles, "env-file", nil, "pass the KEY=value lines of this `FILE` to commands as environment variables, which _env_files and _env override (may be repeated: the last file wins)")
 	f.BoolVar(&c.accept, "accept-local", false, configuration.AcceptLocalUsage)
 	f.StringVar(&c.timezone, "timezone", "", "accepted for compatibility, without effect: timezone: of the workflow applies")
 	f.BoolVar(&c.strict, "strict", false, "treat warnings as errors: run nothing if there are any")

@@ -38,7 +38,7 @@ func (c *Choice) Register(flags *pflag.FlagSet) {
 	flags.StringVarP(&c.Endpoint, "endpoint", "e", "", "`URL` of the server (default: environment variable ZERODAG_ENDPOINT, the context in use, client.http.endpoint of the configuration, or "+client.DefaultEndpoint+")")
 	flags.StringVar(&c.Context, "context", "", "`NAME` of the server, see `zerodag context` (default: environment variable ZERODAG_CONTEXT, or the context in use)")
 	flags.StringArrayVarP(&c.Headers, "header", "H", nil, "add a header: `KEY=VALUE[,KEY=VALUE...]` (may be repeated)")
-	flags.StringVar(&c.BasicAuth, "basic-auth", "", "`USER:PASSWORD`")
+	flags.StringVar(&c.BasicAuth, "basic-auth", "", "log in as `USER:PASSWORD`")
 	flags.StringVar(&c.Token, "token", "", "bearer `TOKEN` (default: environment variable ZERODAG_TOKEN)")
 	flags.BoolVar(&c.IAM, "iam", false, "sign requests with AWS credentials (default: environment variable ZERODAG_IAM, or client.http.iam of the configuration)")
 	flags.BoolVar(&c.NoCheck, "disable-version-check", false, "do not check whether the server works with this version")

@@ -55,7 +55,7 @@ func (c *CommandLine) Register(f *pflag.FlagSet, data, logs string) {
 	f.BoolVar(&c.noExecutor, "no-executor", false, "same as --disable-executor-loop")
 	f.BoolVar(&c.noScheduler, "no-scheduler", false, "same as --disable-scheduler")
 	f.BoolVar(&c.noAgent, "no-agent", false, "same as --disable-local-agent")
-	f.BoolVar(&c.swagger, "enable-swagger", false, "allow browsers of other origins (CORS); the API describes itself at /api/openapi.yaml")
+	f.BoolVar(&c.swagger, "enable-swagger", false, "allow requests from web pages of other origins (CORS); /api/openapi.yaml describes the API")
 	f.BoolVar(&c.noAuth, "no-auth", false, "require no login, even on a listener that other machines can reach")
 	f.BoolVar(&c.acceptLocal, "accept-local", false, configuration.AcceptLocalUsage)
 	f.StringArrayVarP(&c.headers, "header", "H", nil, "`NAME=VALUE[,NAME=VALUE...]` added to every response")

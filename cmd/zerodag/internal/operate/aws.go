@@ -113,7 +113,7 @@ func stageSettings(folder, stage string) (stages.Settings, error) {
 
 // newDeployed prints an answer for scripts.
 func newDeployed(s cli.Streams) *cobra.Command {
-	return &cobra.Command{Use: "deployed [STAGE]", Short: "Print yes, no or unknown: whether the account has a table of the stage", Args: cli.UpTo(1), RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: "deployed [STAGE]", Short: "Print whether the account has a table of the stage: yes, no or unknown", Args: cli.UpTo(1), RunE: func(cmd *cobra.Command, args []string) error {
 		a, err := account.Open(cmd.Context())
 		if err != nil {
 			return err

@@ -36,7 +36,7 @@ func newCost(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "cost [STAGE]", Short: "Show what a stage cost in a month, by project and workflow"}
 	r.folder = stageFolder(c)
 	c.Flags().StringVar(&r.month, "month", "", "`MONTH` in UTC, such as 2026-10, or now (default: the last complete month)")
-	c.Flags().IntVar(&r.sample, "sample", usualSample, "read the tasks of `N` attempts of each workflow and assume that the others are alike; 0 reads all")
+	c.Flags().IntVar(&r.sample, "sample", usualSample, "read the tasks of `N` attempts of each workflow and assume that the others are similar; 0 reads all")
 	c.Flags().BoolVar(&r.billed, "billed", false, "also ask Cost Explorer what AWS billed; each request costs $0.01")
 	return r.Command(c, 0, 1, func(ctx context.Context, args []string) error { return r.report(ctx, stageOf(args)) })
 }

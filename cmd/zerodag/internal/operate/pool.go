@@ -20,8 +20,8 @@ func NewPool(s cli.Streams) *cobra.Command {
 		Short: "Set, show, hold and delete pools of slots that tasks share",
 		RunE:  func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) },
 	}
-	hold := newPoolHold(s, true, "hold NAME", "Stop a pool from giving slots: its tasks wait and none fails")
-	release := newPoolHold(s, false, "release NAME", "Let a held pool give slots again")
+	hold := newPoolHold(s, true, "hold NAME", "Stop a pool from giving out slots: its tasks wait instead of failing")
+	release := newPoolHold(s, false, "release NAME", "Let a held pool give out slots again")
 	c.AddCommand(newPoolSet(s), newPoolList(s), newPoolShow(s), hold, release, newPoolDelete(s))
 	return c
 }

@@ -59,7 +59,7 @@ lists the secrets to set again.`,
 	flags := cmd.Flags()
 	flags.StringVar(&c.from, "from", "", "`URL` of the server to copy from (required)")
 	flags.StringArrayVar(&c.fromHeaders, "from-header", nil, "add a header to requests to that server: `KEY=VALUE` (may be repeated)")
-	flags.StringVar(&c.fromAuth, "from-basic-auth", "", "`USER:PASSWORD` on that server")
+	flags.StringVar(&c.fromAuth, "from-basic-auth", "", "log in to that server as `USER:PASSWORD`")
 	flags.StringArrayVar(&c.projects, "project", nil, "copy only the project of this `NAME` (may be repeated)")
 	flags.BoolVar(&c.latest, "latest", false, "copy only the latest revision of each project")
 	flags.BoolVar(&c.disabled, "disabled", false, "leave all copied schedules disabled")
