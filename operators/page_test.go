@@ -32,8 +32,8 @@ func TestReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ operator, message, want string }{
 		{"for_each", "Expected array type for key 'dates' but got 3 (number) (config)", "a value is not a list"},
-		{"loop", "Too many loop subtasks. Limit: 20 (config)", "an attempt has a limit of tasks (`executor.task_max_run`)"},
-		{"http", "HTTP request failed: GET http://x", "no answer, and `retry` does not hold"},
+		{"loop", "Too many loop subtasks. Limit: 20 (config)", "the number of tasks of an attempt is limited (`executor.task_max_run`)"},
+		{"http", "HTTP request failed: GET http://x", "there was no response, and `retry` is false"},
 		{"http", "and HTTP request failed", ""},
 		{"py", "The command took longer than 1s and was killed (sandbox: timeout)", "it reached a limit"},
 		{"fail", "your message", ""},

@@ -44,7 +44,7 @@ func TestRemedies(t *testing.T) {
 		{"sh", `Cannot run program "/bin/sh" (in directory "/x"): there is no such directory`, "_workdir must be a folder"},
 		{"sh", "Parameter '_env' must be an object (config)", "`_env: {name: value}`"},
 		{"http_call", "Parameter 'method' is required but not set (config)", "write `method: ...` in the task"},
-		{"pg", "Parameter 'host' is required but not set: write it into `_export: ...` (config)", "neither a parameter nor a secret says it"},
+		{"pg", "Parameter 'host' is required but not set: write it into `_export: ...` (config)", "neither a parameter nor a secret sets it"},
 		{"http", "HTTP request failed: GET http://x: dial tcp: lookup x: no such host", "is the address correct"},
 		{"require", "Dependent workflow does not exist. projectId: 1, workflowName:x", "set project_name for a different project"},
 		{"loop", "Expected integer (int) type for key '_command' but got \"x\" (string)", "after loop>:, which takes: whole number"},
