@@ -70,7 +70,7 @@ func (x extracts) skill() string {
 	add("## Expressions")
 	say(x.first("expressions", ""), x.first("expressions", "Types"))
 	add(x.block("expressions", "dates.dig"), x.table("expressions", "Escapes"))
-	say("Variables:", x.names("variables", "Of the session and the task")+".", "With a schedule:", x.names("variables", "Of the schedule")+".")
+	say("Variables:", x.names("variables", "The session and the task")+".", "With a schedule:", x.names("variables", "The schedule")+".")
 	add(x.table("variables", "Only in some places"))
 	add("## Schedules", x.block("schedules", "nightly.dig"), x.first("schedules", "Session time and run time"), x.table("schedules", "Kinds"))
 	say(x.first("schedules", "`skip_on_overtime`"), x.first("schedules", "`skip_delayed_by`"), x.first("schedules", "Backfill"))
