@@ -1,5 +1,5 @@
-// Package engine is the state machine of one attempt: Step decides what an event changes, Outstanding lists the effects
-// that the host must still carry out.
+// Package engine is the state machine of one attempt: Step decides what an event changes, and Outstanding lists the
+// effects that the host must still carry out.
 //
 // Hosts (the command line, the server, the Lambda functions) call it. It must never do I/O, read a clock, draw a random
 // number, start a goroutine, evaluate an expression or run an operator: time, ids and results arrive with events.

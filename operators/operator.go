@@ -1,5 +1,5 @@
 // Package operators is the contract for authors of operators (`sh>`, `echo>` ...): what an operator is, the input and
-// output of its run, and helpers that many need to read parameters, run commands and fill in secrets.
+// output of its run, and helpers that many operators need to read parameters, run commands and fill in secrets.
 //
 // Each operator has a folder next to this file and is listed in operators/all; operators/run runs them. This package
 // depends on no driver, no SDK and no store: operators access the outside world through the interfaces in

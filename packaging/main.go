@@ -1,6 +1,6 @@
-// Command packaging makes what a release consists of: archives, deb and rpm, a container image, packages for npm and
-// PyPI, a Homebrew formula, an install script, bills of materials, checksums and their signature. Of one commit it makes
-// the same bytes each time, on any machine with the same Go.
+// Command packaging builds the parts of a release: archives, deb and rpm, a container image, packages for npm and PyPI,
+// a Homebrew formula, an install script, bills of materials, checksums and their signature. Of one commit it makes the
+// same bytes each time, on any machine with the same Go.
 //
 // `make release-snapshot` calls it in the root of the repository. It sends nothing anywhere.
 package main

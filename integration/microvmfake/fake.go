@@ -1,6 +1,6 @@
-// Package microvmfake is a server that behaves as the API of Lambda MicroVMs does, as far as zerodag calls it: it holds
-// every request, and its own answers, against AWS's service model (model.json, see model), checks signatures, and fails
-// on demand.
+// Package microvmfake is a server that behaves as the API of Lambda MicroVMs does, as far as zerodag calls it: it
+// checks every request, and its own answers, against AWS's service model (model.json, see model), checks signatures,
+// and fails on demand.
 //
 // Times, the order of pages and the effect of a repeated client token are not in the model; they follow AWS's guide
 // (docs/adr/0055-lambda-microvms.md).

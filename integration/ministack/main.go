@@ -1,5 +1,5 @@
 // Command ministack runs the suites of the drivers and operators for AWS against ministack, a second emulator, which
-// disagrees with LocalStack where neither is sure to be AWS.
+// differs from LocalStack in places where neither is certain to match AWS.
 //
 //	go run ./integration/ministack
 //

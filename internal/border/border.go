@@ -1,5 +1,5 @@
-// Package border is where the drivers of AWS meet the SDK: how often a call is tried, how long it waits for an answer,
-// and how errors become errors of the host.
+// Package border defines how the drivers of AWS use the SDK: how often a call is tried, how long it waits for an
+// answer, and how errors become errors of the host.
 //
 // The drivers call it. It must never repeat a call that is not safe to repeat: every call of the drivers is safe, and
 // each documents why in its package.

@@ -1,5 +1,5 @@
-// Package check finds mistakes in the files of a project before they are pushed, as `zerodag check` does, in files that
-// came in a request.
+// Package check finds mistakes in the files of a project that came in a request, before they are pushed, as `zerodag
+// check` does.
 //
 // The API calls it. It must never read a file of this machine, nor evaluate anything.
 package check

@@ -1,5 +1,5 @@
-// Package egress opens the connections of tasks on a server with several users: anywhere but to this machine itself and
-// to services that trust callers on this machine.
+// Package egress opens the connections of tasks on a server with several users: anywhere except to this machine itself
+// and to services that trust callers on this machine.
 //
 // Hosts pass its Dialer to operators and to the HTTP clients. It checks the address that a name resolves to when the
 // connection is made, so no name and no redirect bypasses it. It must never resolve a name and connect in two steps.

@@ -1,5 +1,5 @@
-// Package gate limits what callers of an HTTP server can take from it before they are identified: connections, and the
-// memory of incomplete headers.
+// Package gate limits the resources of an HTTP server that callers can use before they are identified: connections, and
+// the memory of incomplete headers.
 //
 // The server puts one in front of each listener. It must never inspect more of a request than the ends of its lines,
 // and never end a connection that carries one.

@@ -1,5 +1,5 @@
-// Package lineage is what a process inherits from its parent: variables, and a mark that all its descendants share,
-// whatever happens to their parents, sessions and environments.
+// Package lineage describes what a process inherits from its parent: variables, and a mark that all its descendants
+// share, whatever happens to their parents, sessions and environments.
 //
 // The drivers that run commands on this machine call it. It must neither search for processes nor end any.
 package lineage

@@ -1,5 +1,5 @@
-// Package oidc lets users sign in at a provider of OpenID Connect (Cognito, Entra ID, Google, Keycloak ...), by the
-// authorization code flow with PKCE: a driver of host.Identities.
+// Package oidc lets users sign in with a provider of OpenID Connect (Cognito, Entra ID, Google, Keycloak ...), using
+// the authorization code flow with PKCE: a driver of host.Identities.
 //
 // The wiring of the API makes it. It must never decide what a user may do, nor let a code, a token or the client's
 // secret into an error.

@@ -1,5 +1,5 @@
-// Package pool holds the rules by which tasks share the slots of a pool: who may take slots, who has to wait, and who
-// is woken to try again.
+// Package pool holds the rules by which tasks share the slots of a pool: which tasks may take slots, which have to
+// wait, and which are woken to try again.
 //
 // A Turn is one worker's handling of a claim. It is a pure value: it names the next call of the store and is given the
 // answer. Runner.Run runs one on a store; a test of this package walks through all orders in which the calls of several

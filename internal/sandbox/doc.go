@@ -1,5 +1,5 @@
 // Package sandbox runs the commands of tasks on remote runners: machines that are launched for an attempt, fetch its
-// commands one after the other, and leave when there are none. The program on such a machine is cmd/runner.
+// commands one after the other, and leave when there are no more. The program on such a machine is cmd/runner.
 //
 // Three callers share it. Agents submit commands and request their end (Service.For), the function runners serves
 // machines (Join, Poll, Finish, URL), and the tick checks runners that are silent (Check, Stopped). The Store is the

@@ -1,5 +1,5 @@
-// Package sqs is the AWS driver of host.Queue: "events" is a FIFO queue in high-throughput mode, its group the attempt,
-// "tasks" a standard queue, its group the project, which makes it fair.
+// Package sqs is the AWS driver of host.Queue: "events" is a FIFO queue in high-throughput mode, grouped by attempt,
+// and "tasks" is a standard queue, grouped by project, which makes it fair.
 //
 // The functions use it: they send, extend and release; Lambda itself receives and deletes. Receive and Delete are for
 // tests and for a node that runs its loops against AWS. It must never parse a message.

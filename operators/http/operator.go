@@ -1,5 +1,6 @@
-// Package http implements `http>` and `http_call>`: they send an HTTP request, and run the response as tasks. Any agent
-// may run them. They must open connections only through the task's client, and must never log a secret.
+// Package http implements `http>` and `http_call>`: the first sends an HTTP request, and the second runs the response
+// as tasks. Any agent may run them. They must open connections only through the task's client, and must never log a
+// secret.
 package http
 
 import (

@@ -1,5 +1,5 @@
-// Package mail implements `mail>`: it sends a message by SMTP. Agents that may open connections run it. It must connect
-// only to the server that the task or the host names.
+// Package mail implements `mail>`: it sends a message over SMTP. Agents that may open connections run it. It must
+// connect only to the server that the task or the host names.
 package mail
 
 import (

@@ -1,5 +1,6 @@
-// Package notify implements `notify>`: it sends a notification in the ways that the host was set up for. The engine
-// generates such tasks when an attempt fails or takes too long; the package must not know any way of delivery itself.
+// Package notify implements `notify>`: it sends a notification over the channels that are configured on the host. The
+// engine generates such tasks when an attempt fails or takes too long; the package must not know any way of delivery
+// itself.
 package notify
 
 import (

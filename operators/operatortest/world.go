@@ -1,4 +1,4 @@
-// Package operatortest checks that an operator behaves as hosts rely on.
+// Package operatortest checks the behavior of an operator that hosts rely on.
 //
 // The test of every operator calls Exercise, and creates its own tasks with New. A task's environment is real if
 // possible: a folder, processes, HTTP. It must only be imported by tests.

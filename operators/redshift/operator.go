@@ -1,6 +1,6 @@
-// Package redshift implements `redshift>`, `redshift_load>` and `redshift_unload>`: SQL on Amazon Redshift, by a
-// connection or by its Data API. Any agent may run them. They must connect only to servers that the task names, and
-// must never log secrets.
+// Package redshift implements `redshift>`, `redshift_load>` and `redshift_unload>`: SQL on Amazon Redshift, over a
+// connection or through its Data API. Any agent may run them. They must connect only to servers that the task names,
+// and must never log secrets.
 //
 // Changes of the database are made exactly once. With a connection, a table whose name has the id of the query is
 // created in the transaction of the statement itself: Redshift locks no rows, but no two transactions can create the

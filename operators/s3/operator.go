@@ -1,5 +1,5 @@
-// Package s3 implements `s3_wait>`, `s3_copy>`, `s3_move>` and `s3_delete>`: tasks about objects in buckets. Any agent
-// may run them; content never passes through the agent, and a wait holds no thread.
+// Package s3 implements `s3_wait>`, `s3_copy>`, `s3_move>` and `s3_delete>`: tasks that work on objects in buckets. Any
+// agent may run them; content never passes through the agent, and a wait holds no thread.
 package s3
 
 import (

@@ -1,4 +1,4 @@
-// Package slack implements `slack>`: it posts a message to Slack, by an incoming webhook or by the method
+// Package slack implements `slack>`: it posts a message to Slack, through an incoming webhook or with the method
 // chat.postMessage. Any agent may run it. It must open connections only through the task's client, never show a token
 // or the address of a webhook, and never repeat a message that Slack may have accepted.
 package slack

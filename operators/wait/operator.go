@@ -1,5 +1,5 @@
-// Package wait implements `wait>`: it waits for a time. Any agent may run it; without `blocking` it must hold no
-// thread, since the wait may take days.
+// Package wait implements `wait>`: it waits for a given duration. Any agent may run it; without `blocking` it must hold
+// no thread, since the wait may take days.
 package wait
 
 import (

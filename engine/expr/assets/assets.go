@@ -1,5 +1,5 @@
-// Package assets holds the JavaScript libraries that expressions may use, as `make assets` took them from npm. The host
-// passes them to expr; a build without them works, and expressions that need one report that it is missing.
+// Package assets holds the JavaScript libraries that expressions may use, as `make assets` downloaded them from npm.
+// The host passes them to expr; a build without them works, and expressions that need one report that it is missing.
 package assets
 
 import "embed"

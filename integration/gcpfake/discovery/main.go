@@ -1,5 +1,5 @@
-// Command discovery writes what the fake holds every request against: the names and types of
-// Google's own description of its APIs, as far as operators use them.
+// Command discovery writes the data that the fake checks every request against: the names and types
+// of Google's own description of its APIs, as far as operators use them.
 //
 //	go run ./integration/gcpfake/discovery > integration/gcpfake/google.json
 //

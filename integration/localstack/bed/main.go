@@ -1,7 +1,7 @@
 // Command bed runs another command while the functions of a stage on LocalStack are subject to the rules of a real
-// account: it refuses calls that the policies of their roles do not allow, and requests larger than AWS takes, and SSM
-// takes forty calls a second. With -fresh it is a new account, in which ten calls of functions run at once. It writes
-// the functions' usage to FILE, in the units of the bill.
+// account: it rejects calls that the policies of their roles do not allow, requests that are larger than AWS accepts,
+// and calls of SSM beyond forty a second. With -fresh it is a new account, in which ten calls of functions run at once.
+// It writes the functions' usage to FILE, in the units of the bill.
 //
 //	go run ./integration/localstack/bed [-fresh] [-usage FILE] STAGE COMMAND...
 //

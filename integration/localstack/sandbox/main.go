@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command sandbox runs a program with as little as Lambda's sandbox allows: system calls that Lambda's filter refuses
-// answer EPERM, only /tmp can be written, there is no shared memory, 1,024 files may be open, and the program sees no
+// Command sandbox runs a program with as little as Lambda's sandbox allows: system calls that Lambda's filter rejects
+// return EPERM, only /tmp can be written, there is no shared memory, 1,024 files may be open, and the program sees no
 // process but its own.
 //
 // The test bed starts every function with it. AWS does not publish its filter. The refused calls are named in public

@@ -1,6 +1,6 @@
-// Command model writes what the fake holds requests and answers against: names, types and limits of the operations that
-// zerodag uses, from AWS's service model. The file is that of botocore, as its package has it (service-2.json.gz,
-// unpacked or not):
+// Command model writes the data that the fake checks requests and answers against: names, types and limits of the
+// operations that zerodag uses, from AWS's service model. The file is that of botocore, as its package has it
+// (service-2.json.gz, unpacked or not):
 //
 //	go run ./integration/microvmfake/model FILE > integration/microvmfake/model.json
 //

@@ -1,5 +1,6 @@
-// Package kinds makes the task of a step by its type: requests, mails, queries, files, data, called workflows and
-// others. A type without a counterpart is refused. It must not read keys that all steps have: package tasks does.
+// Package kinds creates the task for a step according to its type: requests, mails, queries, files, data, called
+// workflows and others. A type without a counterpart is refused. It must not read keys that all steps have: package
+// tasks does.
 package kinds
 
 import (

@@ -1,6 +1,6 @@
-// Package precomputed does at the time of the translation what Dagu does in a run: it fills templates and converts
-// data. It refuses what depends on values of the run, and must never call a function that depends on the machine, the
-// time or chance.
+// Package precomputed does work during the translation that Dagu does in a run: it fills templates and converts data.
+// It refuses what depends on values of the run, and must never call a function that depends on the machine, the time or
+// chance.
 package precomputed
 
 import (

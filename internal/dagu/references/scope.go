@@ -1,6 +1,6 @@
-// Package references translates references such as `${NAME}` and `${id.output.key}`, and the texts that have them: into
-// expressions, and into texts for a shell or another program. It knows the meaning of names in a workflow and in each
-// of its steps, and refuses a reference without a meaning: it must not guess.
+// Package references translates references such as `${NAME}` and `${id.output.key}`, and the texts that contain them:
+// into expressions, and into texts for a shell or another program. It knows the meaning of names in a workflow and in
+// each of its steps, and refuses a reference without a meaning: it must not guess.
 package references
 
 import (

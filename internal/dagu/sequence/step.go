@@ -1,4 +1,4 @@
-// Package sequence has the outside view of a workflow's steps: their names, what each waits for, and under which
+// Package sequence describes a workflow's steps from the outside: their names, what each waits for, and under which
 // condition it runs. It must not depend on the work of a step.
 package sequence
 

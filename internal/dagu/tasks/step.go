@@ -1,4 +1,4 @@
-// Package tasks makes the task of a step that runs a command: its program and container, its variables, conditions,
+// Package tasks creates the task for a step that runs a command: its program and container, its variables, conditions,
 // outputs, and its policies about errors and repetition. Steps of all kinds get their policies here.
 //
 // It must not know the kinds of steps: package kinds makes commands for them and calls this one.

@@ -1,5 +1,6 @@
-// Package table is the one table of DynamoDB in terms of its rows: items and their attributes, conditional writes,
-// transactions, queries, lists over sharded indexes, ids, expiry, and blobs for content that is too large for an item.
+// Package table describes the single DynamoDB table in terms of its rows: items and their attributes, conditional
+// writes, transactions, queries, lists over sharded indexes, ids, expiry, and blobs for content that is too large for
+// an item.
 //
 // Package dynamo and its parts keep the records of the host with it. It must never interpret a row, and must never
 // answer from an index if the table itself was queried.

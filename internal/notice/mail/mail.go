@@ -1,4 +1,4 @@
-// Package mail sends the notices of a server by SMTP, in the way of `mail>`.
+// Package mail sends the notices of a server by SMTP, in the same way as `mail>`.
 //
 // It is separate from package notice because a function on AWS has notices, but no mail and no operator for it.
 package mail

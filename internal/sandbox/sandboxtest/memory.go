@@ -1,4 +1,4 @@
-// Package sandboxtest has the contract of the ports of package sandbox as a suite, and a
+// Package sandboxtest contains the contract of the ports of package sandbox as a test suite, and a
 // store in memory that passes it: the model that tests and benchmarks run on.
 package sandboxtest
 
