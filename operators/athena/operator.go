@@ -1,5 +1,6 @@
-// Package athena implements `athena>`: it runs a query on Amazon Athena and waits for its end. Any agent may run it. It
-// must start one query per attempt at a task, however often a run is delivered, and hold no thread while it waits.
+// Package athena implements `athena>`: it runs a query on Amazon Athena and waits for it to finish. Any agent may run
+// it. It must start one query per attempt at a task, however often a run is delivered, and hold no thread while it
+// waits.
 package athena
 
 import (

@@ -1,6 +1,6 @@
-// Package ecs implements `ecs>`: it runs a task of any task definition on Amazon ECS and waits for its end. Any agent
-// may run it. It must run one ECS task per attempt at a task, however often a run is delivered, and hold no thread
-// while it waits.
+// Package ecs implements `ecs>`: it runs a task of any task definition on Amazon ECS and waits for it to finish. Any
+// agent may run it. It must run one ECS task per attempt at a task, however often a run is delivered, and hold no
+// thread while it waits.
 package ecs
 
 import (

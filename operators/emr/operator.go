@@ -1,6 +1,7 @@
 // Package emr implements `emr>`: it runs steps on a cluster of Amazon EMR, existing or started for the task, or a job
-// on an application of EMR Serverless, and waits for the end. Any agent may run it. It must start one cluster or one
-// list of steps per attempt at a task, although the API has no token for that, and hold no thread while it waits.
+// on an application of EMR Serverless, and waits for the work to finish. Any agent may run it. It must start one
+// cluster or one list of steps per attempt at a task, although the API has no token for that, and hold no thread while
+// it waits.
 package emr
 
 import (

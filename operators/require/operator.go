@@ -1,5 +1,5 @@
 // Package require implements `require>`: it starts another workflow for a session time, unless it has already run, and
-// waits for its end. Any agent may run it; it must hold no thread while it waits.
+// waits for it to finish. Any agent may run it; it must hold no thread while it waits.
 package require
 
 import (

@@ -1,6 +1,6 @@
 // Package stepfunctions implements `step_functions>`: it runs an execution of an AWS Step Functions state machine and
-// waits for its end. Any agent may run it. It must start one execution per attempt at a task, however often a run is
-// delivered, and hold no thread while it waits.
+// waits for it to finish. Any agent may run it. It must start one execution per attempt at a task, however often a run
+// is delivered, and hold no thread while it waits.
 package stepfunctions
 
 import (
