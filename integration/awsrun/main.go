@@ -1,7 +1,7 @@
 // Command awsrun makes a run of the end-to-end list on an AWS account safe and documented: it checks that nothing of
-// the run's stage exists, stores the results of the tests, measures, counts usage, removes everything, lists what is
-// left, and writes the report. `make integration-aws` runs it by integration/stack/run.sh, and `make test-aws` does the
-// same on LocalStack.
+// the run's stage exists, stores the results of the tests, measures, counts usage, removes everything, lists everything
+// that is left, and writes the report. `make integration-aws` runs it by integration/stack/run.sh, and `make test-aws`
+// does the same on LocalStack.
 //
 //	awsrun begin   -run FOLDER -stage NAME     refuses an existing stage; prints what will be done and what it costs
 //	awsrun tests   -run FOLDER                 reads go test -json, prints it as go test does, stores the results

@@ -1,5 +1,5 @@
-// Package replay restores attempts from stored data: the state of an attempt under way from its log, of an ended one
-// from its archive, and of any moment from the history.
+// Package replay restores attempts from stored data: the state of a running attempt from its log, that of an ended one
+// from its archive, and that of any moment from the history.
 //
 // Delivery and catalogue use it. It must never write anything, nor decide what happens next.
 package replay

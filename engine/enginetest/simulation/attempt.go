@@ -1,5 +1,5 @@
-// Package simulation drives random attempts through random events and checks after each event the invariants of the
-// engine, also against a small reference model.
+// Package simulation drives random attempts through random events and checks the invariants of the engine after each
+// event, also against a small reference model.
 //
 // Tests of package engine and of hosts use it. It must never read a clock or draw a random number: choices are passed
 // in. The model must stay slow and literal, and must not share a line with the engine.

@@ -1,5 +1,5 @@
-// Command serve runs the fake of Treasure Data's API alone, for workflows that are tried by hand: it prints its
-// address, and then each request.
+// Command serve runs the fake of Treasure Data's API alone, for workflows that are run by hand: it prints its address,
+// and then each request.
 //
 // It listens on this machine only and must never be given a real key.
 package main
