@@ -45,7 +45,7 @@ var (
 func paramsKey() Key {
 	return Key{
 		Name: ParamsKey, Where: AtTop,
-		Doc:   "the parameters that a start may give: types, rules, defaults",
+		Doc:   "the parameters that may be passed at the start: types, rules, defaults",
 		Check: checkParams,
 		Schema: func(meaning rule.Meaning) rule.Schema {
 			return rule.Schema{"type": "object", "additionalProperties": rule.SchemaOf(meaning, nil, paramWords()...),
