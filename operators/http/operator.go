@@ -15,7 +15,7 @@ import (
 func Operators() []operators.Operator {
 	return []operators.Operator{
 		{Name: "http", Summary: "sends an HTTP request", Retries: true, Run: run},
-		{Name: "http_call", Summary: "runs the tasks that an HTTP server answers with", Retries: true, Run: runCall},
+		{Name: "http_call", Summary: "runs the tasks of a workflow file that an HTTP server returns", Retries: true, Run: runCall},
 	}
 }
 

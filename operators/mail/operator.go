@@ -11,7 +11,7 @@ import (
 
 // Operator returns `mail>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "mail", Summary: "sends a mail by SMTP", Retries: true, Run: run}
+	return operators.Operator{Name: "mail", Summary: "sends an email over SMTP", Retries: true, Run: run}
 }
 
 func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
