@@ -20,7 +20,7 @@ func Operators() []operators.Operator {
 		ofJob("td_load", "TdLoadOperatorFactory", "loads data into Treasure Data", readLoad),
 		ofJob("td_table_export", "TdTableExportOperatorFactory", "writes a table of Treasure Data to Amazon S3", readTableExport),
 		ofJob("td_result_export", "TdResultExportOperatorFactory", "exports the result of a Treasure Data job", readResultExport),
-		ofJob("td_partial_delete", "TdPartialDeleteOperatorFactory", "deletes hours of rows from a table of Treasure Data", readPartialDelete),
+		ofJob("td_partial_delete", "TdPartialDeleteOperatorFactory", "deletes the rows of whole hours from a table of Treasure Data", readPartialDelete),
 	}, waitOperators()...)
 }
 
