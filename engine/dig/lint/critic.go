@@ -113,7 +113,7 @@ type Known struct {
 	Syntax func(text string) error
 	// Uses lists what the expressions in a text do with parameters whose outcome depends on their types. May be nil.
 	Uses func(text string) []param.Use
-	// Stop reports whether nobody waits for the warnings any longer; then the rest is not checked. May be nil.
+	// Stop reports whether the caller has left or the time is up; then the rest is not checked. May be nil.
 	Stop func() bool
 	Only string // the only file to check; "" for all
 	// Now is when the project is checked; if zero, there are no warnings about things that end soon.
