@@ -36,7 +36,7 @@ func service(name string) string { return " github.com/aws/aws-sdk-go-v2/service
 // imports is the table. What is not in it is not allowed: a new package needs a row, or to fit one.
 func imports() []allowed {
 	return []allowed{
-		{"engine/regex engine/expr/assets internal/aesgcm internal/env internal/datafolder internal/egress internal/gate internal/seal internal/oidc/oidctest docs cmd/runner examples/... internal/docker/dockertest ui", "",
+		{"engine/regex engine/expr/assets internal/aesgcm internal/env internal/datafolder internal/egress internal/gate internal/seal internal/turns internal/oidc/oidctest docs cmd/runner examples/... internal/docker/dockertest ui", "",
 			"they know nothing of ours; the runner starts in every image"},
 		{"engine/param", "engine/regex", "values, and patterns to match them"},
 		{"engine/schedule", "engine/param github.com/robfig/cron/v3", "it alone reads patterns of cron"},
@@ -87,14 +87,14 @@ func imports() []allowed {
 		{"internal/check", "engine/dig engine/dig/keys engine/dig/lint engine/param operators operators/all operators/run" + test, "it looks at files that came in a request, and at nothing else"},
 		{"internal/httpapi/wire", core + "internal/catalogue internal/check internal/console internal/replay", "it is JSON, and asks no store"},
 		{"internal/httpapi/access", core + "internal/httpapi/wire internal/seal", "it knows callers, and no endpoint"},
-		{"internal/httpapi/endpoint", core + "internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/wire internal/node internal/uploads", "it is what all endpoints share, and knows none"},
-		{"internal/httpapi/*", core + "docs internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/endpoint internal/httpapi/wire internal/node internal/replay internal/uploads",
+		{"internal/httpapi/endpoint", core + "internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/wire internal/node internal/turns internal/uploads", "it is what all endpoints share, and knows none"},
+		{"internal/httpapi/*", core + "docs internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/endpoint internal/httpapi/wire internal/node internal/replay internal/tasklog internal/uploads",
 			"rooms of endpoints do not know each other, and run no operator"},
 		{"internal/httpapi", "internal/host internal/httpapi/*", "the API serves every deployment and runs no operator"},
 
 		{"internal/evaluators/wire", "engine/expr engine/param engine/schedule", "both sides of it are small"},
 		{"internal/evaluators/evaluator", "engine/... internal/evaluators/wire golang.org/x/sys/... github.com/elastic/go-seccomp-bpf/...", "an evaluator is small: expressions and nothing else"},
-		{"internal/evaluators", "engine/expr engine/param internal/evaluators/wire internal/limits operators operators/run golang.org/x/sys/...", "who asks never links the JavaScript engine"},
+		{"internal/evaluators", "engine/expr engine/param internal/evaluators/wire internal/limits internal/turns operators operators/run golang.org/x/sys/...", "who asks never links the JavaScript engine"},
 
 		{"internal/limits internal/scratch internal/tasklog internal/placement internal/lineage", core + "golang.org/x/sys/...", "parts of drivers; they know no driver"},
 		{"internal/uptime", "golang.org/x/sys/...", "it reads a clock"},

@@ -5,6 +5,7 @@
 package check
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -49,8 +50,9 @@ type Code struct {
 
 // Files checks the files of a project, by their slash paths, with the expressions in them. The findings are in the
 // order of files and lines, Refused ones first. It returns the workflows if all their files can be read, even if they
-// have other mistakes.
-func Files(files map[string]string, code Code) ([]Finding, []dig.Workflow) {
+// have other mistakes. When ctx ends, it returns what it has found so far: the caller sees by ctx that the rest is not
+// checked.
+func Files(ctx context.Context, files map[string]string, code Code) ([]Finding, []dig.Workflow) {
 	names := slices.Sorted(maps.Keys(files))
 	workflows := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return path.Ext(name) != ".dig" || strings.Contains(name, "/") })
 	read := Source(files)
@@ -74,6 +76,7 @@ func Files(files map[string]string, code Code) ([]Finding, []dig.Workflow) {
 	}
 	known := Known()
 	known.Syntax, known.Uses, known.Folder = code.Syntax, code.Uses, Folders(names)
+	known.Stop = func() bool { return ctx.Err() != nil }
 	known.Operators = append(known.Operators, ownOperators(names, add)...)
 	declared, again := Declared(loaded)
 	known.Operators = append(known.Operators, declared...)

@@ -45,7 +45,7 @@ func TestFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			findings, _ := check.Files(c.files, check.Code{Syntax: syntax})
+			findings, _ := check.Files(t.Context(), c.files, check.Code{Syntax: syntax})
 			for _, f := range findings {
 				got = append(got, fmt.Sprintf("%s %s:%d:%d", f.Code, f.File, f.Line, f.Column))
 				if f.Message == "" {
@@ -149,7 +149,7 @@ func TestDoubts(t *testing.T) {
 			project := maps.Clone(files)
 			project["w.dig"] = c.text + "\n"
 			got := ""
-			found, _ := check.Files(project, check.Code{})
+			found, _ := check.Files(t.Context(), project, check.Code{})
 			for _, f := range found {
 				got += fmt.Sprintf("%s:%d:%d: %s | %s\n", f.File, f.Line, f.Column, f.Message, f.Hint)
 			}
@@ -173,7 +173,7 @@ func TestPluginPage(t *testing.T) {
 	}
 	for _, block := range blocks {
 		text, _, _ := strings.Cut(block, "\n```\n")
-		found, _ := check.Files(map[string]string{"w.dig": text, "queries/total.sql": "select 1", "queries/daily.sql": "select 1", "tasks/load.py": "def users(): pass\n", "load.sh": "#!/bin/sh\n"}, check.Code{})
+		found, _ := check.Files(t.Context(), map[string]string{"w.dig": text, "queries/total.sql": "select 1", "queries/daily.sql": "select 1", "tasks/load.py": "def users(): pass\n", "load.sh": "#!/bin/sh\n"}, check.Code{})
 		for _, f := range found {
 			t.Errorf("%v in\n%s", f, text)
 		}
@@ -193,7 +193,7 @@ func FuzzFiles(f *testing.F) {
 	f.Add("a.dig", "+a: {echo>: x}\n", "b.dig", "!include : a.dig\n")
 	f.Add("a.dig", "+a: {call>: a}\n", "operators/x", "")
 	f.Fuzz(func(t *testing.T, a, textA, b, textB string) {
-		findings, _ := check.Files(map[string]string{a: textA, b: textB}, check.Code{})
+		findings, _ := check.Files(t.Context(), map[string]string{a: textA, b: textB}, check.Code{})
 		for _, x := range findings {
 			if x.Message == "" || x.Code == "" {
 				t.Errorf("%+v", x)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/engine/param"
 	"zerodag/internal/limits"
+	"zerodag/internal/turns"
 	"zerodag/operators"
 	"zerodag/operators/run"
 )
@@ -20,11 +22,13 @@ import (
 // idleTime is how long an evaluator is kept that is not needed.
 const idleTime = 2 * time.Minute
 
-// Pool evaluates in other processes, as many at a time as there are processors. It starts
-// them when they are needed, and is safe for concurrent use.
+// Pool evaluates in other processes, as many at a time as there are processors. Sites take turns, and one that takes all
+// of them keeps no other waiting: up to a few more processes serve those. A site whose evaluations have to be ended
+// waits before the next one. It starts processes when they are needed, and is safe for concurrent use.
 type Pool struct {
-	path  string
-	slots chan struct{}
+	path   string
+	most   int
+	places *turns.Places // by site
 
 	mu      sync.Mutex
 	idle    []*process // the last one used at the end
@@ -39,7 +43,8 @@ type Pool struct {
 // path, which must be of the same build.
 // It starts nothing.
 func New(path string) *Pool {
-	return &Pool{path: path, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), all: map[*process]bool{}}
+	most := runtime.GOMAXPROCS(0)
+	return &Pool{path: path, most: most, places: turns.New(most, 0, spare), all: map[*process]bool{}}
 }
 
 // Unstarted returns how often the pool gave up starting an evaluator: no expression could be evaluated then.
@@ -63,14 +68,21 @@ func (p *Pool) evaluator(ctx context.Context) *expr.Evaluator {
 // from outside, the template is evaluated by a freshly started one, because the cause of the kill may also have ended
 // the idle ones.
 func (p *Pool) script(ctx context.Context, q expr.Script) (string, error) {
-	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
+	site := strconv.FormatInt(run.SiteOf(ctx), 10)
+	leave, err := p.places.Take(ctx, site)
+	if err != nil {
+		return "", err
 	}
-	return p.scriptBy(ctx, p.take, p.start, q)
+	defer leave()
+	text, err := p.scriptBy(ctx, p.take, p.start, q)
+	if wrong := expr.ScriptError(""); errors.As(err, &wrong) && wrong.Exceeded() {
+		p.places.Delay(site)
+	}
+	return text, err
 }
+
+// spare is how many more processes there may be for sites without one while the others are busy.
+const spare = 4
 
 // taking is how an evaluator is had.
 type taking func(context.Context) (*process, error)
@@ -81,10 +93,10 @@ func (p *Pool) scriptBy(ctx context.Context, take, fresh taking, q expr.Script) 
 		switch killed := errors.Is(err, errKilled); {
 		case !killed && !errors.Is(err, errNotAsked):
 			return text, err
-		case tries > cap(p.slots): // more than can have been idle: even new ones end
+		case tries > p.most: // more than can have been idle: even new ones end
 			return "", expr.ScriptError(err.Error())
 		case killed:
-			take, tries = fresh, cap(p.slots)
+			take, tries = fresh, p.most
 		}
 	}
 }

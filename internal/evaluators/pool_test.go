@@ -1,7 +1,11 @@
 package evaluators_test
 
 import (
+	"context"
 	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,6 +13,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/evaluators"
 	"zerodag/internal/evaluators/evaluator"
+	"zerodag/operators/run"
 )
 
 func TestMain(m *testing.M) {
@@ -47,3 +52,44 @@ func BenchmarkReference(b *testing.B) { bench(b, "at ${session_time} in ${task_n
 func BenchmarkOperators(b *testing.B) { bench(b, "${n + 1}") }
 func BenchmarkScript(b *testing.B)    { bench(b, "${list.map(function(x) { return x * 2 })}") }
 func BenchmarkMoment(b *testing.B)    { bench(b, "${moment(session_time).format('YYYY')}") }
+
+// TestSitesShare proves that a site whose expressions take all the time they may get does not keep another one waiting:
+// that one's evaluations do not wait for the ends of those.
+func TestSitesShare(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	s := expr.Scope{Zone: time.UTC, Now: time.Date(2024, 2, 29, 12, 34, 56, 0, time.UTC)}
+	busy, stop := context.WithCancel(run.WithSite(t.Context(), 2))
+	defer stop()
+	var ended, begun atomic.Int64
+	var all sync.WaitGroup
+	for range 4 * runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for busy.Err() == nil {
+				begun.Add(1)
+				_, _ = p.Eval(busy, param.New("echo>", "${(function(){ while (true) {} })()}"), benchVars(), s)
+				ended.Add(1)
+			}
+		})
+	}
+	light := func() {
+		if _, err := p.Eval(run.WithSite(t.Context(), 1), param.New("echo>", "${list.map(function(x) { return x * 2 })}"), benchVars(), s); err != nil {
+			t.Error(err)
+		}
+	}
+	for ended.Load() == 0 { // the other site has all places by now
+		light()
+	}
+	before, few := ended.Load(), int64(10)
+	for range 10 * few {
+		light()
+	}
+	if n := ended.Load() - before; n > 5*few {
+		t.Errorf("%d evaluations of the other site ended during %d of this one", n, 10*few)
+	}
+	stop()
+	all.Wait()
+	if begun.Load() <= int64(runtime.GOMAXPROCS(0)) {
+		t.Error("the other site was not busy")
+	}
+}

@@ -7,9 +7,15 @@ import (
 	"io"
 )
 
-// memberStart is how each of our gzip members begins; a byte with the level of compression follows, and then another
-// constant one.
-var memberStart = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0}
+// How each of our gzip members begins: flags follow, which are 0, or 4 if it names its sizes, and four bytes of zero.
+var memberStart = []byte{0x1f, 0x8b, 8}
+
+const startSize = 8
+
+// begins reports whether a text begins like one of our members.
+func begins(text []byte) bool {
+	return len(text) >= startSize && bytes.HasPrefix(text, memberStart) && text[3]&^4 == 0 && bytes.Equal(text[4:startSize], make([]byte, 4))
+}
 
 // searched is how much of a file is looked at at once.
 const searched = 128 << 10
@@ -17,7 +23,7 @@ const searched = 128 << 10
 // wholeSize is the size of a log file up to the end of its last whole member. Bytes that a killed process left behind
 // it would make readers fail.
 func wholeSize(f io.ReaderAt, size int64) int64 {
-	buffer := make([]byte, searched+len(memberStart)-1)
+	buffer := make([]byte, searched+startSize-1)
 	for end := size; end > 0; end -= min(searched, end) {
 		from := max(0, end-searched)
 		n, err := f.ReadAt(buffer[:min(int64(len(buffer)), size-from)], from)
@@ -26,8 +32,10 @@ func wholeSize(f io.ReaderAt, size int64) int64 {
 		}
 		text := buffer[:n]
 		for i := bytes.LastIndex(text, memberStart); i >= 0; i = bytes.LastIndex(text, memberStart) {
-			if to, whole := memberEnd(io.NewSectionReader(f, from+int64(i), size-from-int64(i))); whole {
-				return from + int64(i) + to
+			if begins(text[i:]) {
+				if to, whole := memberEnd(io.NewSectionReader(f, from+int64(i), size-from-int64(i))); whole {
+					return from + int64(i) + to
+				}
 			}
 			text = text[:i+len(memberStart)-1]
 		}

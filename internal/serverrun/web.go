@@ -19,6 +19,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/gate"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 	"zerodag/internal/plainfile"
 	"zerodag/internal/serverconfig"
 	"zerodag/ui"
@@ -46,18 +47,19 @@ func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) 
 	o.API.Backup, o.API.Writable, o.API.Vitals = engine.Backup, engine.Writable, engine.Vitals
 	o.API.Depths, o.API.Queued = engine.DB.Depths, engine.DB.Queued
 	o.API.Auth.Tokens, o.API.Auth.Audit, o.API.Auth.Seal, o.API.Auth.Required = engine.DB, engine.DB, engine.Seal, o.Token
-	access := func(h http.Handler) http.Handler { return h }
+	logged := func(h http.Handler) http.Handler { return h }
 	if o.AccessLog != "" {
 		log, err := files.NewAccessLog(o.AccessLog, o.AccessForm)
 		if err != nil {
 			return nil, err
 		}
 		w.closeAccessLog = log.Close
-		access = log.Handler
+		logged = log.Handler
 	}
 	if o.API.UI, err = ui.Handler(); err != nil {
 		return nil, err
 	}
+	o.API.Guesses = access.NewGuesses()
 	serve := func(addresses []string, admin bool) (*http.Server, []net.Listener, error) {
 		o.API.Admin = admin
 		if admin {
@@ -71,7 +73,7 @@ func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) 
 			handler = allowOrigins(handler)
 		}
 		door := gate.New(o.Connections)
-		server := &http.Server{Handler: access(door.Handler(unstalled(handler, o.Stalled), "/api/health")), ReadHeaderTimeout: o.Parse, IdleTimeout: o.Idle,
+		server := &http.Server{Handler: logged(door.Handler(unstalled(handler, o.Stalled), "/api/health")), ReadHeaderTimeout: o.Parse, IdleTimeout: o.Idle,
 			MaxHeaderBytes: gate.MaxHeaderBytes, ConnState: door.State, ConnContext: door.Context, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug)}
 		var listeners []net.Listener
 		for _, a := range addresses {

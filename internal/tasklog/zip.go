@@ -3,7 +3,9 @@ package tasklog
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -36,11 +38,19 @@ func (z *Zips) Compress(text []byte, f func(content []byte) error) error {
 	defer pool.Put(c)
 	c.buffer.Reset()
 	c.writer.Reset(&c.buffer)
+	sized := len(text) >= sizedText
+	if sized {
+		c.writer.Extra = slices.Clone(sizes) // its place is kept free
+	}
 	if _, err := c.writer.Write(text); err != nil {
 		return err
 	}
 	if err := c.writer.Close(); err != nil {
 		return err
+	}
+	if sized {
+		binary.LittleEndian.PutUint32(c.buffer.Bytes()[packedAt:], uint32(c.buffer.Len()))
+		binary.LittleEndian.PutUint32(c.buffer.Bytes()[packedAt+4:], uint32(len(text)))
 	}
 	return f(c.buffer.Bytes())
 }

@@ -78,6 +78,7 @@ func Run(ctx context.Context, r operators.Registry, e Evaluator, j *Job) (out Ou
 			out = Outcome{Error: param.DataMap(engine.ErrorObject(fmt.Errorf("%v", p)))}
 		}
 	}()
+	ctx = WithSite(ctx, j.SiteID)
 	before := j.State
 	var result operators.Result
 	var prepared *Prepared

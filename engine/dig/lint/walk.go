@@ -26,6 +26,9 @@ func Warnings(read dig.Source, names []string, known Known) dig.Errors {
 		if known.Only != "" && name != known.Only {
 			continue
 		}
+		if known.Stop != nil && known.Stop() {
+			break
+		}
 		f := dig.Inspect(read, name)
 		if f == nil {
 			continue

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -70,6 +71,8 @@ func unauthorized() error { return Refuse(http.StatusUnauthorized, "unauthorized
 // Rules determine who may call, and from which pages.
 type Rules struct {
 	Auth Auth
+	// Guesses counts failed logins; nil counts for this gate alone.
+	Guesses *Guesses
 	// Bound is the address that the server listens on: without a login, requests must name it, localhost, or one of
 	// Hosts. "" checks no names.
 	Bound string
@@ -83,11 +86,13 @@ type Rules struct {
 // Gate lets callers in by the rules, and remembers failed logins.
 type Gate struct {
 	Rules
-	guesses *guesses
 }
 
 // NewGate makes a gate.
-func NewGate(r Rules) *Gate { return &Gate{r, newGuesses()} }
+func NewGate(r Rules) *Gate {
+	r.Guesses = cmp.Or(r.Guesses, NewGuesses())
+	return &Gate{r}
+}
 
 // Caller is the sender of one request.
 type Caller struct {

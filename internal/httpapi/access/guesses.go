@@ -13,10 +13,10 @@ import (
 	"zerodag/internal/host"
 )
 
-// guesses makes callers who guess passwords wait, ever longer. It counts in this process, for each address and user: an
+// Guesses makes callers who guess passwords wait, ever longer. It counts in this process, for each address and user: an
 // address that many share (of a proxy) is slowed down only for the user under attack. Tokens cannot be guessed: a right
 // one is let in at once, whatever wrong ones came before it.
-type guesses struct {
+type Guesses struct {
 	mu    sync.Mutex
 	found map[guesser]guess
 
@@ -46,10 +46,11 @@ const (
 	toldEachMinute = 20
 )
 
-func newGuesses() *guesses { return &guesses{found: map[guesser]guess{}} }
+// NewGuesses returns a count of failed logins that has none yet.
+func NewGuesses() *Guesses { return &Guesses{found: map[guesser]guess{}} }
 
 // penalty is how long a caller has to wait still.
-func (g *guesses) penalty(who guesser, now time.Time) time.Duration {
+func (g *Guesses) penalty(who guesser, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f := g.found[who]
@@ -66,7 +67,7 @@ func (g *guesses) penalty(who guesser, now time.Time) time.Duration {
 
 // failed counts a failure. tell means that it should be logged: the first, the tenth, the twentieth, the fortieth, and
 // no more than some in a minute.
-func (g *guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
+func (g *Guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f, known := g.found[who]
@@ -91,7 +92,7 @@ func (g *guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
 
 // forgetOne makes room: of the guessers with the fewest failures, the oldest is dropped, so that trying many names does
 // not make the server forget the one under attack.
-func (g *guesses) forgetOne() {
+func (g *Guesses) forgetOne() {
 	var least guesser
 	var of guess
 	for who, f := range g.found {
@@ -103,7 +104,7 @@ func (g *guesses) forgetOne() {
 }
 
 // succeeded forgets the failures of a caller who got in.
-func (g *guesses) succeeded(who guesser) {
+func (g *Guesses) succeeded(who guesser) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.found, who)
@@ -138,7 +139,7 @@ func (c *Caller) guesser(user string) guesser {
 // wrong answers a failed login, and logs it. user is an existing one: a name that no user has may be a password typed
 // into the wrong field.
 func (c *Caller) wrong(who guesser, user User, what string) error {
-	failures, tell := c.gate.guesses.failed(who, c.gate.Now())
+	failures, tell := c.gate.Guesses.failed(who, c.gate.Now())
 	if tell {
 		c.gate.Logger.Warn("login failed", "remote", who.address, "user", user.Name, "with", what, "failures", failures)
 		c.auditLogin(host.Record{At: c.gate.Now().UTC(), Site: user.Site, Who: user.Name, Action: "log in", Target: "from " + who.address,
@@ -158,7 +159,7 @@ func (c *Caller) auditLogin(r host.Record) {
 
 // patient refuses a caller who has to wait, without checking the credentials.
 func (c *Caller) patient(who guesser) error {
-	wait := c.gate.guesses.penalty(who, c.gate.Now())
+	wait := c.gate.Guesses.penalty(who, c.gate.Now())
 	if wait <= 0 {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package attempts
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi/endpoint"
 	"zerodag/internal/httpapi/wire"
+	"zerodag/internal/tasklog"
 )
 
 // chunk limits the text of one log event.
@@ -173,12 +173,9 @@ func (f *feed) sendLog(ctx context.Context, a host.Attempt, file host.LogFile, p
 		return err
 	}
 	defer packed.Close()
-	text, err := gzip.NewReader(packed)
+	text, err := tasklog.After(packed, p.sent)
 	if err != nil {
-		return nil // not even its beginning is written
-	}
-	if _, err := io.CopyN(io.Discard, text, p.sent); err != nil {
-		return nil
+		return nil // so much is not even written
 	}
 	buffer, rest := make([]byte, chunk), 0
 	for {

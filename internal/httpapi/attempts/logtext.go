@@ -9,6 +9,7 @@ import (
 
 	"zerodag/internal/httpapi/endpoint"
 	"zerodag/internal/httpapi/wire"
+	"zerodag/internal/tasklog"
 )
 
 // logPiece is text of a log file as far as it is written.
@@ -59,10 +60,7 @@ func plainText(c *endpoint.Call, file io.Reader, after int64) (any, error) {
 		text, _ := textAfter(file, after)
 		return endpoint.Document{Type: plainType + "; charset=utf-8", Text: text}, nil
 	}
-	z, err := gzip.NewReader(file)
-	if err == nil {
-		_, err = io.CopyN(io.Discard, z, after)
-	}
+	z, err := tasklog.After(file, after)
 	if err != nil || c.R.Method == http.MethodHead { // so much is not even written
 		return endpoint.Written{}, nil
 	}
@@ -101,12 +99,9 @@ func copyText(to io.Writer, text io.Reader) error {
 // textAfter unpacks up to wire.MostText bytes after the first `after`, and reports whether there is more. A file that
 // is still being written may end anywhere; a damaged file ends where the damage begins.
 func textAfter(file io.Reader, after int64) (text []byte, more bool) {
-	z, err := gzip.NewReader(file)
+	z, err := tasklog.After(file, after)
 	if err != nil {
-		return nil, false // not even its beginning is written
-	}
-	if _, err := io.CopyN(io.Discard, z, after); err != nil {
-		return nil, false
+		return nil, false // so much is not even written
 	}
 	text = make([]byte, wire.MostText+1)
 	n, err := io.ReadFull(z, text)

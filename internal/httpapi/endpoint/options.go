@@ -26,6 +26,8 @@ type Options struct {
 	// Bound is the address that the server listens on: without a login, requests must name it, localhost, or one of
 	// Hosts. "" checks no names: the program that mounts the handler decides who may call.
 	Bound string
+	// Guesses counts failed logins: handlers of one program share it. nil counts for this handler alone.
+	Guesses *access.Guesses
 	// Hosts are further names of this server (server.http.hosts).
 	Hosts []string
 	// AnyOrigin lets pages of every origin call (server.enable-swagger): only if callers log in.
@@ -115,6 +117,7 @@ func (l Limits) withDefaults() Limits {
 type Server struct {
 	Options
 	Console *console.Console
+	work    work
 }
 
 // NewServer fills in the defaults of the options.
@@ -129,5 +132,5 @@ func NewServer(o Options) *Server {
 	if o.Node != nil { // tests of the outermost rules have none
 		page.Catalogue = o.Node.Catalogue
 	}
-	return &Server{Options: o, Console: page}
+	return &Server{Options: o, Console: page, work: newWork()}
 }

@@ -24,12 +24,20 @@ type Route struct {
 	Consumes     string      // content type of its body; "" is any
 	Change       string      // what the audit log calls it; "" only reads
 	Kind         Kind
+	Cost         Cost
 	Apart        bool // on the administrators' listener only: elsewhere the path does not exist
 	Serve        func(*Call) (any, error)
 }
 
 // Handler serves an endpoint: it returns what the answer is made of, or why there is none.
 type Handler = func(*Call) (any, error)
+
+// Read is an endpoint that reads much, for every role.
+func Read(path, name string, serve Handler) Route {
+	rt := Get(path, name, serve)
+	rt.Cost = Costly
+	return rt
+}
 
 // Get is an endpoint that reads, for every role.
 func Get(path, name string, serve Handler) Route {

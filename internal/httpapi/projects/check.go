@@ -1,7 +1,9 @@
 package projects
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	"zerodag/engine/dig"
 	"zerodag/internal/check"
@@ -9,6 +11,9 @@ import (
 	"zerodag/internal/httpapi/endpoint"
 	"zerodag/internal/httpapi/wire"
 )
+
+// mostTime is how long a check may take. No real project is near; the answer tells that it is not complete.
+const mostTime = 2 * time.Second
 
 func checkFiles(c *endpoint.Call) (any, error) {
 	var b wire.CheckBody
@@ -22,9 +27,11 @@ func checkFiles(c *endpoint.Call) (any, error) {
 	if len(b.Files) > wire.MostFiles {
 		return nil, wire.Invalid("at most %d files are checked at once, but the request has %d: send only changed files and their includes", wire.MostFiles, len(b.Files))
 	}
-	found, workflows := check.Files(b.Files, c.Code)
+	ctx, cancel := context.WithTimeout(c.Ctx(), mostTime)
+	defer cancel()
+	found, workflows := check.Files(ctx, b.Files, c.Code)
 	shown := found[:min(len(found), wire.MostFindings)]
-	answer := wire.Findings{Findings: wire.Each(shown, wire.FindingOf), All: len(shown) == len(found)}
+	answer := wire.Findings{Findings: wire.Each(shown, wire.FindingOf), All: len(shown) == len(found) && ctx.Err() == nil}
 	if workflows != nil {
 		answer.Schedules = new(wire.SchedulesOf(workflows))
 	}

@@ -44,11 +44,11 @@ func Routes() []endpoint.Route {
 		endpoint.Get("/api/workflows", "getWorkflowDefinitions", getWorkflows),
 		endpoint.Get("/api/workflows/{id}", "getWorkflowDefinitionById", getWorkflow),
 		endpoint.Get("/api/workflows/{id}/truncated_session_time", "getTruncatedSessionTime", getSessionTime),
-		endpoint.Get("/api/x/workflows/{id}/grid", "getGrid", getGrid),
-		endpoint.Get("/api/x/workflows/{id}/plan", "getPlan", getPlan),
-		endpoint.Get("/api/x/projects/{id}/files", "getFiles", getFiles),
-		endpoint.Get("/api/x/projects/{id}/files/{path}", "getFileText", getFileText),
-		{Method: http.MethodPost, Path: "/api/x/check", Name: "checkFiles", Role: access.Viewer,
+		endpoint.Read("/api/x/workflows/{id}/grid", "getGrid", getGrid),
+		endpoint.Read("/api/x/workflows/{id}/plan", "getPlan", getPlan),
+		endpoint.Read("/api/x/projects/{id}/files", "getFiles", getFiles),
+		endpoint.Read("/api/x/projects/{id}/files/{path}", "getFileText", getFileText),
+		{Method: http.MethodPost, Path: "/api/x/check", Name: "checkFiles", Role: access.Viewer, Cost: endpoint.Checking,
 			Consumes: wire.JSONType, Serve: checkFiles},
 	}
 }

@@ -1,0 +1,109 @@
+package tasklog
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// The members of a log that hold much text name their sizes in the header, as an extra field of gzip: so a reader can
+// skip them without unpacking them, and the sizes are an index of positions in the log. Other readers of gzip ignore
+// the field. Small members have none: it would be a tenth of them.
+const (
+	sizedText = 16 << 10 // bytes from which a member names its sizes
+
+	extraAt  = 10          // of the length of the extra fields in a member
+	packedAt = extraAt + 6 // of the sizes: that of the member, then that of its text, in bytes
+	headSize = packedAt + 8
+)
+
+// sizes is the extra field: its name, its length, and room for the sizes.
+var sizes = []byte{'Z', 'D', 8, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+// memberSizes returns the sizes that a member names in its first bytes; ok is false if it names none.
+func memberSizes(head []byte) (packed, text int64, ok bool) {
+	const hasExtra = 4 // alone: a name or a comment would follow it
+	ok = len(head) >= headSize && head[0] == 0x1f && head[1] == 0x8b && head[3] == hasExtra &&
+		int(binary.LittleEndian.Uint16(head[extraAt:])) == len(sizes) && bytes.Equal(head[extraAt+2:packedAt], sizes[:4])
+	if !ok {
+		return 0, 0, false
+	}
+	packed, text = int64(binary.LittleEndian.Uint32(head[packedAt:])), int64(binary.LittleEndian.Uint32(head[packedAt+4:]))
+	return packed, text, packed > headSize
+}
+
+// After returns the text of a log file (gzip) behind its first bytes. The file may still be written: what it returns
+// then ends anywhere, with an error or without. The error is about what comes before: a damaged file, or
+// io.ErrUnexpectedEOF for one that has not so much text yet.
+func After(file io.Reader, skipped int64) (io.Reader, error) {
+	m := &members{in: bufio.NewReader(file)}
+	for {
+		head, _ := m.in.Peek(headSize) // a short one names no sizes
+		if packed, text, sized := memberSizes(head); sized && text <= skipped {
+			if _, err := m.in.Discard(int(packed)); err != nil {
+				return nil, io.ErrUnexpectedEOF
+			}
+			skipped -= text
+			continue
+		}
+		err := m.next()
+		if errors.Is(err, io.EOF) && skipped == 0 {
+			return bytes.NewReader(nil), nil
+		}
+		if err != nil {
+			return nil, noEnd(err)
+		}
+		n, err := io.CopyN(io.Discard, m.z, skipped)
+		if skipped -= n; err == nil {
+			return m, nil
+		}
+		if !errors.Is(err, io.EOF) {
+			return nil, noEnd(err)
+		}
+	}
+}
+
+// members reads the text of the current member and of all that follow.
+type members struct {
+	in *bufio.Reader
+	z  *gzip.Reader
+}
+
+// next begins the next member; io.EOF if there is none.
+func (m *members) next() (err error) {
+	if m.z == nil {
+		m.z, err = gzip.NewReader(m.in)
+	} else {
+		err = m.z.Reset(m.in)
+	}
+	if err == nil {
+		m.z.Multistream(false)
+	}
+	return err
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		n, err := m.z.Read(p)
+		if n > 0 && errors.Is(err, io.EOF) {
+			err = nil // the next read finds it again
+		}
+		if n > 0 || !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		if err := m.next(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// noEnd makes the end of a file that should have had more an unexpected one.
+func noEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

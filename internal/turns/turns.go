@@ -1,0 +1,223 @@
+// Package turns shares a few places among many callers, so that none of them can keep the others waiting: a caller who
+// uses no place gets the next one, and of the others each gets one in turn.
+//
+// Servers use it for work whose cost a caller decides: expressions and checks of files by site, costly reads by user.
+// It must never know what is done at a place.
+package turns
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Places are shared by callers, who are told apart by a key. It is safe for concurrent use.
+type Places struct {
+	all, each, spare int
+
+	mu      sync.Mutex
+	taken   int
+	callers map[string]*caller
+	order   []*caller // those who wait, the one whose turn is next at the front
+	recent  [2]visit  // the last ones of different callers, the newest first
+	wake    *time.Timer
+}
+
+// visit is when a caller last asked for a place.
+type visit struct {
+	key string
+	at  time.Time
+}
+
+// caller exists while someone with its key waits, has a place or is kept waiting.
+type caller struct {
+	key     string
+	taken   int
+	waiting []chan struct{} // in the order they came; a closed one has its place
+	until   time.Time       // no place before
+	pause   time.Duration   // the next one
+}
+
+// New returns places for `all` at once and for `each` of one caller; 0 is all of them. While they are taken, up to
+// `spare` more go to callers without a place, one each.
+func New(all, each, spare int) *Places {
+	if each <= 0 {
+		each = all
+	}
+	return &Places{all: all, each: each, spare: spare, callers: map[string]*caller{}}
+}
+
+// Take waits for a place and returns a function that gives it back, which must be called once. The error is the cause
+// of the end of ctx.
+func (p *Places) Take(ctx context.Context, key string) (leave func(), err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	c := p.caller(key)
+	p.visited(key)
+	turn := make(chan struct{})
+	if c.waiting = append(c.waiting, turn); len(c.waiting) == 1 {
+		p.order = append(p.order, c)
+	}
+	p.give()
+	p.mu.Unlock()
+	select {
+	case <-turn:
+		return sync.OnceFunc(func() { p.leave(c) }), nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-turn: // meanwhile
+		p.left(c)
+	default:
+		c.remove(turn)
+		p.forget(c)
+	}
+	return nil, context.Cause(ctx)
+}
+
+// visited notes who asks for a place.
+func (p *Places) visited(key string) {
+	if p.recent[0].key != key {
+		p.recent[1] = p.recent[0]
+	}
+	p.recent[0] = visit{key, time.Now()}
+}
+
+// alone returns when a caller has had the places for itself for long enough, unless others ask for one until then.
+func (p *Places) alone(c *caller) (since time.Time) {
+	for _, v := range p.recent {
+		if v.key != c.key && !v.at.IsZero() && v.at.After(since) {
+			since = v.at
+		}
+	}
+	if since.IsZero() {
+		return since
+	}
+	return since.Add(company)
+}
+
+// The pauses of a caller whose work had to be ended, and how long after another caller they apply.
+const (
+	firstPause = time.Second
+	mostPause  = 30 * time.Second
+	company    = 10 * time.Second
+)
+
+// Delay keeps a caller waiting before its next place while others ask for places, twice as long each time: its work had
+// to be ended. Calls within a pause count once.
+func (p *Places) Delay(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, now := p.caller(key), time.Now()
+	if now.Before(c.until) {
+		return
+	}
+	if now.Sub(c.until) > 2*mostPause { // long ago, or never
+		c.pause = 0
+	}
+	c.pause = min(max(2*c.pause, firstPause), mostPause)
+	c.until = now.Add(c.pause)
+	p.give()
+}
+
+func (p *Places) caller(key string) *caller {
+	c := p.callers[key]
+	if c == nil {
+		c = &caller{key: key}
+		p.callers[key] = c
+	}
+	return c
+}
+
+func (p *Places) leave(c *caller) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left(c)
+}
+
+// left gives a place back, and on.
+func (p *Places) left(c *caller) {
+	p.taken--
+	c.taken--
+	p.forget(c)
+	p.give()
+}
+
+// forget drops a caller about whom nothing must be remembered.
+func (p *Places) forget(c *caller) {
+	if len(c.waiting) == 0 && c.taken == 0 && time.Since(c.until) > 2*mostPause {
+		delete(p.callers, c.key)
+	}
+}
+
+// room reports whether there is a place for a caller.
+func (p *Places) room(c *caller) bool {
+	return p.taken < p.all && c.taken < p.each || c.taken == 0 && p.taken < p.all+p.spare
+}
+
+// free returns the time before which a caller gets no place.
+func (p *Places) free(c *caller) time.Time {
+	if alone := p.alone(c); alone.Before(c.until) {
+		return alone
+	}
+	return c.until
+}
+
+// give hands out places while there is someone to take one.
+func (p *Places) give() {
+	var next time.Time
+	for given := true; given; {
+		given, next = false, time.Time{}
+		for i, c := range p.order {
+			if len(c.waiting) == 0 { // all have left
+				p.order = append(p.order[:i:i], p.order[i+1:]...)
+				given = true
+				break
+			}
+			if free := p.free(c); time.Now().Before(free) {
+				if next.IsZero() || free.Before(next) {
+					next = free
+				}
+				continue
+			}
+			if !p.room(c) {
+				continue
+			}
+			p.taken++
+			c.taken++
+			close(c.waiting[0])
+			c.waiting = c.waiting[1:]
+			p.order = append(p.order[:i:i], p.order[i+1:]...)
+			if len(c.waiting) > 0 { // behind the others
+				p.order = append(p.order, c)
+			}
+			given = true
+			break
+		}
+	}
+	if p.wake != nil {
+		p.wake.Stop()
+		p.wake = nil
+	}
+	if !next.IsZero() {
+		p.wake = time.AfterFunc(time.Until(next), func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.give()
+		})
+	}
+}
+
+// remove takes someone who no longer waits out of the line.
+func (c *caller) remove(turn chan struct{}) {
+	for i, w := range c.waiting {
+		if w == turn {
+			c.waiting = append(c.waiting[:i:i], c.waiting[i+1:]...)
+			return
+		}
+	}
+}
