@@ -19,6 +19,7 @@ func sharedDefaults() Settings {
 		"agent.command_executor.docker.options":      "false",
 		"agent.command_executor.process.environment": "bare",
 		"agent.command_executor.limits.timeout":      "1d",
+		"agent.command_executor.limits.memory":       "2g",
 		"agent.command_executor.ceilings.timeout":    "7d",
 		"agent.command_executor.ceilings.processes":  "4096",
 		"agent.command_executor.ceilings.output":     "1g",

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -21,6 +22,10 @@ func (r *run) arguments(image string, names []string, envFile string) []string {
 	args = append(args, "--name", r.name, "--label", label+"="+r.driver.name, "--init")
 	if !s.ownUser() {
 		args = append(args, user(s.program)...)
+	}
+	if r.driver.options.NoOptions { // the authors of commands do not trust each other
+		args = append(args, "--cap-drop", "ALL", "--security-opt", "no-new-privileges")
+		limit.CPU = cmp.Or(limit.CPU, 1)
 	}
 	if limit.CPU > 0 {
 		args = append(args, "--cpus", strconv.FormatFloat(limit.CPU, 'f', -1, 64))

@@ -37,7 +37,7 @@ func New(o Options) (http.Handler, error) {
 	}
 	list := endpoints(room)
 	room.Metrics.Time(list)
-	gate := access.NewGate(access.Rules{Auth: o.Auth, Guesses: o.Guesses, Bound: o.Bound, Hosts: o.Hosts, AnyOrigin: o.AnyOrigin,
+	gate := access.NewGate(access.Rules{Auth: o.Auth, Memory: o.Memory, Bound: o.Bound, Hosts: o.Hosts, AnyOrigin: o.AnyOrigin,
 		Logger: shared.Logger, Now: shared.Now})
 	return &api{Server: shared, gate: gate, routes: newRoutes(list), metrics: room.Metrics}, nil
 }

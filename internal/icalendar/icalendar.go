@@ -20,12 +20,18 @@ type Day struct {
 // mostDays limits the days of one event: longer than any holiday, and shorter than a mistake.
 const mostDays = 366
 
+// MaxText limits the bytes of a file: published calendars of holidays have some thousand.
+const MaxText = 1 << 20
+
 // Days lists the days of all events, in their order and once each. For an event with times these are the days as it
 // writes them, whatever its zone. It omits canceled events. A repeating event is an error, because its end would have
 // to be known.
 func Days(text string) ([]Day, error) {
 	byDate := map[time.Time]*Day{}
 	var dates []time.Time
+	if len(text) > MaxText {
+		return nil, fmt.Errorf("the file has %d bytes, but at most %d are read", len(text), MaxText)
+	}
 	r := reader{}
 	for _, l := range unfolded(text) {
 		done, err := r.line(l)
@@ -62,15 +68,25 @@ type line struct {
 }
 
 func unfolded(text string) (lines []line) {
+	var folded strings.Builder // the last line
+	end := func() {
+		if len(lines) > 0 {
+			lines[len(lines)-1].text = folded.String()
+		}
+		folded.Reset()
+	}
 	for i, part := range strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n") {
 		part = strings.TrimSuffix(part, "\r")
 		switch {
 		case (strings.HasPrefix(part, " ") || strings.HasPrefix(part, "\t")) && len(lines) > 0:
-			lines[len(lines)-1].text += part[1:]
+			folded.WriteString(part[1:])
 		case strings.TrimSpace(part) != "":
-			lines = append(lines, line{i + 1, part})
+			end()
+			lines = append(lines, line{number: i + 1})
+			folded.WriteString(part)
 		}
 	}
+	end()
 	return lines
 }
 

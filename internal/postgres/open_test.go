@@ -91,7 +91,7 @@ func testKeys(t *testing.T, l *lab) {
 	if err := first.CheckKey(ctx); err != nil {
 		t.Errorf("the same key: %v", err)
 	}
-	wantText(t, second.CheckKey(ctx), "digdag.secret-encryption-key", "all servers of a database need the same key")
+	wantText(t, second.CheckKey(ctx), "digdag.secret-encryption-key", "all servers of a database need the key")
 	another.SecretKey = nil
 	if err := open(t, another).CheckKey(ctx); err != nil {
 		t.Errorf("without a key: %v", err)

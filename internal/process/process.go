@@ -77,6 +77,7 @@ func New(o Options) *Driver {
 		o.Grace = defaultGrace
 	}
 	adoptOrphans()
+	keepDescriptors()
 	name := cmp.Or(o.Name, rand.Text())
 	d := &Driver{options: o, ooms: limits.OOMKills(), name: name, base: baseOf(name), starts: make(chan struct{}, limits.AtOnce()),
 		running: map[int]bool{}, live: map[int]bool{}, strange: map[int]*stranger{},

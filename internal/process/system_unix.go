@@ -7,12 +7,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// keepDescriptors keeps descriptors that this process got from its parent from commands: they may be anything, and a
+// command could write to them. Files that this program opens are kept from them already.
+var keepDescriptors = sync.OnceFunc(func() {
+	list, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+})
 
 // apart starts a command in a separate session: nothing that it starts can get into ours.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

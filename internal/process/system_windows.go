@@ -12,6 +12,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// keepDescriptors has nothing to do: handles are passed on by name.
+func keepDescriptors() {}
+
 // apart starts a command so that a Ctrl-C is not for it.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}

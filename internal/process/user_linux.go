@@ -2,9 +2,13 @@ package process
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"zerodag/operators"
 )
@@ -21,8 +25,35 @@ func (d *Driver) spawnAs(u *User, program string, c operators.Command, number in
 	}
 	bound := strconv.Itoa(threadsOf(u.ID) + 2*c.Sandbox.Processes)
 	attr.Sys.Credential = &syscall.Credential{Uid: uint32(u.ID), Gid: uint32(u.Group)}
-	return os.StartProcess("/bin/sh", append([]string{"sh", "-c", bounded, "sh", bound, strconv.FormatUint(uint64(d.base)+uint64(number), 10), program}, c.Args[1:]...), attr)
+	args := append([]string{"sh", "-c", bounded, "sh", bound, strconv.FormatUint(uint64(d.base)+uint64(number), 10), program}, c.Args[1:]...)
+	var p *os.Process
+	var err error
+	done := make(chan struct{})
+	restricted() <- func() {
+		defer close(done)
+		p, err = os.StartProcess("/bin/sh", args, attr)
+	}
+	<-done
+	return p, err
 }
+
+// restricted returns the line to a thread that has given up what no command of another user may get: new rights from a
+// program with setuid, and every capability. Each process that a thread starts lacks what the thread lacks. The other
+// threads keep it, and no other goroutine ever runs on this one.
+var restricted = sync.OnceValue(func() chan<- func() {
+	line := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		// Without the right to give up capabilities there are few to give up, and new rights are impossible anyway.
+		for c := uintptr(0); unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) == nil; c++ {
+		}
+		_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) // every kernel that Go runs on has it
+		for start := range line {
+			start()
+		}
+	}()
+	return line
+})
 
 // executable explains why a program that is named by its path cannot be run: the shell would only return an exit code.
 func executable(dir, program string) error {

@@ -92,3 +92,21 @@ func TestProcessBombs(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherUserGetsNoRights proves that a command of another user can get no rights from a program with setuid, and
+// has no descriptor of the program that started this one.
+func TestAnotherUserGetsNoRights(t *testing.T) {
+	t.Parallel()
+	d, root := ofAnother(t, 31_003)
+	var out bytes.Buffer
+	c := sh(`grep -E "^(NoNewPrivs|CapBnd|CapEff|CapPrm|CapInh|CapAmb):" /proc/self/status; ls /proc/self/fd | tr "\n" " "`)
+	c.Stdout = &out
+	if exit, err := d.In(root).Run(t.Context(), c); err != nil || exit.Code != 0 {
+		t.Fatal(exit, err)
+	}
+	const none = ":\t0000000000000000\n"
+	want := "CapInh" + none + "CapPrm" + none + "CapEff" + none + "CapBnd" + none + "CapAmb" + none + "NoNewPrivs:\t1\n0 1 2 "
+	if got := out.String(); !strings.HasPrefix(got, want) {
+		t.Errorf("the command has\n%s\nwant\n%s", got, want)
+	}
+}

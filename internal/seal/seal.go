@@ -143,13 +143,6 @@ func (b *Box) Spend(name string, now, until time.Time) (first bool) {
 	return true
 }
 
-// Spent reports whether a name is used up.
-func (b *Box) Spent(name string, now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.isSpent(name, now)
-}
-
 func (b *Box) isSpent(name string, now time.Time) bool {
 	until, noted := b.spent[name]
 	return noted && now.Before(until)

@@ -265,6 +265,40 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// TestDatabaseTLS proves that a database on another machine is spoken to with TLS unless the configuration says
+// otherwise, and that without TLS its password is not sent in a form that others can read or try.
+func TestDatabaseTLS(t *testing.T) {
+	t.Parallel()
+	for config, want := range map[string]string{
+		"host = db":                           "sslmode=require",
+		"host = 10.0.0.7":                     "sslmode=require",
+		"host = db\nssl = true":               "sslmode=require",
+		"host = db\nsslmode = verify-full":    "sslmode=verify-full",
+		"host = db\nssl = false":              "require_auth=%21password%2C%21md5&sslmode=disable",
+		"host = db\nsslmode = prefer":         "require_auth=%21password%2C%21md5&sslmode=prefer",
+		"host = localhost, db":                "sslmode=require&target_session_attrs=read-write",
+		"host = localhost":                    "connect_timeout=30",
+		"host = 127.0.0.1\nssl = false":       "connect_timeout=30&sslmode=disable",
+		"host = [::1], 127.0.0.2\nport = 999": "connect_timeout=30&target_session_attrs=read-write",
+	} {
+		text := "database.type = postgresql\ndatabase.user = u\ndatabase.database = d\ndatabase.password = p\n"
+		for line := range strings.SplitSeq(config, "\n") {
+			text += "database." + line + "\n"
+		}
+		o, err := told(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.Shared.Database.URL; !strings.HasSuffix(got, want) {
+			t.Errorf("%q: %s, want ...%s", config, got, want)
+		}
+		unchecked := strings.Contains(strings.Join(o.Notes, "\n"), "certificate of the database is not checked")
+		if unchecked != strings.Contains(want, "sslmode=require") {
+			t.Errorf("%q: the log says %q", config, o.Notes)
+		}
+	}
+}
+
 // TestUnreadKeys proves that keys without a meaning are named for the log, and secrets of a place elsewhere are not
 // shown.
 func TestUnreadKeys(t *testing.T) {

@@ -3,7 +3,9 @@ package serverconfig
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -94,9 +96,9 @@ func databaseURL(r *configuration.Reading, below string) (string, error) {
 	if len(hosts) > 1 {
 		query.Set("target_session_attrs", "read-write")
 	}
-	mode := r.Text(below+"sslmode", "")
-	if mode == "" && r.Bool(below+"ssl", false) {
-		mode = "require" // what Digdag's default, a factory that validates nothing, amounts to
+	mode := tlsMode(r, below, hosts)
+	if slices.Contains([]string{"disable", "allow", "prefer"}, mode) && !allLocal(hosts) {
+		query.Set("require_auth", "!password,!md5") // only with TLS, where no one on the way can read it
 	}
 	for key, value := range map[string]string{"sslmode": mode, "sslcert": r.Text(below+"sslcert", ""), "sslkey": r.Text(below+"sslkey", ""), "sslrootcert": r.Text(below+"sslrootcert", "")} {
 		if value != "" {
@@ -108,6 +110,37 @@ func databaseURL(r *configuration.Reading, below string) (string, error) {
 		u.User = url.UserPassword(required["user"], password)
 	}
 	return u.String(), nil
+}
+
+// tlsMode returns the mode of TLS for a database. A database on another machine is spoken to with TLS unless the
+// configuration says otherwise: what answers without it may be someone on the way, who wants the password.
+func tlsMode(r *configuration.Reading, below string, hosts []string) string {
+	mode, given := r.Text(below+"sslmode", ""), r.Text(below+"ssl", "") != ""
+	switch on := r.Bool(below+"ssl", false); {
+	case mode != "":
+	case on: // what Digdag's default, a factory that validates nothing, amounts to
+		mode = "require"
+	case given:
+		mode = "disable"
+	case !allLocal(hosts):
+		mode = "require"
+	}
+	if mode == "require" && !allLocal(hosts) {
+		r.Note("the certificate of the database is not checked (" + below + "sslmode = require): verify-full checks it, with the certificate of its authority in " + below + "sslrootcert")
+	}
+	return mode
+}
+
+// allLocal reports whether all hosts, with their ports, are this machine.
+func allLocal(hosts []string) bool {
+	return !slices.ContainsFunc(hosts, func(host string) bool {
+		name, _, err := net.SplitHostPort(host)
+		if err != nil {
+			name = host
+		}
+		address, err := netip.ParseAddr(name)
+		return name != "localhost" && !strings.HasPrefix(name, "/") && (err != nil || !address.IsLoopback())
+	})
 }
 
 // bucket reads where in S3 something is kept.

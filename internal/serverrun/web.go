@@ -59,7 +59,7 @@ func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) 
 	if o.API.UI, err = ui.Handler(); err != nil {
 		return nil, err
 	}
-	o.API.Guesses = access.NewGuesses()
+	o.API.Memory = access.NewMemory()
 	serve := func(addresses []string, admin bool) (*http.Server, []net.Listener, error) {
 		o.API.Admin = admin
 		if admin {

@@ -79,7 +79,7 @@ func (s *Store) CheckKey(ctx context.Context) error {
 		return err
 	}
 	if _, err := aesgcm.Decrypt(s.key, list[0]); err != nil {
-		return fmt.Errorf("read a secret of the database: %w; all servers of a database need the same key", err)
+		return fmt.Errorf("read a secret of the database: %w; all servers of a database need the key with which its secrets were stored", err)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Places are shared by callers, who are told apart by a key. It is safe for concurrent use.
+// Places are shared by callers, each identified by a key. It is safe for concurrent use.
 type Places struct {
 	all, each, spare int
 

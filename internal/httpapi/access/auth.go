@@ -79,7 +79,7 @@ func (c *Caller) ByPassword(name, password string) error {
 	if found < 0 {
 		return c.wrong(who, meant, "a password")
 	}
-	c.gate.Guesses.succeeded(who)
+	c.gate.Memory.guesses.succeeded(who)
 	c.Actor = actorOf(c.gate.Auth.Users[found])
 	return nil
 }

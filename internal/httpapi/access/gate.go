@@ -71,8 +71,8 @@ func unauthorized() error { return Refuse(http.StatusUnauthorized, "unauthorized
 // Rules determine who may call, and from which pages.
 type Rules struct {
 	Auth Auth
-	// Guesses counts failed logins; nil counts for this gate alone.
-	Guesses *Guesses
+	// Memory is shared by all gates of a program; nil: this gate has one.
+	Memory *Memory
 	// Bound is the address that the server listens on: without a login, requests must name it, localhost, or one of
 	// Hosts. "" checks no names.
 	Bound string
@@ -90,7 +90,7 @@ type Gate struct {
 
 // NewGate makes a gate.
 func NewGate(r Rules) *Gate {
-	r.Guesses = cmp.Or(r.Guesses, NewGuesses())
+	r.Memory = cmp.Or(r.Memory, NewMemory())
 	return &Gate{r}
 }
 

@@ -13,10 +13,10 @@ import (
 	"zerodag/internal/host"
 )
 
-// Guesses makes callers who guess passwords wait, ever longer. It counts in this process, for each address and user: an
+// guesses makes callers who guess passwords wait, ever longer. It counts in this process, for each address and user: an
 // address that many share (of a proxy) is slowed down only for the user under attack. Tokens cannot be guessed: a right
 // one is let in at once, whatever wrong ones came before it.
-type Guesses struct {
+type guesses struct {
 	mu    sync.Mutex
 	found map[guesser]guess
 
@@ -46,11 +46,10 @@ const (
 	toldEachMinute = 20
 )
 
-// NewGuesses returns a count of failed logins that has none yet.
-func NewGuesses() *Guesses { return &Guesses{found: map[guesser]guess{}} }
+func newGuesses() *guesses { return &guesses{found: map[guesser]guess{}} }
 
 // penalty is how long a caller has to wait still.
-func (g *Guesses) penalty(who guesser, now time.Time) time.Duration {
+func (g *guesses) penalty(who guesser, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f := g.found[who]
@@ -67,7 +66,7 @@ func (g *Guesses) penalty(who guesser, now time.Time) time.Duration {
 
 // failed counts a failure. tell means that it should be logged: the first, the tenth, the twentieth, the fortieth, and
 // no more than some in a minute.
-func (g *Guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
+func (g *guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f, known := g.found[who]
@@ -92,7 +91,7 @@ func (g *Guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
 
 // forgetOne makes room: of the guessers with the fewest failures, the oldest is dropped, so that trying many names does
 // not make the server forget the one under attack.
-func (g *Guesses) forgetOne() {
+func (g *guesses) forgetOne() {
 	var least guesser
 	var of guess
 	for who, f := range g.found {
@@ -104,7 +103,7 @@ func (g *Guesses) forgetOne() {
 }
 
 // succeeded forgets the failures of a caller who got in.
-func (g *Guesses) succeeded(who guesser) {
+func (g *guesses) succeeded(who guesser) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.found, who)
@@ -139,7 +138,7 @@ func (c *Caller) guesser(user string) guesser {
 // wrong answers a failed login, and logs it. user is an existing one: a name that no user has may be a password typed
 // into the wrong field.
 func (c *Caller) wrong(who guesser, user User, what string) error {
-	failures, tell := c.gate.Guesses.failed(who, c.gate.Now())
+	failures, tell := c.gate.Memory.guesses.failed(who, c.gate.Now())
 	if tell {
 		c.gate.Logger.Warn("login failed", "remote", who.address, "user", user.Name, "with", what, "failures", failures)
 		c.auditLogin(host.Record{At: c.gate.Now().UTC(), Site: user.Site, Who: user.Name, Action: "log in", Target: "from " + who.address,
@@ -159,7 +158,7 @@ func (c *Caller) auditLogin(r host.Record) {
 
 // patient refuses a caller who has to wait, without checking the credentials.
 func (c *Caller) patient(who guesser) error {
-	wait := c.gate.Guesses.penalty(who, c.gate.Now())
+	wait := c.gate.Memory.guesses.penalty(who, c.gate.Now())
 	if wait <= 0 {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 // under attack.
 func TestPenalty(t *testing.T) {
 	t.Parallel()
-	g, now := NewGuesses(), time.Unix(1_700_000_000, 0)
+	g, now := newGuesses(), time.Unix(1_700_000_000, 0)
 	who := guesser{address: "192.0.2.1", user: [32]byte{1}}
 	var waits []time.Duration
 	for range freeFailures + 7 {
@@ -51,7 +51,7 @@ func TestPenalty(t *testing.T) {
 // TestTold proves that floods of failures are logged in a few lines.
 func TestTold(t *testing.T) {
 	t.Parallel()
-	g, now, lines := NewGuesses(), time.Unix(1_700_000_000, 0).Truncate(time.Minute), 0
+	g, now, lines := newGuesses(), time.Unix(1_700_000_000, 0).Truncate(time.Minute), 0
 	for i := range 5000 {
 		if _, tell := g.failed(guesser{address: strconv.Itoa(i % 500)}, now); tell {
 			lines++

@@ -32,12 +32,12 @@ type signedIn struct {
 	User  string `json:"u,omitempty"` // name of the user, also at a provider
 	Mark  []byte `json:"m,omitempty"` // of the user's name and password
 	Grant string `json:"g,omitempty"` // whose grant the user has
-	Begun int64  `json:"s"`           // seconds since 1970
-	Last  int64  `json:"l"`           // of the last request, about
+	Begun int64  `json:"s"`           // milliseconds since 1970
+	Last  int64  `json:"l"`           // of the last request, about: seconds since 1970
 }
 
 // latest is when the session ends regardless of activity.
-func (s *signedIn) latest() time.Time { return time.Unix(s.Begun, 0).Add(longestSession) }
+func (s *signedIn) latest() time.Time { return s.begun().Add(longestSession) }
 
 // ends is when the session ends unless it is used.
 func (s *signedIn) ends() time.Time {
@@ -71,7 +71,7 @@ func (c *Caller) bySession() (found bool, err error) {
 		return false, err
 	}
 	now := c.gate.Now()
-	if !now.Before(s.ends()) || c.gate.Auth.Seal.Spent(s.ID, now) {
+	if !now.Before(s.ends()) || c.gate.Memory.isOver(&s) {
 		return false, nil
 	}
 	if found, err = c.recognise(&s); err != nil || !found {
@@ -122,7 +122,11 @@ func (c *Caller) markOf(u User) ([]byte, error) {
 // Begin signs the actor in: their browser gets a new session. grant is that of a user of a provider.
 func (c *Caller) Begin(grant string) error {
 	now := c.gate.Now()
-	s := &signedIn{ID: rand.Text(), By: c.Actor.By, Token: c.Actor.token, User: c.Actor.Name, Grant: grant, Begun: now.Unix(), Last: now.Unix()}
+	s := &signedIn{ID: rand.Text(), By: c.Actor.By, Token: c.Actor.token, User: c.Actor.Name, Grant: grant, Begun: now.UnixMilli(), Last: now.Unix()}
+	if !c.gate.Memory.maySignIn(s.who(), now) {
+		c.W.Header().Set("Retry-After", "60")
+		return Refuse(http.StatusTooManyRequests, "Too many sign-ins with these credentials: try again in a minute")
+	}
 	if s.By == ByPassword {
 		for _, u := range c.gate.Auth.Users {
 			if u.Name != s.User {
@@ -165,7 +169,7 @@ func (c *Caller) SignOut() error {
 		return err
 	}
 	if found {
-		c.gate.Auth.Seal.Spend(s.ID, c.gate.Now(), s.latest())
+		c.gate.Memory.end(&s, c.gate.Now())
 	}
 	c.SetCookie(sessionCookie, "", 0, true)
 	return nil
@@ -178,7 +182,7 @@ const Recheck = 2 * time.Second
 // be checked now, the next check decides.
 func (c *Caller) StillMay(ctx context.Context) bool {
 	now := c.gate.Now()
-	if k := c.Actor.session; k != nil && (!now.Before(k.latest()) || c.gate.Auth.Seal.Spent(k.ID, now)) {
+	if k := c.Actor.session; k != nil && (!now.Before(k.latest()) || c.gate.Memory.isOver(k)) {
 		return false
 	}
 	if c.Actor.By != ByToken || time.Since(c.checked) < Recheck/2 {

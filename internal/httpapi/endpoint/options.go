@@ -26,8 +26,8 @@ type Options struct {
 	// Bound is the address that the server listens on: without a login, requests must name it, localhost, or one of
 	// Hosts. "" checks no names: the program that mounts the handler decides who may call.
 	Bound string
-	// Guesses counts failed logins: handlers of one program share it. nil counts for this handler alone.
-	Guesses *access.Guesses
+	// Memory is of callers: handlers of one program share it. nil: this handler has one.
+	Memory *access.Memory
 	// Hosts are further names of this server (server.http.hosts).
 	Hosts []string
 	// AnyOrigin lets pages of every origin call (server.enable-swagger): only if callers log in.
