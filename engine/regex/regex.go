@@ -94,39 +94,49 @@ func instructions(re *syntax.Regexp) int {
 	return n
 }
 
-// cache keeps what was compiled: starts, plans and checks read the rules of a workflow anew each time. When it is full,
+// cache keeps expressions that were compiled: starts, plans and checks read the rules of a workflow anew each time. When it is full,
 // it is emptied: that costs each expression one compilation.
-var cache struct {
-	sync.Mutex
+type cache struct {
+	mu   sync.Mutex
 	of   map[string]*Regexp
 	size int
 }
 
+var compiled = sync.OnceValue(func() *cache { return &cache{of: map[string]*Regexp{}} })
+
+func (c *cache) get(text string) *Regexp {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.of[text]
+}
+
+func (c *cache) put(text string, re *Regexp) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.size+re.instructions > maxKept {
+		c.of, c.size = map[string]*Regexp{}, 0
+	}
+	if _, there := c.of[text]; !there {
+		c.of[text] = re
+		c.size += re.instructions
+	}
+}
+
 // Compile compiles an expression, or returns the one compiled before. The error is about its syntax, or ErrTooLarge.
 func Compile(text string) (*Regexp, error) {
-	cache.Lock()
-	known := cache.of[text]
-	cache.Unlock()
-	if known != nil {
+	if known := compiled().get(text); known != nil {
 		return known, nil
 	}
 	size, err := Size(text)
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := regexp.Compile(text)
+	made, err := regexp.Compile(text)
 	if err != nil {
 		return nil, err
 	}
-	re := &Regexp{compiled, size}
-	cache.Lock()
-	defer cache.Unlock()
-	if cache.of == nil || cache.size+size > maxKept {
-		cache.of, cache.size = map[string]*Regexp{}, 0
-	}
-	if _, there := cache.of[text]; !there {
-		cache.of[text], cache.size = re, cache.size+size
-	}
+	re := &Regexp{made, size}
+	compiled().put(text, re)
 	return re, nil
 }
 

@@ -51,7 +51,7 @@ func TestAfter(t *testing.T) {
 	if _, err := After(bytes.NewReader(file), int64(len(all)+1)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("behind the end: %v", err)
 	}
-	for cut := range len(file) { // as while it is written
+	for cut := range file { // as while it is written
 		in, err := After(bytes.NewReader(file[:cut]), 13)
 		if err != nil {
 			continue
