@@ -13,8 +13,8 @@ func (s *State) occupies(t *Task) bool {
 	return s.hasPlaces(t) && (t.State == Running || t.State == RetryWaiting)
 }
 
-// hasPlaces reports whether a task needs a place at all. Groups do not, nor do tasks added by `sla:`, which is about
-// how long the others take.
+// hasPlaces reports whether a task needs a place at all. Groups need none, and neither do tasks added by `sla:`, which
+// measures how long the other tasks take.
 func (s *State) hasPlaces(t *Task) bool {
 	return s.def.Tasks > 0 && !t.Group && !s.isSLA(t)
 }
@@ -30,8 +30,8 @@ func (s *State) noPlace(t *Task) bool {
 	return !t.Cancel && s.hasPlaces(t) && s.occupied >= s.def.Tasks
 }
 
-// hold delays the next run of a task until it has a place, since it gave up its own to wait for its subtasks, or until
-// a pause ends. The task gives up the slots that it has or waits for. edit, unless nil, may set more of its progress.
+// hold delays the next run of a task until it has a place again, which it gave up to wait for its subtasks, or until a
+// pause ends. The task gives up the slots that it has or waits for. edit, unless nil, may set more of its progress.
 func (d *decision) hold(t *Task, edit func(*Progress)) {
 	d.move(t, GroupRetryWaiting, nil, func(p *Progress) {
 		if edit != nil {
@@ -59,7 +59,7 @@ func slidingOf(t *Task) int {
 }
 
 // makeRoom starts the tasks that a finished task has left room for, in task order. If the attempt limits its tasks,
-// this scans all of them, at some nanoseconds each.
+// this scans all of them, at a few nanoseconds each.
 func (d *decision) makeRoom(t *Task) {
 	if p := d.Task(t.Parent); p != nil && p.sliding > 0 && t.State.Done() {
 		d.slide(p)

@@ -10,9 +10,9 @@ import (
 	"zerodag/engine/dig"
 )
 
-// Apply repeats stored changes on a state. It decides nothing, so a log written by another version of this package
-// leads to the state that its writer had. It panics on changes of another attempt, since the tasks they name do not
-// exist. DecodeChanges has already refused changes that no attempt could have.
+// Apply replays stored changes on a state. It decides nothing, so a log written by another version of this package
+// leads to the state that its writer had. It panics on changes from a different attempt, since the tasks they name do
+// not exist. DecodeChanges has already refused changes that no attempt could have.
 func (s *State) Apply(changes ...Change) {
 	for _, c := range changes {
 		switch c := c.(type) {
@@ -291,7 +291,7 @@ func (s *tree) markStoring(t *Task) {
 // This happens below a group that was carried over, and in a list in which a task that runs again precedes a
 // carried-over one: the tasks that follow need not wait for this one. It also happens when an ignored failure stores
 // parameters below a carried-over task while other tasks of the same group still run, and when the root fails without
-// getting its slots while tasks added by `sla:` run. A state that is loaded later sees these stores as well.
+// getting its slots while tasks added by `sla:` run. A state loaded later also sees these stores.
 func (s *State) noticeLate(t *Task) {
 	if t.Parent == 0 && t.active > 0 {
 		s.forgetScopes()
@@ -340,8 +340,8 @@ func (s *State) grow(g growth) {
 	s.task(g.First).active++ // it must not end before all its children exist
 }
 
-// copyGroup creates the next iteration of a group: its initial tasks again, blocked, without the flag, and without
-// tasks that operators generated (engine.md 2.7).
+// copyGroup creates the next iteration of a group: copies of its initial tasks, blocked and not flagged as canceled,
+// but not of tasks that operators generated (engine.md 2.7).
 func (s *State) copyGroup(c GroupRestarted) {
 	g := s.task(c.Group)
 	next := c.First

@@ -43,8 +43,8 @@ func succeed(tb testing.TB, s *engine.State, id engine.TaskID, o engine.Outcome)
 
 func sizes() []int { return []int{1_000, 10_000, 100_000} }
 
-// BenchmarkStepEcho runs one echo after another in an attempt of that many: the time of a step must not depend on the
-// size.
+// BenchmarkStepEcho runs all echo tasks of an attempt, one after another: the time per step must not depend on the size
+// of the attempt.
 func BenchmarkStepEcho(b *testing.B) {
 	for _, size := range sizes() {
 		for _, order := range []string{"sequence", "parallel", "sliding"} {
@@ -115,8 +115,8 @@ func BenchmarkGroupRetry10000(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/size, "µs/task")
 }
 
-// BenchmarkChain runs a chain of tasks that each read their parameters and store one: the time of each must not depend
-// on its place.
+// BenchmarkChain runs a chain of tasks that each read their parameters and store one: the time per task must not depend
+// on its position.
 func BenchmarkChain(b *testing.B) {
 	for _, size := range []int{100, 1_000, 10_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -165,7 +165,7 @@ func BenchmarkEncodeState(b *testing.B) {
 	}
 }
 
-// BenchmarkDecodeState reads it.
+// BenchmarkDecodeState reads such a snapshot.
 func BenchmarkDecodeState(b *testing.B) {
 	for _, size := range sizes()[:2] {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

@@ -25,8 +25,8 @@ type Carried struct {
 	Of TaskID `json:"-"`
 }
 
-// Left holds the stores of the tasks below a task that the new attempt does not create: generated tasks, earlier rounds
-// of a group, handlers. Later tasks see them as if these tasks had run.
+// Left holds the stores of the tasks below a task that the new attempt does not create: generated tasks, earlier
+// iterations of a group, handlers. Later tasks see them as if these tasks had run.
 type Left struct {
 	Before []Stored `json:"before,omitempty"` // lower than the stores of children that the new attempt creates
 	After  []Stored `json:"after,omitempty"`  // on top of these

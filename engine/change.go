@@ -8,8 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Change is one thing that Step decided. Changes are what the log stores; Apply
-// repeats them without deciding anything.
+// Change is one decision of Step. The log stores changes; Apply replays them without deciding anything.
 type Change interface{ change() }
 
 // AttemptStarted sets up the attempt and its tasks, which come from the Definition.
@@ -40,7 +39,7 @@ type Begun struct {
 
 // Admitted reports that the attempt has the slot that it waited for.
 type Admitted struct {
-	Project int64 `json:"project,omitempty"` // that owns the pool
+	Project int64 `json:"project,omitempty"` // owns the pool
 }
 
 // TasksAdded adds generated tasks below a parent. Ids count from First; if only a portion of the nodes is created, From
@@ -69,8 +68,8 @@ type Skipped struct {
 	At   time.Time `json:"at"`
 }
 
-// SubtreeCanceled ends the tasks below a task: tasks that have not started are canceled, and the others flagged as by a
-// kill.
+// SubtreeCanceled ends the tasks below a task: tasks that have not started are canceled, and the others are flagged as
+// in a kill.
 type SubtreeCanceled struct {
 	Task TaskID    `json:"task"`
 	At   time.Time `json:"at"`
@@ -106,8 +105,8 @@ type KillRequested struct {
 // PauseChanged reports that the attempt is paused or, without Paused, that it continues.
 type PauseChanged struct {
 	Paused *Paused `json:"paused,omitempty"`
-	// Slot is the slot that the attempt waits for: it leaves the line or, with SlotGuard, asks again. nil if the
-	// attempt does not wait for its turn.
+	// Slot is the slot that the attempt waits for: the attempt leaves the line or, with SlotGuard, requests the slot
+	// again. It is nil if the attempt does not wait for its turn.
 	Slot      *claim.Use `json:"slot,omitempty"`
 	SlotGuard string     `json:"slotGuard,omitempty"`
 }

@@ -153,7 +153,7 @@ func (d *decision) closedWell(t *Task) {
 }
 
 // withoutOutputs returns the outcome of a root that would have succeeded without its `_finally`: such an attempt has no
-// outputs. It returns nil if the outcome stays as it is.
+// outputs. It returns nil if the outcome does not change.
 func (t *Task) withoutOutputs() *Outcome {
 	if t.Outcome == nil || t.Outputs == nil {
 		return nil
@@ -187,7 +187,7 @@ func (t *Task) closesTaskOf(parent *Task) bool {
 	return parent.Closing != "" && (t.Name == parent.Name+"^"+string(ClosingCancel) || t.Name == parent.Name+"^"+string(ClosingFinally))
 }
 
-// Spares reports whether a kill has left cleanup tasks running that a second one ends.
+// Spares reports whether a kill has left cleanup tasks running that a second kill would end.
 func (s *State) Spares() bool {
 	return s.canceled && !s.forced && !s.ended && slices.ContainsFunc(s.tasks, func(t *Task) bool {
 		return t != nil && t.Closing != "" && !t.State.Done()

@@ -39,7 +39,7 @@ type Release struct {
 	Try     int        `json:"try"`
 	Since   time.Time  `json:"since"`             // for a try that Waited
 	Waited  bool       `json:"waited,omitempty"`  // it was never granted
-	Project int64      `json:"project,omitempty"` // that owns the pool that granted it
+	Project int64      `json:"project,omitempty"` // owns the pool that granted it
 }
 
 // TimeoutTimer requests a TimedOut event at At.
@@ -77,7 +77,7 @@ func (Continue) effect()     {}
 func (End) effect()          {}
 
 // debt lists the tasks whose run or timer one guard owes. It may also contain duplicates and tasks that the guard no
-// longer owes; when most entries are such, it is swept.
+// longer owes; it is swept when most entries are of these kinds.
 type debt struct {
 	tasks []TaskID
 	live  int

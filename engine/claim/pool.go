@@ -15,15 +15,14 @@ type Pool struct {
 	Priority int    `json:"priority,omitempty"` // higher ones go first
 	// Inherits, in Prepared, means that the priority is the nearest `_priority`, or that of the attempt.
 	Inherits bool `json:"inherits,omitempty"`
-	// Size is the size of a pool that exists implicitly, from its first request on. 0 for a pool that a user must
-	// create.
+	// Size is the size of a pool that exists implicitly from its first request; 0 for a pool that a user must create.
 	Size int `json:"size,omitempty"`
-	// Wait is how long a try may wait for its slots before the task fails. 0 for any time.
+	// Wait is how long a try may wait for its slots before the task fails; 0 means no limit.
 	Wait time.Duration `json:"wait,omitempty"`
 	// Then, in a list, holds the other pools that the task needs, in the order in which it requests them: by name, so
 	// that no two tasks wait for each other.
 	Then []Pool `json:"then,omitempty"`
-	// OnLimit, of an attempt (see Start.Slot), is what happens while no slot is free, as in keys.Concurrency.
+	// OnLimit is set for an attempt (see Start.Slot): what happens while no slot is free, as in keys.Concurrency.
 	OnLimit string `json:"onLimit,omitempty"`
 }
 
@@ -46,18 +45,18 @@ func Of(list []Pool) *Pool {
 	return &first
 }
 
-// Use is what a task has of its pools, for one try; a group has it for one iteration. It is replaced as a whole, never
-// changed.
+// Use records which slots a task holds or waits for during one try, or a group during one iteration. It is replaced as
+// a whole, never changed.
 type Use struct {
-	Pool               // all that it needs, see Asked
+	Pool               // everything it needs, see Asked
 	Try     int        `json:"try"`               // from 1; each has separate slots. 0: a pause came before the first
-	Since   time.Time  `json:"since"`             // when this try began to wait; of a list, for the pool it requested last
+	Since   time.Time  `json:"since"`             // when this try began to wait; for a list, for the pool it requested last
 	Waits   bool       `json:"waits,omitempty"`   // it does not run before Granted
 	Has     bool       `json:"has,omitempty"`     // it has all its slots
-	Got     []int64    `json:"got,omitempty"`     // of a list: as Project, for each pool before Asked of which it has slots
-	Begun   bool       `json:"begun,omitempty"`   // of a group: it had slots for an earlier iteration
+	Got     []int64    `json:"got,omitempty"`     // for a list: like Project, for each pool before Asked
+	Begun   bool       `json:"begun,omitempty"`   // for a group: it had slots for an earlier iteration
 	More    int        `json:"more,omitempty"`    // how often a try proceeded to request the next pool
-	Project int64      `json:"project,omitempty"` // that owns the pool that granted them; 0 if the site does
+	Project int64      `json:"project,omitempty"` // owns the pool that granted them; 0 if the site does
 	Freed   []FreedTry `json:"freed,omitempty"`   // tries that ended since the last grant
 }
 
@@ -71,7 +70,7 @@ type FreedTry struct {
 	Guard   string    `json:"guard"`             // the message that owes the release
 }
 
-// Asked returns the pool that the try waits for, or of which it got slots last.
+// Asked returns the pool that the try waits for, or whose slots it got last.
 func (u *Use) Asked() Pool { return u.Claims()[len(u.Got)] }
 
 // Standing is the relation of a task's try to one of its pools.
@@ -121,7 +120,7 @@ func (u *Use) GivenUp(guard string) *Use {
 	return &next
 }
 
-// WaitEnds returns when a waiting try exceeds its wait limit; zero if there is none, or it does not wait.
+// WaitEnds returns when a waiting try exceeds its wait limit; zero if there is no limit or the try does not wait.
 func (u *Use) WaitEnds() time.Time {
 	if u == nil || !u.Waits || u.Asked().Wait == 0 {
 		return time.Time{}
@@ -129,7 +128,7 @@ func (u *Use) WaitEnds() time.Time {
 	return u.Since.Add(u.Asked().Wait)
 }
 
-// Waited returns the error of a task that has waited too long.
+// Waited returns the error for a task that has waited too long.
 func (c Pool) Waited() *param.Map {
 	return param.New("message", "waited "+written(c.Wait)+" for pool "+c.Name, "timeout", string(ByWait))
 }

@@ -20,8 +20,8 @@ type Limits struct {
 // changed.
 //
 // The host that runs an operator limits the run; a run that is taken over keeps its first deadline. A poll or a retry
-// is never due later than a deadline. A separate timer is therefore needed only while nothing runs: for the tasks
-// below, and for the slots of a pool.
+// is never due later than a deadline. A separate timer is therefore needed only while nothing runs, because the task
+// waits for the tasks below it or for the slots of a pool.
 type Timeout struct {
 	Limits
 	TotalEnds time.Time `json:"totalEnds,omitzero"` // zero: no limit
@@ -32,7 +32,7 @@ type Timeout struct {
 	// Fresh reports that the try was sent and is not known to have begun: its time starts when it does.
 	Fresh   bool        `json:"fresh,omitempty"`
 	Timer   int         `json:"timer,omitempty"` // number of the last timer
-	At      time.Time   `json:"at,omitzero"`     // of that timer; zero if it is not owed
+	At      time.Time   `json:"at,omitzero"`     // when that timer is due; zero if it is not owed
 	Guard   string      `json:"guard,omitempty"` // the message that owes it
 	Expired TimeoutKind `json:"expired,omitempty"`
 }
@@ -47,7 +47,7 @@ const (
 	ByWait  TimeoutKind = "wait" // of `_pool`
 )
 
-// Deadline returns when a run that begins now must be over, and by which limit; zero: never.
+// Deadline returns when a run that begins now must be over, and which limit says so; zero means never.
 func (t *Timeout) Deadline(now time.Time) (time.Time, TimeoutKind) {
 	if t == nil {
 		return time.Time{}, ""
@@ -62,7 +62,7 @@ func (t *Timeout) Deadline(now time.Time) (time.Time, TimeoutKind) {
 	return end, ByTry
 }
 
-// Error returns the error of a task that timed out.
+// Error returns the error for a task that timed out.
 func (c Limits) Error(kind TimeoutKind) *param.Map {
 	limit := c.Try
 	if kind == ByTotal {
@@ -86,7 +86,7 @@ func written(d time.Duration) string {
 	return strings.TrimSpace(b.String())
 }
 
-// BeginTry begins a try now or, if it is fresh, when its receiver begins with it.
+// BeginTry begins a try now or, if it is fresh, when its receiver starts it.
 func (t *Timeout) BeginTry(now time.Time, fresh bool) {
 	t.NoTry()
 	if t.Fresh = fresh; t.Try > 0 {
@@ -105,10 +105,10 @@ func (t *Timeout) NoTry() {
 // TryBegan reports whether the clock of a try is running.
 func (t *Timeout) TryBegan() bool { return !t.TryEnds.IsZero() || !t.WarnAt.IsZero() }
 
-// Warns reports whether a warning about a slow try is still to come.
+// Warns reports whether a warning about a slow try is still pending.
 func (t *Timeout) Warns() bool { return !t.WarnAt.IsZero() && !t.Warned }
 
-// SlowAt returns when to warn that a run that begins now is slow; zero: never, or the warning was sent.
+// SlowAt returns when to warn that a run that begins now is slow; zero if never, or if the warning was already sent.
 func (t *Timeout) SlowAt(now time.Time) time.Time {
 	switch {
 	case t == nil || !t.Warns():

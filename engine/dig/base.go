@@ -11,10 +11,10 @@ import (
 )
 
 // SettingsFile is the project file with settings for all of its workflow files with `zerodag: 1`. A project without
-// such files may use the name for something else: the file is not read.
+// such files may use the name for something else, since the file is then not read.
 const SettingsFile = "zerodag.yml"
 
-// baseKey is its key for the keys that are merged below the top level of each file.
+// baseKey is the key of SettingsFile that holds the top-level keys which each file inherits.
 const baseKey = "base"
 
 const settingsForm = "write `zerodag: 1` and, below `base:`, top-level keys of workflow files"
@@ -24,7 +24,7 @@ func BaseKeys() []string {
 	return slices.DeleteFunc(append(TopKeys(), keys.Added(keys.AtTop)...), func(key string) bool { return key == keys.LevelKey || key == "schedule" })
 }
 
-// workflow is file for a workflow: one with `zerodag: 1` gets the keys of `base:` that it lacks.
+// workflow reads a workflow file, as file does. A file with `zerodag: 1` gets the keys of `base:` that it lacks.
 func (p *project) workflow(name string) *param.Map {
 	raw := p.file(name)
 	if raw == nil || p.lost || !raw.Has(keys.LevelKey) {

@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// BenchmarkCompile compiles what loops compile for each iteration; ns/node is what counts.
+// BenchmarkCompile compiles bodies as loops do for each iteration; the figure that matters is ns/node.
 func BenchmarkCompile(b *testing.B) {
 	tasks := param.New()
 	for i := range 1000 {

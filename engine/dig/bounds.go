@@ -2,8 +2,8 @@ package dig
 
 import "fmt"
 
-// Limits for text that is read as workflows. They are checked before the text is parsed: parsing takes some hundred
-// bytes of memory for each element. Ten thousand tasks of ten keys are within the limits.
+// Limits on the text of workflows. They are checked before the text is parsed, because parsing takes a few hundred
+// bytes of memory per element. Ten thousand tasks of ten keys are within the limits.
 const (
 	MaxFile         = 2 << 20  // bytes of one file
 	maxText         = 16 << 20 // bytes of all files that one Load reads
@@ -11,13 +11,13 @@ const (
 	maxTextElements = 500_000  // of all files that one Load reads
 )
 
-// amount is what one Load has read so far.
+// amount counts what one Load has read so far.
 type amount struct {
 	bytes, elements int
 	over            bool // over a limit
 }
 
-// admit checks whether the text of a file may be parsed; nil if it may.
+// admit checks whether the text of a file may be parsed; it returns nil if it may.
 func (r *amount) admit(file string, text []byte) *Error {
 	if len(text) > MaxFile {
 		return beyond(file, "has %d bytes, but a workflow file may have at most %d", len(text), MaxFile)
@@ -42,18 +42,18 @@ func beyond(file, format string, args ...any) *Error {
 		Hint: "generate tasks with a loop (for_each>, loop>), read data in a task, or split the project"}
 }
 
-// elementsOf counts the characters that can begin a key, an item of a list or a line: never fewer than there are
-// elements.
+// elementsOf counts the characters that can begin a key, an item of a list or a line. There are never fewer of them
+// than elements.
 func elementsOf(text []byte) (n int) {
 	for i, c := range text {
 		switch c {
 		case ',', '[', '{', ':', '\n', '\r':
 			n++
-		case '-', '?': // of a list or a key in block style
+		case '-', '?': // an item or a key in block style
 			if i+1 == len(text) || text[i+1] <= ' ' || text[i+1] >= 0x80 {
 				n++
 			}
-		case 0x85, 0xa8, 0xa9: // the last byte of a line break of Unicode
+		case 0x85, 0xa8, 0xa9: // the last byte of a Unicode line break
 			n++
 		}
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // Compile builds the tree of a task and its static subtasks, in pre-order, from config in the given language. The name
-// of the first node is parentFullName + name; the caller places it in its parent. An error is Errors, and also a
-// *param.ConfigError.
+// of the first node is parentFullName + name; the caller places it in its parent. An error has type Errors and also
+// matches *param.ConfigError.
 //
 // The engine compiles the body of a loop once per iteration: sub-mappings are shared with config, and copied only if
 // keys must be removed.
@@ -30,7 +30,7 @@ func Tree(name string, stored *param.Map) ([]Node, error) {
 	return Compile("", "+"+name, l, config)
 }
 
-// tree adds a task without a parent and everything below it, and makes the checks that need the whole tree.
+// tree adds a task without a parent and everything below it, and runs the checks that need the whole tree.
 func (c *compiler) tree(parentName, name string, config *param.Map) {
 	c.task(noParent, parentName, name, config)
 	c.poolsInside()

@@ -79,7 +79,8 @@ func isUnknown(key string) bool {
 	return strings.HasPrefix(key, "_") && !slices.Contains(keys.TaskKeys(), key)
 }
 
-// closings compiles the cleanup tasks of a task, to find their mistakes now: when they are needed, it is too late.
+// closings compiles the cleanup tasks of a task to find their mistakes now: it would be too late when the tasks are
+// needed.
 func (c *compiler) closings(index int, config *param.Map) {
 	if c.language.Level == 0 {
 		return
@@ -91,14 +92,14 @@ func (c *compiler) closings(index int, config *param.Map) {
 	}
 }
 
-// branches compiles the tasks of a `switch>` only to find their mistakes now: which of them run is not known before.
+// branches compiles the tasks of a `switch>` only to find their mistakes: which of them will run is not known yet.
 func (c *compiler) branches(index int, config *param.Map) {
 	if keys.OperatorOf(config) != "switch" {
 		return
 	}
 	cases, ok := config.Value("_cases").(*param.Map)
 	if !ok && c.language.Level == 0 {
-		return // an existing file may mean an operator of a plugin, which is missing when it runs
+		return // an existing file may mean a plugin's operator; if there is none, the task fails when it runs
 	}
 	keys.CaseFaults(config, func(path []string, message, hint string) {
 		c.fail(index, path, hint, "%s", message)
@@ -118,7 +119,7 @@ func (c *compiler) branch(index int, key []string, tasks *param.Map) {
 	}
 }
 
-// nestedFaults refuses, in a file with `zerodag: 1`, what nested warns about, for the file's own tasks.
+// nestedFaults reports as errors, for the tasks of a file with `zerodag: 1`, the uses that package lint warns about.
 func (c *compiler) nestedFaults() {
 	if c.language.Level == 0 {
 		return
@@ -147,8 +148,8 @@ func (c *compiler) pooledAbove(up int) int {
 	return up
 }
 
-// poolsInside reports tasks that request slots below a group with slots if they may not, and groups that may have no
-// slots, as far as the text shows.
+// poolsInside reports tasks that must not request slots because a group above them has slots, and groups that must not
+// have slots, as far as the text shows.
 func (c *compiler) poolsInside() {
 	if c.language.Level == 0 {
 		return
@@ -184,7 +185,7 @@ func (c *compiler) checkParallel(index int, v param.Value) {
 	m, ok := v.(*param.Map)
 	if !ok {
 		text, _ := v.(string)
-		if _, err := param.AsYes("_parallel", v); loop && err != nil && !keys.Computed(text) { // at a group it was reported
+		if _, err := param.AsYes("_parallel", v); loop && err != nil && !keys.Computed(text) { // for a group, this has been reported
 			c.fail(index, []string{"_parallel"}, "write true, false or {limit: N}", "Invalid _parallel format: %s", param.Sample(v))
 		}
 		return

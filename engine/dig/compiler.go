@@ -39,13 +39,13 @@ func (c *compiler) add(parent int, parentName, name string) int {
 	return len(c.nodes) - 1
 }
 
-// fail reports a problem at a task, or at a key of it.
+// fail reports a problem at a task, or at one of its keys.
 func (c *compiler) fail(index int, key []string, hint, format string, args ...any) {
 	c.problems = append(c.problems, Problem{Path: append(c.path(index), key...), Error: Error{
 		Task: c.nodes[index].Name, Message: fmt.Sprintf(format, args...), Hint: hint}})
 }
 
-// path lists the keys from the first node, itself excluded, to a node.
+// path lists the keys from the first node, which is excluded, to a node.
 func (c *compiler) path(index int) []string {
 	var keys []string
 	for i := index; c.nodes[i].Parent != noParent; i = c.nodes[i].Parent {

@@ -86,8 +86,8 @@ func (d defaulting) fitting(key string, v param.Value, operator string) (param.V
 	return v, true
 }
 
-// unclear reports whether an operator may only run tasks: its name is an expression, or the project has a workflow file
-// of that name, unless an executable has it.
+// unclear reports whether an operator may turn out to only run tasks: its name is an expression, or the project has a
+// workflow file, and no executable, of that name.
 func (d defaulting) unclear(operator string) bool {
 	switch {
 	case strings.Contains(operator, "${"):
@@ -99,7 +99,7 @@ func (d defaulting) unclear(operator string) bool {
 	return err == nil
 }
 
-// task is below for a value that may be a task: a mapping, or a list of them.
+// task applies below to a value that may be a task: a mapping, or a list of mappings.
 func (d defaulting) task(v param.Value) param.Value {
 	switch x := v.(type) {
 	case *param.Map:

@@ -48,7 +48,7 @@ func define(read Source, name, folder string, raw, calendar *param.Map) defined 
 // TopKeys are the keys of a workflow other than its tasks.
 func TopKeys() []string { return append([]string{"timezone", "_export"}, storedKeys()...) }
 
-// storedKeys follow _export in the stored config, in this order.
+// storedKeys lists the keys that follow _export in the stored config, in this order.
 func storedKeys() []string {
 	return []string{"schedule", "sla", "_error", "_check", "_retry", "_parallel"}
 }
@@ -61,7 +61,7 @@ func zoneHint(v param.Value) string {
 	return ""
 }
 
-// zoneOrUTC reads a zone; it is UTC if there is none, or if it is unknown. Empty text is none, as in Digdag.
+// zoneOrUTC reads a time zone, and returns UTC if it is missing or unknown. Empty text counts as missing, as in Digdag.
 func zoneOrUTC(v param.Value) (string, error) {
 	if v == nil || v == "" {
 		return "UTC", nil
@@ -73,8 +73,8 @@ func zoneOrUTC(v param.Value) (string, error) {
 	return zone, nil
 }
 
-// rebuild checks the keys of the top level and puts them in their stored order. With
-// a folder, `_workdir` is exported so that scripts run beside the file.
+// rebuild checks the keys of the top level and puts them in their stored order. With a folder, `_workdir` is exported
+// so that scripts run in the folder of the file.
 func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Problem) {
 	w := Workflow{Name: name, Config: param.New()}
 	var problems []Problem
@@ -129,7 +129,7 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Prob
 	return w, problems
 }
 
-// takeOver copies keys of a file unchanged; its level was read before.
+// takeOver copies keys of a file unchanged; its level has already been read.
 func takeOver(config, raw *param.Map, names []string) {
 	for _, key := range names {
 		if v, ok := raw.Get(key); ok && key != keys.LevelKey {

@@ -72,8 +72,8 @@ func (r *reader) block(n *yaml.Node) (lines []string) {
 	return lines
 }
 
-// joinsCommands reports whether lines that YAML joins are probably several commands: a line begins like a command. An
-// empty line and lines that are indented further keep their line ends.
+// joinsCommands reports whether lines that YAML joins are probably several commands, because one of them begins like a
+// command. YAML keeps the line ends of empty lines and of lines that are indented further.
 func joinsCommands(lines []string) bool {
 	for i := 1; i < len(lines); i++ {
 		above, line := strings.TrimSpace(lines[i-1]), lines[i]
@@ -87,7 +87,7 @@ func joinsCommands(lines []string) bool {
 	return false
 }
 
-// commands are programs and shell keywords with which lines of a script begin.
+// commands lists programs and shell keywords with which lines of a script often begin.
 var commands = sync.OnceValue(func() []string {
 	return strings.Fields(`. [ awk aws bash basename bq bundle bunzip2 bzip2 cargo cat cd chmod chown cp curl cut dbt declare df diff digdag docker du echo embulk env
 	eval exec exit export find fi for ftp function gcloud gem git grep gsutil gunzip gzip head hostname if java jq kill kubectl ln ls make mkdir mktemp mv mysql node npm npx
@@ -95,7 +95,7 @@ var commands = sync.OnceValue(func() []string {
 	terraform touch tr trap uniq unset unzip until uv wc wget while xargs yarn zerodag zip zsh`)
 })
 
-// beginsCommand reports whether a line begins like a command, rather than as another argument of the line above.
+// beginsCommand reports whether a line begins like a command, rather than with another argument of the line above.
 func beginsCommand(first, line string) bool {
 	word, _, _ := strings.Cut(line, " ")
 	program, _, _ := strings.Cut(first, " ")

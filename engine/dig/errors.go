@@ -118,8 +118,8 @@ type Problem struct {
 	Error
 }
 
-// further is another key of the mapping that a problem is in, which its message also names. There is one message, as in
-// Digdag, and its place is that of the first key.
+// further is another key in the mapping of a problem that the problem's message also names. As in Digdag, there is one
+// message, and its place is that of the first key.
 type further struct{ key, hint string }
 
 // furtherKey is a further key with its own hint, unless the message already has that hint.

@@ -93,7 +93,7 @@ func (w *yamlWriter) list(list []param.Value, indent int) {
 	}
 }
 
-// scalar writes a value that fits on the line; indent is that of folded text.
+// scalar writes a value that fits on the line; indent applies to folded text.
 func (w *yamlWriter) scalar(v param.Value, indent int) {
 	switch x := v.(type) {
 	case string:

@@ -163,7 +163,7 @@ func notATaskHint(key string, v param.Value) string {
 // sequence links children so that each waits for the previous one and for the background tasks between them. A
 // background task waits for nothing, not even for earlier ones.
 func (c *compiler) sequence(children []int) {
-	from := 0 // children[from:i] are what the next foreground child waits for
+	from := 0 // the next foreground child waits for children[from:i]
 	for i, child := range children {
 		config := c.nodes[child].Config
 		if config.Has("_after") {

@@ -14,7 +14,7 @@ import (
 // maxIncludes limits how long a chain of includes may be.
 const maxIncludes = 50
 
-// includeCost is what an include takes from the budget in addition to its text: opening a file costs more than reading
+// includeCost is the cost of an include to the budget, in addition to its text: opening a file costs more than reading
 // a byte.
 const includeCost = 4 << 10
 

@@ -26,8 +26,8 @@ type Workflow struct {
 // Suffix ends the names of workflow files.
 const Suffix = ".dig"
 
-// Load reads the named workflow files like a push. All mistakes in any of them are reported together, as Errors; then
-// there are no workflows.
+// Load reads the named workflow files like a push. All mistakes in any of them are reported together, as Errors; in
+// that case no workflows are returned.
 func Load(read Source, names []string) ([]Workflow, error) {
 	l := load(read, names)
 	errs := slices.Concat(l.errs, l.wrong, l.unused)

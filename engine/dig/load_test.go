@@ -180,7 +180,7 @@ func TestLoadBoundsItsReport(t *testing.T) {
 	}
 }
 
-// TestIncludeBomb checks that files which include each other tenfold end early.
+// TestIncludeBomb checks that loading stops early when files include one another ten times each.
 func TestIncludeBomb(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"9.dig": "x: " + strings.Repeat("y", 100)}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestLookAlikes checks that characters which look like those of YAML are named with their line, whether or not the
+// TestLookAlikes checks that characters that look like those of YAML are reported with their line, whether or not the
 // file can be read with them.
 func TestLookAlikes(t *testing.T) {
 	t.Parallel()

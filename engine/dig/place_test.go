@@ -140,7 +140,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzFind checks that no task name and no workflow make it fail.
+// FuzzFind checks that no task name and no workflow make Find fail.
 func FuzzFind(f *testing.F) {
 	f.Add("+a:\n  call>: main\n", "+main+a^sub+a^sub+a", "")
 	f.Add("+a:\n  loop>: 1\n  _do: {echo>: x}\n", "+main+a^sub+loop-0", "'x'")

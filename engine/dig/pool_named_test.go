@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMissingPools checks that each task that requests a missing pool is reported with its place, also in an included
-// file and in a list, and that the number of errors is limited as elsewhere.
+// TestMissingPools checks that each task that requests a missing pool is reported with its place, even in an included
+// file or in a list, and that the number of errors is limited as elsewhere.
 func TestMissingPools(t *testing.T) {
 	t.Parallel()
 	missing := func(files map[string]string) string {

@@ -149,7 +149,7 @@ func TestYAMLErrors(t *testing.T) {
 	}
 }
 
-// TestAliasChain checks that aliases of aliases count as nested as deep as if written out.
+// TestAliasChain checks that aliases of aliases count as deeply nested as the same text written out.
 func TestAliasChain(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

@@ -25,7 +25,7 @@ func zoneOf(v param.Value) (string, error) {
 }
 
 // scheduleFaults lists mistakes below `schedule`: keys that are never read, which only a push rejects in a file without
-// `zerodag: 1`, and the others. A null is a mistake, not "none".
+// `zerodag: 1`, and all other mistakes. A null is a mistake, not "none".
 func scheduleFaults(w Workflow) (unused, wrong []Problem) {
 	v, ok := w.Config.Get("schedule")
 	if !ok {

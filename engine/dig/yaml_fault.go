@@ -11,7 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// mostSearched limits the text in which the line of a fault is searched: each step of the search parses a part of it.
+// mostSearched limits the text that is searched for the line of a fault: each step of the search parses a part of it.
 const mostSearched = 256 << 10
 
 // faultLine finds the line at which the parser gave up with an error: the last line of the shortest prefix of the text
@@ -49,7 +49,7 @@ func parseFault(text []byte) (fault string) {
 }
 
 // around is the context that explains a syntax error: the line at fault, the last line with text above it, and the line
-// where the block begins that the library names. Numbers count from 1.
+// that the library names, where the block begins. Numbers count from 1.
 type around struct {
 	lines       []string
 	message     string
@@ -244,7 +244,7 @@ func (a around) secondValue() string {
 	return "quote text that contains a colon and a space, and check the indentation"
 }
 
-// mergeMark matches a line that git writes at a merge conflict.
+// mergeMark matches a line that git writes for a merge conflict.
 var mergeMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(<<<<<<< |=======$|>>>>>>> )`) })
 
 // afterQuote matches a quoted value followed by text that is not a comment.
@@ -255,7 +255,7 @@ var afterQuote = sync.OnceValue(func() *regexp.Regexp {
 // textBehindMark matches a key with the mark of a block text and text on the same line.
 var textBehindMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*[\w+>.-]+:\s+[|>][-+0-9]*\s+[^\s#]`) })
 
-// blockText matches a key that begins a block text, noBlank one whose value directly follows its colon.
+// blockText matches a key that begins a block text, and noBlank a key whose value directly follows its colon.
 var (
 	blockText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`:\s+[|>][-+0-9]*\s*$`) })
 	noBlank   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+_A-Za-z][\w>.-]*:[^\s:/][^:]*$`) })

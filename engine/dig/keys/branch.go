@@ -33,7 +33,7 @@ func CaseFaults(config *param.Map, report func(path []string, message, hint stri
 	}
 }
 
-// CanBeTasks reports whether a value is a mapping, or nothing.
+// CanBeTasks reports whether a value is a mapping or missing.
 func CanBeTasks(v param.Value) bool {
 	_, ok := v.(*param.Map)
 	return ok || v == nil

@@ -40,7 +40,7 @@ func NamesIn(v param.Value) (names []string) {
 const BracesHint = "braces are counted, even inside quotes"
 
 // Expressions yields the code after each ${ of a text, and whether it is closed: the last one may be unclosed, and is
-// kept as text.
+// then kept as text.
 func Expressions(text string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for {
@@ -62,7 +62,7 @@ func Expressions(text string) iter.Seq2[string, bool] {
 }
 
 // Computed reports whether the value of a text is known only when its task runs. A text with a ${ that is never closed
-// is kept as it is, and so is not a number, a duration or a condition.
+// is kept as it is, so it is not a number, a duration or a condition.
 func Computed(text string) (is bool) {
 	for _, closed := range Expressions(text) {
 		is = closed
@@ -86,7 +86,7 @@ func closingBrace(text string) int {
 	return -1
 }
 
-// nameInCode matches a name in JavaScript that is not a property of something else; quoted text is removed before.
+// nameInCode matches a name in JavaScript that is not a property of something else; quoted text is removed first.
 var (
 	nameInCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[^.\w$])([A-Za-z_$][\w$]*)`) })
 	quoted     = sync.OnceValue(func() *regexp.Regexp {

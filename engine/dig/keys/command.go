@@ -7,7 +7,7 @@ import (
 )
 
 // RunsNoCommand reports whether an operator is built in and runs no command, so that it leaves nothing for `_store` to
-// take. An operator that is not known here, such as one of the project, may run one.
+// take. An operator that is not known here, such as one defined in the project, may run a command.
 func RunsNoCommand(operator string) bool {
 	return slices.Contains([]string{
 		"athena", "batch", "bq", "bq_ddl", "bq_extract", "bq_load", "call", "dynamodb", "echo", "ecs", "emr", "fail", "for_each", "for_range",
@@ -29,13 +29,13 @@ func FailsWithCode(operator string) bool {
 // endsElsewhere reports whether an operator runs a command elsewhere, whose exit code its failures include.
 func endsElsewhere(operator string) bool { return operator == "ssh" || operator == "ecs" }
 
-// OnlyRunsTasks reports whether an operator is built in and only generates tasks, whose failures are its own.
+// OnlyRunsTasks reports whether an operator is built in and only generates tasks, so that it fails only if they do.
 func OnlyRunsTasks(operator string) bool {
 	return slices.Contains([]string{"call", "for_each", "for_range", "if", "loop", "switch"}, operator)
 }
 
 // MakesNoTasks reports whether an operator is built in and generates no tasks. Commands of py> and rb> may generate
-// some.
+// tasks.
 func MakesNoTasks(operator string) bool {
 	return operator == "sh" || operator == "embulk" || RunsNoCommand(operator) && !OnlyRunsTasks(operator) && !AsksForTasks(operator)
 }
@@ -43,8 +43,8 @@ func MakesNoTasks(operator string) bool {
 // AsksForTasks reports whether an operator is built in and asks a remote system which tasks to generate.
 func AsksForTasks(operator string) bool { return operator == "http_call" || operator == "td_for_each" }
 
-// NeverIgnored returns the conditions of `_ignore_error` that no failure of an operator ("" for a group) can match. One
-// of the tasks below may have an exit code.
+// NeverIgnored returns the conditions of `_ignore_error` that no failure of an operator ("" for a group) can match. A
+// task below may fail with an exit code.
 func NeverIgnored(operator string) (keys []string) {
 	if operator == "" || RunsNoCommand(operator) {
 		keys = append(keys, "output")

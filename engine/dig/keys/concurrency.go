@@ -20,10 +20,10 @@ const (
 	LimitReplace = "replace" // it waits, and earlier attempts are killed unless their priority is higher
 )
 
-// MaxConcurrency is the highest `attempts` of `concurrency`: each attempt has a slot of a pool.
+// MaxConcurrency is the highest `attempts` of `concurrency`: each attempt takes a slot of a pool.
 const MaxConcurrency = 1000
 
-// maxTasksAtOnce is more than any attempt has.
+// maxTasksAtOnce exceeds the number of tasks of any attempt.
 const maxTasksAtOnce = 1_000_000
 
 // Concurrency is `concurrency` of a file: how many attempts of the workflow may run at once, what happens to further
@@ -132,7 +132,7 @@ func readConcurrencyKey(v param.Value, fault func(message, hint string)) string 
 	return text
 }
 
-// KeyFor fills a key with parameters of a start. A missing parameter is an error.
+// KeyFor inserts the parameters of a start into a key. It returns an error if one is missing.
 func (c Concurrency) KeyFor(vars *param.Map) (string, error) {
 	var missing error
 	key := keyReference().ReplaceAllStringFunc(c.Key, func(reference string) string {

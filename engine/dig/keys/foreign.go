@@ -75,7 +75,7 @@ var foreignKeys = sync.OnceValue(func() map[string][]string {
 	}
 })
 
-// httpBody are names for the body of a request in other clients.
+// httpBody lists names that other clients use for the body of a request.
 var httpBody = []string{"body", "data", "json", "payload", "form"}
 
 // ForeignName returns a key in the form used in the tables of other tools' keys.
@@ -147,8 +147,8 @@ var operatorsElsewhere = sync.OnceValue(func() map[string][]string {
 	}
 })
 
-// OfElsewhere returns the operator meant by a key without its >, as other tools, web pages or a typo have it; "" for
-// none.
+// OfElsewhere returns the operator that a key without a > means, as written for other tools, on web pages or by
+// mistake; "" if none.
 func OfElsewhere(key string) string {
 	name := strings.ToLower(strings.TrimRight(strings.TrimSuffix(key, "&gt;"), " <>)}]:;=-.»›"))
 	for _, operator := range slices.Sorted(maps.Keys(operatorsElsewhere())) {

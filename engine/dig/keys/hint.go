@@ -19,7 +19,8 @@ func Misspelling(key string, known []string, level int, at Where) (question, rem
 }
 
 // BehindGate returns the key for which a key in a file without `zerodag: 1` is most likely a typo, if `zerodag: 1`
-// would add it there. A known key that is as similar takes precedence, since an existing file hardly means a new key.
+// would add it there. A known key that is equally similar takes precedence, since an existing file is unlikely to mean
+// a new key.
 func BehindGate(key string, known []string, at Where) string {
 	near := param.Nearest(key, slices.Concat(known, Added(at)))
 	if slices.Contains(known, near) || Ungated(near) == "" {

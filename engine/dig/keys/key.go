@@ -31,7 +31,7 @@ type Key struct {
 	Schema func(rule.Meaning) rule.Schema
 	// Prepare takes the value, evaluated before the task's turn; nil if it is not evaluated then.
 	Prepare func(v param.Value, to *Prepared) error
-	// SeesParams means that Prepare comes after the `params` of a called file, whose values its expressions see.
+	// SeesParams means that Prepare runs after the `params` of a called file, whose values its expressions see.
 	SeesParams bool
 	// Own means that the key applies to one specific task, so that `_defaults` cannot have it.
 	Own bool

@@ -15,8 +15,8 @@ const LevelKey = "zerodag"
 
 // Language is the language of a mapping of tasks.
 type Language struct {
-	// Level is 0 for Digdag's own language, and more if the file opts in to the keys that zerodag adds (see Added).
-	// Digdag treats any key of a task as a parameter, so nothing new may have a meaning in an existing file.
+	// Level is 0 for Digdag's own language, and more if the file opts in to the keys that zerodag adds (see Added). Digdag
+	// treats any key of a task as a parameter, so a new key must not have a meaning in an existing file.
 	Level int
 	// Whole means that the mapping is a whole file, which may have keys that are only allowed at the top of one.
 	Whole bool

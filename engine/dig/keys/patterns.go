@@ -6,14 +6,14 @@ import (
 	"zerodag/engine/regex"
 )
 
-// Patterns adds up what the regular expressions of a file cost.
+// Patterns adds up the cost of the regular expressions of a file.
 type Patterns struct {
 	seen map[string]bool
 	size int
 }
 
-// Afford counts the expressions in the config of a task, without those counted before, and reports the key with which
-// the file has too many: then no more of them must be compiled.
+// Afford counts the expressions in the config of a task that were not counted before, and reports the key that takes
+// the file over its limit: from then on, no expression may be compiled.
 func (e *Patterns) Afford(config *param.Map, report rule.Report) {
 	for key, v := range config.All() {
 		for _, text := range patterns(nil, key, v) {
@@ -25,7 +25,7 @@ func (e *Patterns) Afford(config *param.Map, report rule.Report) {
 			}
 			e.seen[text] = true
 			size, err := regex.Size(text)
-			if err != nil { // it is reported where it is; until then it was parsed
+			if err != nil { // reported with its key; parsing it up to the error also has a cost
 				size = max(size, len(text))
 			}
 			if e.size += size; e.Over() {
@@ -35,7 +35,7 @@ func (e *Patterns) Afford(config *param.Map, report rule.Report) {
 	}
 }
 
-// Over reports whether Afford has found too many.
+// Over reports whether Afford has found the limit exceeded.
 func (e *Patterns) Over() bool { return e.size > regex.MaxOfFile }
 
 // patterns appends the texts of the regular expressions in a key of a task.
@@ -61,7 +61,7 @@ func patterns(list []string, key string, v param.Value) []string {
 	return list
 }
 
-// ofRules appends those of rules, at any depth.
+// ofRules appends the expressions of rules, at any depth.
 func ofRules(list []string, m *param.Map) []string {
 	for key, v := range m.All() {
 		text, isText := v.(string)

@@ -29,7 +29,7 @@ type Pool struct {
 	Priority int // -2 to 2; higher ones go first
 	// Given means that this priority applies, instead of the nearest `_priority`.
 	Given bool
-	// Limit is how many slots the pool has. Such a pool belongs to the project and exists from its first request on. 0
+	// Limit is how many slots the pool has. Such a pool belongs to the project and exists from its first request. It is 0
 	// for a pool that a user creates.
 	Limit int
 	Wait  time.Duration // how long a try may wait for its slots; 0: no limit
@@ -54,7 +54,7 @@ func poolKey() Key {
 	}
 }
 
-// Key is the unique name of a pool, in whose order tasks request slots of several pools.
+// Key returns the unique name of a pool. Tasks request slots of several pools in the order of these names.
 func (p Pool) Key() string {
 	if p.Limit > 0 {
 		return LimitPrefix + p.Name

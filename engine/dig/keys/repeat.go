@@ -15,7 +15,7 @@ type Repeat struct {
 	Succeed      bool        // a task that was repeated often enough succeeds
 }
 
-// repeatLimit is the default for how often a task runs at most.
+// repeatLimit is the default for the maximum number of runs of a task.
 const repeatLimit = 1000
 
 const repeatForm = "write `_repeat: {until: \"${status == 'ready'}\", interval: 60}`, or use while or exit_code instead of until"

@@ -17,7 +17,7 @@ func RetryKeys() []string { return []string{"limit", "interval", "max_interval",
 // AddedRetryKeys are the additional keys in a file with `zerodag: 1`.
 func AddedRetryKeys() []string { return []string{ExitCodeKey, "factor", "jitter"} }
 
-// allRetryKeys are both.
+// allRetryKeys returns both.
 func allRetryKeys() []string { return append(RetryKeys(), AddedRetryKeys()...) }
 
 // RetryNumbers are the keys with whole numbers, of retries or of seconds.

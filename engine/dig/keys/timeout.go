@@ -10,7 +10,7 @@ import (
 // Timeout is an evaluated `_timeout` of a task or group. Zero means no limit.
 type Timeout struct {
 	Try   time.Duration // for each run of an operator and each iteration of a group
-	Total time.Duration // from the first start on, including all waits
+	Total time.Duration // from the first start, including all waits
 	Warn  time.Duration // of a try, after which users are warned that it is slow; it continues
 	Grace time.Duration // between the request to end and the kill, for commands
 }

@@ -21,7 +21,7 @@ func StartsText(body string) bool {
 	return strings.Trim(rest, "+-0123456789 ") == ""
 }
 
-// Find returns the first such character of a line without its indentation; -1 for none.
+// Find returns the first look-alike or invisible character of a line without its indentation; -1 if there is none.
 func Find(body string) (at int, c rune, where string) {
 	first, size := utf8.DecodeRuneInString(body)
 	if at, c := invisibleInKey(body); at >= 0 {

@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// isArgument reports whether a key of a task with py> can only be for its function.
+// isArgument reports whether a key of a task with py> can only be an argument of its function.
 func (c *critic) isArgument(config *param.Map, key string) bool {
 	return !strings.HasPrefix(key, "_") && !strings.HasPrefix(key, "+") && !strings.HasSuffix(key, ">") && key != "script" &&
 		!slices.Contains(anyForm, key) && !c.readingOf(config).used(key) && !keys.IsBody(config, key)
@@ -65,7 +65,7 @@ type function struct {
 	arguments        string // as they are written
 }
 
-// definition matches one; its arguments may have parentheses inside.
+// definition matches such a definition, whose arguments may contain parentheses.
 var definition = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)(^@.*\r?\n)?^(async )?def (\w+)(?:\s*(\()([^()]*(?:\([^()]*\)[^()]*)*)\))?`)
 })
@@ -85,8 +85,8 @@ func (c *critic) functionsOf(file string) map[string][]function {
 	return s.functions
 }
 
-// argumentsOf returns the names of the arguments of a function, by its definitions. found is false if there is not
-// exactly one, or if it is decorated or takes any arguments.
+// argumentsOf returns the names of the arguments of a function, by its definitions. found is false unless there is
+// exactly one definition, without decorators and without arbitrary arguments.
 func argumentsOf(all []function) (names []string, found bool) {
 	if len(all) != 1 || !all[0].called || all[0].decorated || strings.Contains(all[0].arguments, "**") {
 		return nil, false

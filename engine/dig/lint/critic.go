@@ -28,7 +28,7 @@ func (c *critic) workdir(config *param.Map) (folder string, known bool) {
 // script is a file of the project that runs in a task.
 type script struct {
 	code      []byte
-	words     map[string]bool // all of them, and "*" if it imports everything from another module
+	words     map[string]bool // all words in it, and "*" if it imports everything from another module
 	functions map[string][]function
 }
 
@@ -58,8 +58,8 @@ func (c *critic) runsCommand(operator string) bool {
 	return slices.Contains(c.known.parameters(operator), "_env") || operator == "py" || operator == "rb"
 }
 
-// reporter returns a function that warns about mistakes at a task that no push refuses, because an operator generates
-// the task.
+// reporter returns a function that warns about mistakes in a task that a push does not refuse, because an operator
+// generates the task.
 func (c *critic) reporter(at []string, task string) func(path []string, message, hint string) {
 	return func(path []string, message, hint string) {
 		c.warn(slices.Concat(at, path), task, hint, "%s", message)
@@ -72,7 +72,7 @@ func (c *critic) faulty(place []string, task string, errs dig.Errors) {
 	c.warn(place, task, first.Hint, "%s", dig.Error{File: first.File, Line: first.Line, Column: first.Column, Message: first.Message})
 }
 
-// definitions are read once, on first use.
+// definitions returns the project's definitions, which are read once, on first use.
 func (c *critic) definitions() *parameters.Definitions { return c.defined() }
 
 // expressions returns the checks for the expressions of the current task.
@@ -86,7 +86,7 @@ func (c *critic) variable(name string) bool {
 	return slices.Contains(c.known.Variables, name) || c.exports.Has(name) || slices.Contains(c.loops, name)
 }
 
-// Known describes what runs the tasks, which this package does not know itself.
+// Known describes the environment in which the tasks run, which this package cannot see.
 type Known struct {
 	Operators []string // names of all available operators
 	// Missing returns a hint about an operator that does not exist; "" for none. May be nil.
@@ -111,9 +111,9 @@ type Known struct {
 	Below map[string][]string
 	// Syntax returns what is wrong with the expressions in a text. May be nil.
 	Syntax func(text string) error
-	// Uses lists what the expressions in a text do with parameters whose outcome depends on their types. May be nil.
+	// Uses lists the ways in which the expressions of a text use parameters whose types decide the outcome. May be nil.
 	Uses func(text string) []param.Use
-	// Stop reports whether the caller has left or the time is up; then the rest is not checked. May be nil.
+	// Stop reports whether to skip the remaining checks, because the caller has left or the time is up. May be nil.
 	Stop func() bool
 	Only string // the only file to check; "" for all
 	// Now is when the project is checked; if zero, there are no warnings about things that end soon.
@@ -143,18 +143,18 @@ type critic struct {
 	required    *dig.Requires
 	defined     func() *parameters.Definitions
 	stores      func() bool     // whether an answer of http> may be stored
-	circles     map[string]bool // places of require> that were reported to wait for themselves
+	circles     map[string]bool // places of require> already reported as waiting for themselves
 	evalsStored bool
 	toldEndless bool                   // a request without a limit was reported
 	level       int                    // of the language
 	name        string                 // of the workflow
-	root        *param.Map             // all of it
-	named       func() map[string]bool // by its expressions
+	root        *param.Map             // the whole workflow
+	named       func() map[string]bool // names that its expressions contain
 	runsScripts func() bool            // whether it has a task with a shell script
 	reading     reading                // of the task whose keys are checked
 	exports     *param.Scope           // exports of the tasks around the current one
 	loops       []string               // variables of the loops around the current task
-	pooled      string                 // the group around it that holds slots of a pool
+	pooled      string                 // the group around the current task that holds slots of a pool
 	makesFiles  bool                   // an earlier task runs commands, and so may create files
 	madeFiles   map[string]string      // files that earlier tasks write, with the names of these tasks
 	sources     map[string]*script     // by file; nil for one that does not exist

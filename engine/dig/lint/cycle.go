@@ -12,7 +12,7 @@ import (
 )
 
 // exported warns about parameters of an _export that refer to themselves, directly or through others: such a ${...}
-// stays as text. above is what tasks around this one export. It returns what the tasks below see.
+// stays as text. above holds the exports of the tasks around this one. It returns the exports that the tasks below see.
 func (c *critic) exported(at []string, task string, above *param.Scope, export *param.Map) *param.Scope {
 	if export.Len() == 0 {
 		return above
@@ -33,8 +33,8 @@ type calls struct {
 	back  map[string][]string // the path from a file back to itself
 }
 
-// itself returns the path from a file that call> names back to it along tasks that always run; nil if there is none.
-// Tasks below an if>, a loop or an _error may end the cycle.
+// itself returns the path from a file that call> names back to that file, through tasks that always run; nil if there
+// is none. Tasks below an if>, a loop or an _error may end the cycle.
 func (c *calls) itself(start string) []string {
 	if way, known := c.back[start]; known {
 		return way

@@ -94,14 +94,14 @@ func unixEnds(file string) string {
 	return "save it with Unix line endings: sed -i 's/\\r$//' " + file
 }
 
-// pythonModules are standard modules of Python for which projects are likely to have a file of the same name, and
-// digdag and zerodag, which the runner provides. Python finds them before the files of a project.
+// pythonModules lists standard modules of Python whose names are likely for files of a project, and digdag and zerodag,
+// which the runner provides. Python finds these modules before the files of a project.
 var pythonModules = []string{"array", "ast", "calendar", "code", "collections", "copy", "csv", "dataclasses", "datetime", "digdag", "email", "enum", "fractions", "glob", "graphlib",
 	"html", "http", "io", "json", "locale", "logging", "mailbox", "math", "numbers", "operator", "os", "pickle", "platform", "profile", "queue", "random", "re", "sched",
 	"secrets", "select", "shelve", "signal", "site", "socket", "sqlite3", "statistics", "string", "subprocess", "sys", "tempfile", "threading", "time", "token", "trace",
 	"types", "typing", "unittest", "uuid", "warnings", "xml", "zerodag", "zipfile"}
 
-// dynamic are words of a script that may define names which do not appear in it.
+// dynamic lists words with which a script may define names that do not appear in it.
 var dynamic = []string{"globals", "setattr", "exec", "eval", "__getattr__", "vars", "locals"}
 
 // functionAsPath warns about a function of py> that is written as a path, and reports whether there is nothing else to
@@ -127,8 +127,8 @@ func (c scripts) functionAsPath(place []string, task, folder, text string) bool 
 	return true
 }
 
-// function checks that the target of py> exists in its module, if that is a project file: of MODULE.CLASS.METHOD only
-// the class, since a method may be inherited.
+// function checks that the target of py> exists in its module, if that is a project file. For MODULE.CLASS.METHOD it
+// checks only the class, since a method may be inherited.
 func (c scripts) function(place []string, task, folder, text string, config *param.Map) {
 	const form = "write py> as MODULE.FUNCTION or MODULE.CLASS.METHOD"
 	if c.functionAsPath(place, task, folder, text) {

@@ -42,7 +42,7 @@ _env_files: [env/all, env/none]
 	}
 }
 
-// FuzzWarnings checks that no workflow crashes the warnings, or makes them slow.
+// FuzzWarnings checks that no workflow crashes or slows down the search for warnings.
 func FuzzWarnings(f *testing.F) {
 	for _, text := range []string{
 		"+a: {echo>: \"${x}\"}", "_export: {a: \"${b}\", b: \"${a}\"}\n+a: {sh>: x}", "schedule: {cron>: \"* 7 * * *\"}\n+a: {py>: m.f}",

@@ -10,7 +10,7 @@ import (
 )
 
 // isForeign reports whether a value has the form that another tool expects for a key of foreignKeys. Some of the keys
-// may well be variables of the author.
+// may well be the author's own variables.
 func (c *critic) isForeign(key string, v param.Value) bool {
 	m, isMap := v.(*param.Map)
 	_, isList := v.([]param.Value)

@@ -2,7 +2,7 @@ package lint
 
 import "testing"
 
-// foreignKnown has some operators, as a program does.
+// foreignKnown returns a Known with some operators, as the program has.
 func foreignKnown() Known {
 	return Known{
 		Operators: []string{"sh", "echo", "http", "py", "own", "pg", "if", "loop", "switch"}, BuiltIn: []string{"sh", "echo", "http", "py", "pg", "if", "loop", "switch"},

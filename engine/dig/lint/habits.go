@@ -53,7 +53,7 @@ func (c *critic) password(place []string, task, key string, v param.Value) {
 	}
 }
 
-// Forms in expressions that JavaScript and moment accept but that are rarely meant.
+// Forms in expressions that JavaScript and moment accept but that authors rarely intend.
 var (
 	dateSum = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\b(session_date|session_time|session_local_time|last_session_date|next_session_date)\s*\+\s*\d`)
@@ -90,7 +90,7 @@ func (c *critic) expressionHabits(place []string, task string, v param.Value) {
 	}
 }
 
-// percent matches a variable in the form of cmd.exe, and ofWindows are variables that every Windows system sets.
+// percent matches a variable in the form of cmd.exe, and ofWindows lists variables that every Windows system sets.
 var (
 	percent   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([A-Za-z_]\w*)%`) })
 	ofWindows = []string{"APPDATA", "CD", "COMPUTERNAME", "ERRORLEVEL", "HOMEDRIVE", "HOMEPATH", "PATH", "PROGRAMFILES", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE", "WINDIR"}

@@ -58,7 +58,7 @@ func (c *critic) otherKey(place []string, task, operator, key string, config *pa
 	}
 }
 
-// exportedKeys checks what a task exports.
+// exportedKeys checks the exports of a task.
 func (c *critic) exportedKeys(at []string, task string, config *param.Map) {
 	for key, v := range config.Map("_export").All() {
 		if c.over() {
@@ -81,7 +81,7 @@ func (c *critic) exportedKeys(at []string, task string, config *param.Map) {
 	}
 }
 
-// unusedKey checks a key that a built-in operator does not read. A command has each parameter of its task in its
+// unusedKey checks a key that a built-in operator does not read. A command gets each parameter of its task in its
 // environment.
 func (c *critic) unusedKey(place []string, task, operator, key string, config *param.Map) {
 	if !c.runsCommand(operator) || !c.reads(key, config) {
@@ -140,7 +140,7 @@ func (c *critic) defaults(place []string, task, operator string, v param.Value) 
 	}
 }
 
-// ofWorkflow warns about a key that is read only at the top of a file, and accepted elsewhere.
+// ofWorkflow warns about a key that is accepted anywhere but read only at the top of a file.
 func (c *critic) ofWorkflow(place []string, task, operator, key string) bool {
 	if key != "schedule" && key != "sla" && (key != "timezone" || operator != "") {
 		return false
@@ -149,7 +149,7 @@ func (c *critic) ofWorkflow(place []string, task, operator, key string) bool {
 	return true
 }
 
-// unmarked checks a key of a task with an operator that holds tasks but is not marked so that they run.
+// unmarked checks a key that holds tasks in a task with an operator, but lacks the mark that would make them run.
 func (c *critic) unmarked(place []string, task, operator, key string) {
 	hint := "task names begin with +: write `" + keys.TaskName(key) + ":` outside this task, because a task with an operator has no subtasks"
 	near := param.Nearest(key, keys.TaskKeys())

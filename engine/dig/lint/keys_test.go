@@ -160,7 +160,7 @@ func TestSchedulesOfOthers(t *testing.T) {
 }
 
 // TestKeysThatAreMappings checks that a mapping or a list as a key becomes the text that Digdag makes of it, and that
-// depth and size of such keys are limited.
+// the depth and size of such keys are limited.
 func TestKeysThatAreMappings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

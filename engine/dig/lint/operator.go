@@ -19,7 +19,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// namesSession reports whether a require> is for another session or project than its own.
+// namesSession reports whether a require> is for a session or project other than its own.
 func namesSession(config *param.Map) bool {
 	return config.Has("session_time") || config.Has("project_name") || config.Has("project_id")
 }
@@ -248,7 +248,8 @@ func (c *critic) bodies(at []string, task, operator, key string, config *param.M
 	c.warn(append(slices.Clone(at), key), task, "write `_do:` with tasks below it", "%s> has no _do, so it will fail: there is nothing to run", operator)
 }
 
-// otherCase are cases of switch> meant for all other values, and severalValues matches one meant for several.
+// otherCase lists cases of switch> meant for all other values, and severalValues matches a case meant for several
+// values.
 var (
 	otherCase     = []string{"_default", "default", "*", "_", "else", "_else_do", "otherwise"}
 	severalValues = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]+(\s*[,|]\s*[\w.-]+)+$`) })
@@ -277,7 +278,7 @@ func (c *critic) decimals(place []string, task, name string, v param.Value) {
 	}
 }
 
-// fixed warns about a name for a value that is also a built-in variable.
+// fixed warns about a value with the name of a built-in variable.
 func (c *critic) fixed(place []string, task, name string) {
 	if slices.Contains(c.known.Variables, name) {
 		c.warn(place, task, "choose another name", "%s is a built-in variable, so expressions do not see this value", name)
@@ -305,10 +306,10 @@ func (c *critic) templates(at []string, task string, config *param.Map) {
 	}
 }
 
-// shellLength matches a shell's length of a variable.
+// shellLength matches the shell's syntax for the length of a variable.
 var shellLength = regexp.MustCompile(`\$\{#[A-Za-z_]\w*\}`)
 
-// shellDefault matches a shell's default for a variable.
+// shellDefault matches the shell's syntax for the default of a variable.
 var shellDefault = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*):[-=?+]`)
 
 func (c *critic) syntax(place []string, task string, v param.Value) {
@@ -336,7 +337,7 @@ func (c *critic) syntax(place []string, task string, v param.Value) {
 	}
 }
 
-// reservedWords are words of JavaScript that are used as names of parameters.
+// reservedWords lists words that JavaScript reserves and that authors use as names of parameters.
 var reservedWords = []string{"class", "default", "new", "delete", "function", "return", "switch", "case", "in", "var", "void", "with", "enum", "export", "import", "package", "public", "private", "if", "else", "for", "do", "while", "try", "catch"}
 
 // syntaxHint returns the hint for an expression in a text that is not valid JavaScript.

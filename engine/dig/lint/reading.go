@@ -7,13 +7,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// Limits of what is compared with each other, so that a check stays linear: more keys or words are data, not mistakes.
+// Limits on comparisons, so that a check takes linear time: larger numbers of keys or words are data, not mistakes.
 const (
 	mostKeys  = 1000 // of one task that neither the language nor its operator reads
 	mostWords = 100  // of a text that are tried as names of files
 )
 
-// reading is what may read the keys of a task, collected once for all of them.
+// reading holds everything that may read the keys of a task, collected once for all of them.
 type reading struct {
 	config *param.Map
 	codes  []keyed  // the expressions of its values
@@ -23,7 +23,7 @@ type reading struct {
 
 type keyed struct{ key, text string }
 
-// readingOf collects what may read the keys of a task.
+// readingOf collects everything that may read the keys of a task.
 func (c *critic) readingOf(config *param.Map) *reading {
 	if c.reading.config == config {
 		return &c.reading
@@ -92,7 +92,7 @@ func (r *reading) used(key string) bool {
 	return false
 }
 
-// asks reports whether a text contains $NAME or ${NAME}: a command has each key of its task as a variable.
+// asks reports whether a text contains $NAME or ${NAME}: a command gets each key of its task as a variable.
 func (r *reading) asks(name string) bool {
 	return strings.Contains(r.texts, "$"+name) || strings.Contains(r.texts, "{"+name)
 }

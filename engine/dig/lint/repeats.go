@@ -11,8 +11,8 @@ import (
 // repeats checks the operators and keys that run tasks more than once: loops and retries.
 type repeats struct{ *critic }
 
-// retry checks a _retry. With `zerodag: 1`, mistakes that a push does not refuse are below an operator that generates
-// the task.
+// retry checks a _retry. With `zerodag: 1`, the only mistakes that a push does not refuse are those below an operator
+// that generates the task.
 func (c repeats) retry(place []string, task, operator string, v param.Value) {
 	if c.level > 0 {
 		keys.CheckRetry(operator, v, c.reporter(place, task))
@@ -90,7 +90,7 @@ func (c repeats) rounds(place []string, task, operator string, command param.Val
 	}
 }
 
-// noElement checks the lists of for_each>, and reports whether they lead to no task.
+// noElement checks the lists of for_each>, and reports whether they yield no tasks.
 func (c repeats) noElement(place []string, task string, m *param.Map) bool {
 	nothing := m.Len() == 0
 	for name, v := range m.All() {
@@ -104,7 +104,7 @@ func (c repeats) noElement(place []string, task string, m *param.Map) bool {
 	return nothing
 }
 
-// emptyRange checks the numbers of for_range>, and reports whether they lead to no task.
+// emptyRange checks the numbers of for_range>, and reports whether they yield no tasks.
 func (c repeats) emptyRange(place []string, task string, m *param.Map) bool {
 	from, hasFrom := m.Value("from").(int64)
 	to, hasTo := m.Value("to").(int64)

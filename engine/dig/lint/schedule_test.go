@@ -7,8 +7,8 @@ import (
 	"zerodag/engine/dig"
 )
 
-// TestSchedulesThatMeanAnother checks the warnings about schedules whose times are probably not meant, and their
-// corrections.
+// TestSchedulesThatMeanAnother checks the warnings about schedules whose times are probably not intended, and the
+// suggested corrections.
 func TestSchedulesThatMeanAnother(t *testing.T) {
 	t.Parallel()
 	known := foreignKnown()

@@ -28,7 +28,7 @@ func (c *critic) endless(place []string, task, operator string, config *param.Ma
 	}
 	text, isText := method.(string)
 	if method == nil || isText && slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE"}, strings.ToUpper(text)) {
-		c.toldEndless = true // once per file: it is a habit of its author
+		c.toldEndless = true // once per file: its author repeats it out of habit
 		c.warn(place, task, "write `retry_for: 10m`, or `retry: false`; `_export: {http: {retry_for: 10m}}` sets it for the whole file", "%s> retries forever while the server does not answer, even if its name is mistyped", operator)
 	}
 }

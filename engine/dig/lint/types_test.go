@@ -14,7 +14,7 @@ import (
 	"zerodag/engine/expr/script"
 )
 
-// wantOf compares the first lines of the warnings about projects whose main.dig is a text; "" for none.
+// wantOf compares the first lines of the warnings about projects with each text as main.dig; "" means no warnings.
 func wantOf(t *testing.T, files, texts map[string]string) {
 	t.Helper()
 	for text, want := range texts {

@@ -68,8 +68,8 @@ func (c *critic) workflow(w dig.Workflow) {
 	}
 }
 
-// replaced warns about a list whose mappings have a key in common. They are merged, as in Digdag: what looks like
-// consecutive steps is only the last of them.
+// replaced warns about a list whose mappings have a key in common. They are merged, as in Digdag: of entries that look
+// like consecutive steps, only the last one remains.
 func (c *critic) replaced(path []string, task string, list []param.Value) {
 	seen := map[string]bool{}
 	for _, v := range list {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wantEach compares the first lines of the warnings about each text, in a project with some additional files; "" for
-// none.
+// wantEach compares the first lines of the warnings about each text, in a project with some additional files; "" means
+// no warnings.
 func wantEach(t *testing.T, known Known, files map[string]string, texts map[string]string) {
 	t.Helper()
 	for text, want := range texts {
@@ -28,7 +28,7 @@ func wantEach(t *testing.T, known Known, files map[string]string, texts map[stri
 }
 
 // TestScalarsThatAreChanged checks the warnings about values that YAML or an expression changes; values that their
-// author means cause none.
+// author intends cause none.
 func TestScalarsThatAreChanged(t *testing.T) {
 	t.Parallel()
 	const joined = "YAML joins the lines of this script into one: "

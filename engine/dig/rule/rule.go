@@ -62,8 +62,8 @@ func (r Reader) Fail(at []string, hint, format string, args ...any) {
 	r.Report(at, fmt.Sprintf(format, args...), hint)
 }
 
-// Read reads the keywords of a rule; own reports whether the caller handles another key itself. words are all keys that
-// are allowed there.
+// Read reads the keywords of a rule; own reports whether the caller handles another key itself. words lists all keys
+// that are allowed there.
 func (r Reader) Read(m *param.Map, at []string, words []string, own func(key string, v param.Value, at []string) bool) Rule {
 	var rule Rule
 	rule.Type, _ = m.Value("type").(string)
@@ -453,7 +453,7 @@ func WholeFrom1(v param.Value, most int64, what string, fault func(message, hint
 // LargeHint is the hint for a regular expression that is larger than allowed.
 const LargeHint = "repeat less in it ({0,1000} counts a thousand times), or check the value in a task"
 
-// ExpressionHint is the hint for an invalid regular expression, by the error about it.
+// ExpressionHint returns the hint for an invalid regular expression, derived from its error.
 func ExpressionHint(err error) string {
 	if errors.Is(err, regex.ErrTooLarge) {
 		return LargeHint

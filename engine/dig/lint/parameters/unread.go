@@ -15,8 +15,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// UnreadIn warns about parameters of a run that nothing in the project can read: their names are in none of its files.
-// It returns none if a file is too large to be read, or if there are too many files.
+// UnreadIn warns about parameters of a run that nothing in the project can read: their names occur in none of its
+// files. It returns none if a file is too large to be read, or if there are too many files.
 func UnreadIn(read dig.Source, folder func(string) ([]string, bool), names []string) (found dig.Errors) {
 	if len(names) == 0 {
 		return nil

@@ -109,7 +109,7 @@ func characters(plain string) []Slip {
 	return nil
 }
 
-// quotesAll reports whether typographic quotes are around the text at the end of a line.
+// quotesAll reports whether typographic quotes enclose the text at the end of a line.
 func quotesAll(text, line string) bool {
 	begin, _ := utf8.DecodeRuneInString(text)
 	last, _ := utf8.DecodeLastRuneInString(line)
