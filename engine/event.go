@@ -54,8 +54,8 @@ type Succeeded struct {
 	Result Outcome `json:"result"`
 }
 
-// Prepared has the evaluated keys of a task, for a run that evaluates them (Progress.Preparing). A host evaluates them
-// for groups also; their other keys are not evaluated.
+// Prepared has the evaluated keys of a task, for a run that evaluates them (Progress.Preparing). A host also evaluates
+// them for groups, whose other keys are not evaluated.
 type Prepared struct {
 	By
 	Run
@@ -72,7 +72,7 @@ type Prepared struct {
 type Granted struct {
 	By
 	Run
-	Project int64 `json:"project,omitempty"` // that owns the pool; 0 if the site does
+	Project int64 `json:"project,omitempty"` // owns the pool; 0 if the site does
 }
 
 // Errored reports that a run failed without further retries: the host that ran it has already decided about `_retry`
@@ -106,8 +106,9 @@ type Due struct {
 
 // Lost reports that the holder of the run is dead or silent. The guard of this event takes the task over; after three
 // losses, the task fails. A loss does not count if the whole host was stopped (Blameless), since the task is not to
-// blame. If the only server crashed, the loss is counted separately: Crashes is how many consecutive crashes a task may
-// be running in, and the last one fails it. Crashes is 0 if there was no crash, or if the crash does not count.
+// blame. If the only server crashed, the loss is counted separately: Crashes is the number of consecutive crashes
+// through which a task may be running; the last of them fails it. Crashes is 0 if there was no crash, or if the crash
+// does not count.
 type Lost struct {
 	By
 	Run
@@ -116,7 +117,7 @@ type Lost struct {
 }
 
 // Fenced reports that it is unknown whether the run continues. Nothing ends it and its result counts, but the guard of
-// this event is responsible for it from now on: a host does not begin a fenced run but takes it over as Lost.
+// this event is now responsible for it: a host does not begin a fenced run but takes it over as Lost.
 type Fenced struct {
 	By
 	Run
@@ -126,7 +127,7 @@ type Fenced struct {
 type Kill struct {
 	By
 	Why string `json:"why,omitempty"` // if no user requested it
-	// Force, of a second kill, also ends the `_cancel` and `_finally` blocks that the first one spared.
+	// Force, for a second kill, also ends the `_cancel` and `_finally` blocks that the first one spared.
 	Force bool `json:"force,omitempty"`
 }
 

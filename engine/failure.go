@@ -74,7 +74,7 @@ type failedTask struct {
 }
 
 // named adds the failed tasks to the error of a task or group, for handlers. failed is in the order of the tasks. If
-// the message is that of a task in a handler, this is the task that `error.task` names.
+// the message is that of a task in a handler, `error.task` names that task.
 func named(failure *param.Map, failed, inHandlers []failedTask) *param.Map {
 	if len(failed) == 0 {
 		return failure
@@ -172,8 +172,8 @@ func (s *State) CutLogs(names []string) (list []Change) {
 	return list
 }
 
-// failedBelow lists the failed tasks below one, and the task itself if own is its error: those in handlers, or all
-// others. Earlier iterations and ignored failures do not count.
+// failedBelow lists the failed tasks below a task, and the task itself if own is its error: only tasks in handlers, or
+// only all others. Earlier iterations and ignored failures do not count.
 func (s *tree) failedBelow(t *Task, own *param.Map, inHandlers bool) (list []failedTask) {
 	var add func(t *Task, handles bool)
 	add = func(t *Task, handles bool) {

@@ -50,7 +50,7 @@ func texts(tb testing.TB) (def *engine.Definition, changes, states []string) {
 // smallSeed excludes seeds with hundreds of tasks: the fuzzer would spend its time on reducing them.
 const smallSeed = 4000
 
-// FuzzDecodeChanges checks that no text panics, and that decoded changes survive being written and read again.
+// FuzzDecodeChanges checks that no text causes a panic, and that decoded changes survive being written and read again.
 func FuzzDecodeChanges(f *testing.F) {
 	_, changes, _ := texts(f)
 	for _, c := range append(changes, `[{"k":"new","v":{}}]`, `[{"k":"grow","v":{"owner":1,"first":2,"total":99999999999,"next":1}}]`, `[]`, `{`) {
@@ -78,7 +78,7 @@ func FuzzDecodeChanges(f *testing.F) {
 	})
 }
 
-// FuzzDecodeState checks that no text panics, and that a decoded state survives being written and read again.
+// FuzzDecodeState checks that no text causes a panic, and that a decoded state survives being written and read again.
 func FuzzDecodeState(f *testing.F) {
 	def, _, states := texts(f)
 	for _, s := range append(states, `{"size":10000000}`,
@@ -110,7 +110,7 @@ func FuzzDecodeState(f *testing.F) {
 	})
 }
 
-// TestDecodeRefuses checks that text that no attempt wrote is an error with a reason.
+// TestDecodeRefuses checks that decoding text that no attempt wrote returns an error with a reason.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -31,7 +31,7 @@ func HandlerOf(name string) (owner, handler string, is bool) {
 	return name[:first], handler, is
 }
 
-// WorksBelow reports, by their names, whether a task is below a group or another task and was not created because of a
+// WorksBelow reports, judged by name, whether a task is below a group or another task and was not created because of a
 // failure.
 func WorksBelow(name, above string) bool {
 	rest, is := strings.CutPrefix(name, above)

@@ -47,8 +47,8 @@ func (t *Task) atWork() bool {
 	return t.Preparing || t.State != GroupRetryWaiting && t.Progress.Params.Has(jobState)
 }
 
-// pause lets nothing begin. Tasks that wait for slots of a pool, and an attempt that waits for its turn, give up their
-// place in the line.
+// pause lets nothing new begin. Tasks that wait for slots of a pool, and an attempt that waits for its turn, give up
+// their place in the line.
 func (d *decision) pause(e Pause) {
 	c := PauseChanged{Paused: &Paused{By: e.Who, Reason: e.Reason, At: d.now}}
 	if d.Waits() {

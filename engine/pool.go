@@ -12,13 +12,13 @@ import (
 // Whole replaces a task id when the attempt as a whole requests, has or gives up a slot: see Start.Slot.
 const Whole TaskID = 0
 
-// slotRun is the run under which the attempt requests its slot: once, and again after each pause.
+// slotRun returns the run under which the attempt requests its slot: once, and again after each pause.
 func (s *State) slotRun() Run { return Run{Task: Whole, Dispatch: s.slot.Try} }
 
-// Waits reports whether only slots of a pool keep the task from running.
+// Waits reports whether only the lack of slots of a pool keeps the task from running.
 func (t *Task) Waits() bool { return t.reason() == ForSlots }
 
-// TryOf returns the standing of a task's try with one of its pools. Once it is over, it stays so.
+// TryOf returns the standing of a task's try with one of its pools. A try that is over stays over.
 func (s *State) TryOf(task TaskID, try int, pool string) claim.Standing {
 	use, _ := s.UseOf(task)
 	switch {
@@ -76,8 +76,7 @@ func (t *Task) keepsSlots(p Progress) bool {
 func (t *Task) notBegun() bool { return t.Group && t.Pool != nil && !t.Pool.Begun }
 
 // besides returns what a task needs in addition to the slots that it already runs with; nil for nothing. A file that
-// `call>` runs can also run on its own, so it may name a pool of which a group around the call already has as many
-// slots.
+// `call>` runs can also run alone, so it may name a pool of which a group around the call already has as many slots.
 func (s *tree) besides(t *Task, asked claim.Pool) *claim.Pool {
 	caller := s.Task(t.Parent)
 	if caller == nil || keys.OperatorOf(caller.Config) != "call" {
@@ -117,7 +116,7 @@ func (s *State) cannotNeed(t *Task, asked claim.Pool) string {
 	return ""
 }
 
-// neverBegins ends a task that does not get its slots. Below a group, nothing starts any more.
+// neverBegins ends a task that does not get its slots. If it is a group, nothing below it starts.
 func (d *decision) neverBegins(t *Task, failure *param.Map) {
 	if !t.Group {
 		d.errored(t, failure)
@@ -133,7 +132,7 @@ func (s *State) holdsBack(t *Task) bool {
 	return s.pauses(t) || (!s.startsAt.IsZero() || s.slot != nil && s.slot.Waits) && !t.Cancel && int(t.ID) <= len(s.def.Nodes)
 }
 
-// admitted begins an attempt that has its slot.
+// admitted begins an attempt that has been granted its slot.
 func (d *decision) admitted(project int64) {
 	d.apply(Admitted{Project: project})
 	switch root := d.task(Root); {
@@ -182,8 +181,8 @@ func (s *State) priorityOf(t *Task) int {
 	return s.priority
 }
 
-// ComputedPriorityOf returns the nearest `_priority` of a task if that is an expression: the run that prepares the task
-// evaluates it, no other run does. It returns "" for a fixed value, or if there is none.
+// ComputedPriorityOf returns the nearest `_priority` of a task if that is an expression: only the run that prepares the
+// task evaluates it. It returns "" for a fixed value, or if there is none.
 func (s *tree) ComputedPriorityOf(id TaskID) string {
 	for t := s.Task(id); t != nil; t = s.Task(t.Parent) {
 		if t.Level == 0 {

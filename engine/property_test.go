@@ -66,16 +66,16 @@ func resume(t *rapid.T, s *simulation.Attempt, steps int) {
 	}
 }
 
-// portions makes some of the attempts large: each of these takes long.
+// portions makes only some of the attempts large, because large ones take long.
 func portions(t *rapid.T, s *simulation.Attempt) {
 	if drawn(t)("large", 4) == 3 {
 		simulate(t, s, 15)
 	}
 }
 
-// TestRandomAttempts drives random workflows through random events: repeated, stale,
-// lost, killed, stored and loaded. It compares each state with the reference model, with
-// the stored changes, with a recount, and parameters with the rule.
+// TestRandomAttempts drives random workflows through random events: repeated, stale, lost, killed, stored and loaded.
+// It compares each state with the reference model, the stored changes and a recount, and parameters with the literal
+// rule.
 func TestRandomAttempts(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"a", "b", "c", "d", "e"} {

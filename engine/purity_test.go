@@ -38,7 +38,7 @@ func TestPurity(t *testing.T) {
 	}
 }
 
-// TestPurityFindsSamples checks that the test above finds what it is for.
+// TestPurityFindsSamples checks that TestPurity finds the mistakes that it is meant to find.
 func TestPurityFindsSamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func impurities(t *testing.T, dir string) []string {
 	}
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: importer.ForCompiler(set, "source", nil), Error: func(error) {}}
-	config.Check(dir, set, files, info) // the compiler reports errors of types
+	config.Check(dir, set, files, info) // the compiler reports type errors
 	var problems []string
 	say := func(n ast.Node, what string) { problems = append(problems, set.Position(n.Pos()).String()+": "+what) }
 	for _, f := range files {
@@ -120,7 +120,7 @@ func clock(info *types.Info, n *ast.SelectorExpr) bool {
 	return false
 }
 
-// of returns the name that a selector takes from a package, empty if it is from another.
+// of returns the name that a selector takes from a package; empty if it is from a different package.
 func of(info *types.Info, n *ast.SelectorExpr, path string) string {
 	x, ok := n.X.(*ast.Ident)
 	if !ok {

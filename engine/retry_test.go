@@ -10,7 +10,7 @@ import (
 )
 
 // TestJitter checks that tasks that failed at the same time are retried at different times, within the limits of
-// jitter, and each at the same time whoever computes it.
+// jitter, and that each is retried at the same time no matter which process computes it.
 func TestJitter(t *testing.T) {
 	t.Parallel()
 	policy, err := engine.ParseRetry(param.New("limit", int64(1), "interval", int64(1000), "jitter", 0.25), 1)

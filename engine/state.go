@@ -214,8 +214,8 @@ type State struct {
 	timers  map[string][]TaskID // tasks whose `_timeout` timer a guard owes; nil: none
 }
 
-// New returns the state of an attempt that was not started. defaults are parameters
-// below those given at start (language.md 1.5, steps 1 and 2); they may be nil.
+// New returns the state of an attempt that has not been started. defaults are parameters below those given at start
+// (language.md 1.5, steps 1 and 2); they may be nil.
 func New(def *Definition, defaults *param.Map) *State {
 	return &State{def: def, defaults: defaults, owed: map[string]*debt{}}
 }

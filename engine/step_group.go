@@ -50,8 +50,8 @@ func (d *decision) check(t *Task) bool {
 // CheckName is appended to the name of a task to form the names of its `_check` tasks.
 const CheckName = "^check"
 
-// WrittenIn reports whether a child of a group is a task of the group as written, and was not added after these were
-// over or when they were late.
+// WrittenIn reports whether a child of a group is one of its tasks as written, and was not added after those tasks were
+// over or because they were late.
 func (t *Task) WrittenIn(g *Task) bool { return t.Name[len(g.Name)] == '+' }
 
 // groupFailed ends a task whose children failed without further retries, after its `_error` if it has one. own, unless
@@ -86,8 +86,8 @@ func (d *decision) failureOf(t *Task) *param.Map {
 	return failure
 }
 
-// tryAgain starts the next iteration of a task whose children failed, if `_retry` allows one. Like Digdag, it treats an
-// unreadable `_retry` as none.
+// tryAgain starts the next iteration of a task whose children failed, if `_retry` allows one. Like Digdag, it ignores
+// an unreadable `_retry`.
 func (d *decision) tryAgain(t *Task) bool {
 	v, ok := t.Config.Get("_retry")
 	if t.Export.Has("_retry") {
@@ -127,7 +127,7 @@ func (d *decision) tooManyCopies(t *Task) bool {
 	return len(d.tasks)+len(d.roundOf(t)) > max(d.limit, HardLimit)
 }
 
-// FailureAlert is appended to the name of a workflow's root for the task that notifies users of a failed attempt.
+// FailureAlert is appended to the name of a workflow's root to name the task that notifies users of a failed attempt.
 const FailureAlert = "^failure-alert"
 
 // handleFailure adds `^failure-alert`, unless the failure is ignored, and `^error` below a group that failed; the final

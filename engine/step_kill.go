@@ -30,7 +30,7 @@ func (d *decision) callBack(t *Task) {
 	case t.State.Done(), !t.Cancel:
 	case d.opensSLA(t) && t.active > 0:
 		d.move(t, Planned, nil, func(p *Progress) { p.Ending = Canceled })
-	case t.Parent == 0 && t.State == Blocked: // it waits for its time
+	case t.Parent == 0 && t.State == Blocked: // it waits for its start time
 		d.finish(t, Canceled, nil, nil)
 	case t.Waits(), t.Held && !t.Group && t.StartedAt.IsZero():
 		d.finish(t, Canceled, nil, nil)

@@ -64,7 +64,7 @@ func (d *decision) prepared(t *Task, e Prepared) {
 	switch {
 	case t.Cancel:
 		d.finish(t, Canceled, nil, nil)
-	case t.Ends && t.active > 0: // `sla:` has added tasks meanwhile
+	case t.Ends && t.active > 0: // `sla:` has added tasks in the meantime
 		d.move(t, Planned, nil, nil)
 	case t.Ends:
 		out := &Outcome{}
@@ -161,7 +161,7 @@ func (s *State) failsFast(t *Task) bool {
 	return on(t) || t.Parent != 0 && t.Name == s.task(t.Parent).Name+"^sub" && on(s.task(t.Parent))
 }
 
-// EndsTasks reports whether any task of the attempt may end others that run.
+// EndsTasks reports whether any task of the attempt may end other tasks that run.
 func (s *State) EndsTasks() bool {
 	for _, t := range s.tasks {
 		if t != nil && t.Level > 0 && (t.Config.Has("_fail_fast") || t.Config.Has("_timeout")) {

@@ -201,7 +201,7 @@ func (d *decision) fenced(t *Task) {
 	d.move(t, t.State, nil, func(p *Progress) { p.Guard = d.guard })
 }
 
-// crashed is the error of a task that may have crashed the only server.
+// crashed returns the error message of a task that may have crashed the only server.
 func crashed(times int) string {
 	return fmt.Sprintf("The server crashed %d times in a row while this task ran, so the task is not run again. "+
 		"Either the task crashes the server (for example, by using too much memory), or agent.max_crashes is too low for this machine", times)

@@ -145,7 +145,7 @@ func (d *decision) roundTimedOut(t *Task) {
 	d.groupFailed(t, t.Timeout.Error(kind))
 }
 
-// noTimeout returns why a `_timeout` timer no longer means anything, "" if it does.
+// noTimeout returns why a `_timeout` timer no longer has a meaning, "" if it has one.
 func (s *tree) noTimeout(x Expiry) Refusal {
 	t := s.Task(x.Task)
 	switch {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// tree is the tasks of an attempt and their relations. It has no state of the attempt as a whole.
+// tree holds the tasks of an attempt and their relations, but no state of the attempt as a whole.
 type tree struct {
 	tasks []*Task // by id - 1; nil for tasks of a portion that is not created yet
 }
@@ -83,8 +83,8 @@ func (t *Task) Children() []TaskID { return t.children }
 // StoresBelow reports whether a task, or one below it, has stored parameters.
 func (t *Task) StoresBelow() bool { return t.storing }
 
-// Newest returns the children of a task that count, by name: none that a newer one of the same name replaces, and no
-// `^check` of a group's earlier iteration.
+// Newest returns the children of a task that count, by name. It omits children that a newer one of the same name
+// replaces, and `^check` of earlier iterations of a group.
 func (s *tree) Newest(t *Task) map[string]TaskID {
 	newest := make(map[string]TaskID, len(t.children))
 	for _, id := range t.children {
@@ -184,7 +184,7 @@ func (s *tree) checkOf(g *Task) *Task {
 	return nil
 }
 
-// lastOf lists the tasks of a group's iteration that no other one waits for.
+// lastOf lists the tasks of a group's iteration for which no other task waits.
 func (s *tree) lastOf(g *Task) (list []TaskID) {
 	newest := s.Newest(g)
 	for _, id := range g.children {

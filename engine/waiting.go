@@ -31,7 +31,7 @@ const (
 	ForPoll             // the time of its next poll
 )
 
-// waitRule is what the package does while a task waits.
+// waitRule defines what the package does while a task waits.
 type waitRule struct {
 	name string
 	// idle: the number that the task has belongs to no run of its operator.

@@ -50,7 +50,7 @@ func Of(list []Pool) *Pool {
 type Use struct {
 	Pool               // everything it needs, see Asked
 	Try     int        `json:"try"`               // from 1; each has separate slots. 0: a pause came before the first
-	Since   time.Time  `json:"since"`             // when this try began to wait; for a list, for the pool it requested last
+	Since   time.Time  `json:"since"`             // when this try began to wait; in a list, for its latest request
 	Waits   bool       `json:"waits,omitempty"`   // it does not run before Granted
 	Has     bool       `json:"has,omitempty"`     // it has all its slots
 	Got     []int64    `json:"got,omitempty"`     // for a list: like Project, for each pool before Asked

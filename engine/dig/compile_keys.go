@@ -185,7 +185,7 @@ func (c *compiler) checkParallel(index int, v param.Value) {
 	m, ok := v.(*param.Map)
 	if !ok {
 		text, _ := v.(string)
-		if _, err := param.AsYes("_parallel", v); loop && err != nil && !keys.Computed(text) { // for a group, this has been reported
+		if _, err := param.AsYes("_parallel", v); loop && err != nil && !keys.Computed(text) { // for a group, it was reported
 			c.fail(index, []string{"_parallel"}, "write true, false or {limit: N}", "Invalid _parallel format: %s", param.Sample(v))
 		}
 		return

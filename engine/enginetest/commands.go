@@ -54,7 +54,7 @@ func (in *interpreter) workflow(a args, s Step) (string, error) {
 	return shortened(b.String(), 30), nil
 }
 
-// fresh creates an attempt that was not started, and keeps the previous one.
+// fresh creates an attempt that has not been started, and keeps the previous one.
 func (in *interpreter) fresh() {
 	in.previous = in.state
 	in.state, in.mirror = engine.New(in.def, in.defaults), engine.New(in.def, in.defaults)
@@ -93,7 +93,7 @@ func (in *interpreter) start(a args, _ Step) (string, error) {
 	return in.step(e, by.Guard)
 }
 
-// resume carries tasks of the attempt so far over into a new one of the same workflow, or of the workflow that the last
+// resume carries tasks of the current attempt over into a new attempt of the same workflow, or of the one that the last
 // workflow command defined, and skips some: resume failed|from +x|only +x|all [until=+x] [done=+x,+y]
 func (in *interpreter) resume(a args, _ Step) (string, error) {
 	if err := a.only(2, "until", "done"); err != nil {
@@ -415,7 +415,7 @@ func (in *interpreter) ofRun(a args, event func(engine.By, engine.Run) engine.Ev
 	return in.step(event(by, run), by.Guard)
 }
 
-// kill requests the end: kill, or kill again for a second kill
+// kill requests the end of the attempt: kill, or kill again for a second kill
 func (in *interpreter) kill(a args, _ Step) (string, error) {
 	by := in.by(a)
 	return in.step(engine.Kill{By: by, Force: a.word(0) == "again"}, by.Guard)
@@ -451,7 +451,7 @@ func (in *interpreter) slaDue(a args, _ Step) (string, error) {
 	return in.step(engine.SLADue{By: by}, by.Guard)
 }
 
-// startDue feeds the event that the start time of the attempt has come.
+// startDue feeds the event for the start time of the attempt.
 func (in *interpreter) startDue(a args, _ Step) (string, error) {
 	by := in.by(a)
 	return in.step(engine.StartDue{By: by}, by.Guard)

@@ -32,7 +32,7 @@ func newInterpreter() *interpreter {
 
 type handler func(*interpreter, args, Step) (string, error)
 
-// handlers are the commands, one small function each.
+// handlers returns the commands, one small function each.
 func handlers() map[string]handler {
 	return map[string]handler{
 		"workflow": (*interpreter).workflow, "start": (*interpreter).start, "resume": (*interpreter).resume,

@@ -44,7 +44,7 @@ type Earlier struct {
 	Earlier *Earlier         // the attempt before that; nil if it ran all its tasks
 }
 
-// leftOut is the reason of a partial retry for skipping a task of which nothing is carried over either.
+// leftOut is the reason that a partial retry gives for skipping a task from which nothing is carried over.
 const leftOut = "the retry omits it"
 
 type walk struct {
@@ -80,7 +80,7 @@ func (w *walk) descendants(t *engine.Task) { w.below(t, nil) }
 // children that this attempt also created. instead, unless nil, walks the children of t that a later attempt created.
 func (w *walk) below(t *engine.Task, instead func()) {
 	own := func() { w.own(t, instead) }
-	if !t.Resumed || w.earlier == nil || w.only != nil { // if t does not count, nor does what it left
+	if !t.Resumed || w.earlier == nil || w.only != nil { // if t does not count, neither does what it left
 		own()
 		return
 	}
@@ -99,7 +99,7 @@ func (w *walk) below(t *engine.Task, instead func()) {
 			old.only[c.Name] = c.Skipped == ""
 		}
 	}
-	if t.Ignored { // none of its children runs
+	if t.Ignored { // none of its children run
 		own = nil
 	}
 	old.below(was, own)
@@ -140,7 +140,7 @@ func (w *walk) newest() map[string]engine.TaskID {
 }
 
 // done reports whether a task succeeded, and no retry skipped any part of it. Tasks below a failure that was ignored
-// before do not count.
+// earlier do not count.
 func (w *walk) done(t *engine.Task) bool {
 	for _, x := range w.tasks {
 		if x.Skipped == leftOut && !w.outdated(x) && (x == t || strings.HasPrefix(x.Name, t.Name+"+") || strings.HasPrefix(x.Name, t.Name+"^")) && !w.forgiven(x, t) {

@@ -78,7 +78,7 @@ func (t *Trace) Add(other *Trace) {
 	}
 }
 
-// Diagram draws all transitions that were seen, with the events that made them.
+// Diagram draws all transitions that were seen, with the events that caused them.
 func (t *Trace) Diagram() string {
 	var b strings.Builder
 	b.WriteString("stateDiagram-v2\n    [*] --> blocked\n")

@@ -51,7 +51,7 @@ func (s *Scope) Location() *time.Location {
 }
 
 // scope is what a string sees: siblings first, then vars. mark, unless empty, is missing from the code in vars, since
-// that was not evaluated.
+// that code was not evaluated.
 type scope struct {
 	siblings, vars *param.Map
 	mark           string

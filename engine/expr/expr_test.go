@@ -16,7 +16,7 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// scopeIn is a scope at the session of the recordings.
+// scopeIn returns a scope at the session time of the recordings.
 func scopeIn(t testing.TB, zone string) expr.Scope {
 	t.Helper()
 	loc, err := schedule.Zone(zone)
@@ -26,7 +26,7 @@ func scopeIn(t testing.TB, zone string) expr.Scope {
 	return expr.Scope{Zone: loc, Now: time.Date(2024, 2, 29, 12, 34, 56, 789e6, time.UTC), Seed: 1}
 }
 
-// newEvaluator evaluates in this process.
+// newEvaluator returns an Evaluator that runs scripts in this process.
 func newEvaluator(moment func() *script.Moment) *expr.Evaluator {
 	return expr.New(script.New(script.Options{Moment: moment}).Run)
 }
@@ -195,7 +195,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// withMoment returns an Evaluator with moment; a build without it has nothing to test.
+// withMoment returns an Evaluator with moment, and skips the test if the build has none.
 func withMoment(t testing.TB) *expr.Evaluator {
 	t.Helper()
 	if assets.Moment() == "" {

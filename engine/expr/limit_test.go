@@ -9,12 +9,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// patience is when a test gives up on an evaluation that does not end: times are only logged, since a busy machine is
-// not a failure.
+// patience is when a test gives up on an evaluation that does not end. Times are only logged, since a slow, busy
+// machine must not fail the test.
 const patience = time.Minute
 
-// TestLimits has expressions that would run forever or take all memory: each fails soon with a reason, and leaves the
-// evaluator usable. They run one after the other, since the watched memory is that of the process.
+// TestLimits checks that expressions that would run forever or take all memory fail quickly, each with a reason, and
+// leave the evaluator usable. They run one after the other, since the watched memory belongs to the whole process.
 func TestLimits(t *testing.T) {
 	e := newEvaluator(nil)
 	for _, c := range []struct{ in, want string }{

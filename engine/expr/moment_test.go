@@ -71,7 +71,7 @@ func TestZonesSideBySide(t *testing.T) {
 	}
 }
 
-// TestLeak runs scripts that corrupt whatever they can; the next one must not be affected.
+// TestLeak runs scripts that corrupt whatever they can; the next script must not be affected.
 func TestLeak(t *testing.T) {
 	t.Parallel()
 	e := withMoment(t)

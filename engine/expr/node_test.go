@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// expressions generates random ones, whose operators often follow each other without parentheses.
+// expressions generates random expressions, whose operators often follow each other without parentheses.
 type expressions struct{ *rand.Rand }
 
 func (e expressions) pick(list ...string) string { return list[e.IntN(len(list))] }

@@ -7,8 +7,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// reach returns at least the parameters that a template can see, as far as that shows without parsing it: perhaps more
-// than the script will be given, never less.
+// reach returns at least the parameters that a template can see, judged without parsing it: perhaps more than the
+// script will be given, but never fewer.
 func (sc scope) reach(parts []Part) *param.Map {
 	text := Code(parts)
 	if SeesAll(text, mayCompute(text)) {
@@ -33,7 +33,7 @@ func (sc scope) seen(text string) *param.Map {
 	return m
 }
 
-// Named reports whether the script may see key: it is in its text, or the code around the expressions uses it.
+// Named reports whether the script may see key: its text contains the key, or the code around the expressions uses it.
 func Named(text, key string) bool {
 	switch key {
 	case "JSON", "Array", "print", "undefined":

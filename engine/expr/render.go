@@ -61,7 +61,7 @@ func appendMap(b []byte, m *param.Map) ([]byte, bool) {
 	return append(b, '}'), true
 }
 
-// keyOrder returns the keys as a JavaScript object has them.
+// keyOrder returns the keys in the order of a JavaScript object.
 func keyOrder(m *param.Map) []string {
 	if !slices.ContainsFunc(m.Keys(), isIndex) {
 		return m.Keys()

@@ -13,8 +13,8 @@ type Part struct {
 }
 
 // Parse splits a template. An expression runs from `${` to the `}` that closes it; braces are only counted, including
-// braces in strings and comments. Without that brace everything from `${` on is literal, and so is `${word:`, which is
-// left for the operators (`${secret:key}`). In literals `$$` becomes `$`, and `${` gets the mark.
+// braces in strings and comments. Without that brace, the rest of the template from `${` is literal. So is `${word:`,
+// which is left for the operators (`${secret:key}`). In literals `$$` becomes `$`, and `${` gets the mark.
 func Parse(text, mark string) []Part {
 	var parts []Part
 	for text != "" {

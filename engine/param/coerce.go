@@ -131,7 +131,7 @@ func AsList(key string, v Value) ([]Value, error) {
 	return nil, mismatch("array type", key, v)
 }
 
-// ParseMap reads a mapping or JSON text of one: `${...}` can only give text.
+// ParseMap reads a mapping, or a mapping as JSON text, since `${...}` can only give text.
 func ParseMap(key string, v Value) (*Map, error) {
 	if m, ok := parsed(v).(*Map); ok {
 		return m, nil
@@ -139,7 +139,7 @@ func ParseMap(key string, v Value) (*Map, error) {
 	return nil, Errorf("Parameter '%s' must be an object or JSON text of one, but got %s", key, sampleOf(v))
 }
 
-// ParseList reads a list or JSON text of one.
+// ParseList reads a list, or a list as JSON text.
 func ParseList(key string, v Value) ([]Value, error) {
 	if l, ok := parsed(v).([]Value); ok {
 		return l, nil
@@ -163,7 +163,7 @@ func mismatch(want, key string, v Value) error {
 	return Errorf("Expected %s for key '%s' but got %s", want, key, sampleOf(v))
 }
 
-// sampleOf shows a wrong value, cut, and its kind.
+// sampleOf returns the beginning of a wrong value, and its kind.
 func sampleOf(v Value) string {
 	sample := []rune(Text(v))
 	if len(sample) > sampleLength {

@@ -221,7 +221,7 @@ func reset(m *Map, path []string) *Map {
 	return c
 }
 
-// Equal compares two values: the order of keys does not count, 1 and 1.0 differ.
+// Equal compares two values: the order of keys does not count, and 1 and 1.0 differ.
 func Equal(a, b Value) bool {
 	switch x := a.(type) {
 	case *Map:

@@ -29,8 +29,8 @@ func PatternExpression(text string) (string, bool) {
 	return inner, begins && ends
 }
 
-// Is reports whether a text equals the pattern's, or matches its expression. A text too long for the expression does
-// not match.
+// Is reports whether a text equals the text of the pattern, or matches its expression. A text too long for the
+// expression does not match.
 func (p Pattern) Is(text string) bool {
 	if p.re != nil {
 		return p.re.Fits(text) && p.re.MatchString(text)
@@ -38,7 +38,7 @@ func (p Pattern) Is(text string) bool {
 	return text == p.text
 }
 
-// In reports whether a text contains the pattern's, or matches its expression.
+// In reports whether a text contains the text of the pattern, or matches its expression.
 func (p Pattern) In(text string) bool {
 	if p.re != nil {
 		return p.re.Fits(text) && p.re.MatchString(text)

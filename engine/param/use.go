@@ -26,5 +26,5 @@ const (
 	Written  UseKind = "''" // name == 'other'
 	Within   UseKind = "in" // 'x' in name
 	Assigned UseKind = ":=" // name = ...
-	Mistake  UseKind = "?"  // not a use of a parameter, but probably not meant
+	Mistake  UseKind = "?"  // not a use of a parameter, but probably unintended
 )

@@ -34,8 +34,8 @@ type Regexp struct {
 	instructions int
 }
 
-// Size returns what an expression costs, without compiling it: about the number of its instructions once compiled, and
-// for costly characters as many as take the same time. The error is about its syntax, or ErrTooLarge.
+// Size returns the cost of an expression without compiling it: about the number of its instructions once compiled. A
+// costly character counts as many instructions as take the same time. The error is about its syntax, or ErrTooLarge.
 func Size(text string) (int, error) {
 	if len(text) > MaxText {
 		return 0, fmt.Errorf("%w: it has %d bytes, but at most %d are allowed", ErrTooLarge, len(text), MaxText)
@@ -54,8 +54,8 @@ func Size(text string) (int, error) {
 	return n, nil
 }
 
-// classes is the cost of parsing Unicode classes and, without regard to case, ranges of other characters than ASCII:
-// the parser looks at each character of such a range, which takes milliseconds.
+// classes returns the cost of parsing Unicode classes and case-insensitive ranges of non-ASCII characters: the parser
+// visits each character of such a range, which takes milliseconds.
 func classes(text string) int {
 	const class, span = 600, 5000
 	n := class * (strings.Count(text, `\p`) + strings.Count(text, `\P`))
@@ -72,11 +72,11 @@ func classes(text string) int {
 
 var ignoresCase = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?[a-zA-Z]*i`) })
 
-// wide reports whether a byte beside the dash of a range can belong to a character beyond ASCII, or to its escape.
+// wide reports whether a byte next to the dash of a range can belong to a character beyond ASCII, or to its escape.
 func wide(c byte) bool { return c >= utf8.RuneSelf || c == '}' || c == '\\' }
 
-// instructions is the size of the compiled form. The parser limits the depth of an expression to 1,000 levels, and its
-// size to a few millions.
+// instructions returns the size of the compiled form. The parser limits the depth of an expression to 1,000 levels, and
+// its size to a few millions.
 func instructions(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {
@@ -140,6 +140,6 @@ func Compile(text string) (*Regexp, error) {
 	return re, nil
 }
 
-// Fits reports whether a text is short enough to be matched: the cost of a match is that of each character at each
+// Fits reports whether a text is short enough to be matched: the cost of a match is up to one step per character and
 // instruction. Expressions of up to 200 instructions fit a text of a megabyte.
 func (r *Regexp) Fits(text string) bool { return len(text) <= maxSteps/max(r.instructions, 1) }

@@ -37,7 +37,7 @@ func TestLargeExpressions(t *testing.T) {
 	}
 }
 
-// TestSizes compares the estimate with what the compiler makes: it must never be much too small.
+// TestSizes compares the estimate with the size that the compiler produces: the estimate must never be much too small.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"abc", "a|b|c", "(a)(b)", "a{3,5}", "(?:ab.){100}", "(a{1,100}){1,10}b{500}", "x*y+z?", "[a-z]{2,}", "(?:(?:a|b)*c){7}", "^$", "((x{0,9}){0,9}){0,9}", "(?i)straße{20}"} {
@@ -99,7 +99,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// FuzzSize proves that an accepted expression has no more instructions than three times the limit.
+// FuzzSize proves that an accepted expression has at most three times as many instructions as the limit.
 func FuzzSize(f *testing.F) {
 	f.Add("(a{1,100}){1,10}b{500}")
 	f.Add(`[\pL\pN]{300}|(?i)é*`)
@@ -117,7 +117,7 @@ func FuzzSize(f *testing.F) {
 	})
 }
 
-// BenchmarkLargest is the cost of an expression that is as large as allowed.
+// BenchmarkLargest measures the cost of an expression that is as large as allowed.
 func BenchmarkLargest(b *testing.B) {
 	for name, form := range map[string]string{
 		"repeated": "(?:abcdefghi){900}|b%d", "classes": "%d(?i:" + strings.Repeat(`[^\pL]`, 15) + ")", "ranges": "%d(?i:[Ā-𐀀])",

@@ -41,7 +41,7 @@ func mergesAlone(base, over *param.Map) bool {
 	return true
 }
 
-// carry describes a successful task for the new attempt that it is carried over to.
+// carry describes a successful task for the new attempt into which it is carried over.
 func carry(s *engine.State, t *engine.Task) engine.Carried {
 	return engine.Carried{Name: t.Name, Config: t.Config, Export: t.Export, Outcome: t.Outcome, UpdatedAt: t.UpdatedAt, Skipped: t.Skipped, Ignored: t.Ignored,
 		Left: leftBy(s, t, nil), Of: t.ID}
@@ -127,7 +127,7 @@ func Done(s *engine.State) []engine.Carried {
 	return succeeded(s, outdated(s))
 }
 
-// succeeded lists the tasks that Done lists, but leaves out only the tasks in old.
+// succeeded lists tasks as Done does, but omits only the tasks in old.
 func succeeded(s *engine.State, old map[engine.TaskID]bool) []engine.Carried {
 	var list []engine.Carried
 	not := leftOut(s, old)

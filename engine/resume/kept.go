@@ -87,8 +87,8 @@ func both(x, over engine.Stored) engine.Stored {
 	return engine.Stored{Reset: reset, Stores: param.Merge(param.Reset(x.Stores, over.Reset...), over.Stores), Secret: x.Secret || over.Secret}
 }
 
-// replaced lists the paths at which over has a mapping and base another value: merged into one, they would no longer
-// replace what they are merged into.
+// replaced lists the paths at which over has a mapping and base has a value that is not one: merged into one, they
+// would no longer replace what they are merged into.
 func replaced(at []string, base, over *param.Map) (paths [][]string) {
 	for k, v := range over.All() {
 		if sub, isMap := v.(*param.Map); !isMap || !base.Has(k) {

@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Why a task of a resumed attempt succeeded without ever running.
+// Reasons why a task of a resumed attempt succeeded without ever running.
 const (
 	skippedByPart = "the retry omits it"
 	skippedByHand = "marked as success"
@@ -40,8 +40,8 @@ func leftOut(s *engine.State, old map[engine.TaskID]bool) map[engine.TaskID]bool
 
 // OfPart lists what an attempt of the definition carries over from an earlier one, s, if only a part of it will run.
 // carried is what it would carry over otherwise; that does not matter with Part.Only, which carries over all tasks but
-// one. A task that does not run keeps its results if it succeeded before, and otherwise counts as skipped from now on.
-// The groups around a task that runs also run. An error is about a pattern that matches no task, several tasks, or the
+// one. A task that does not run keeps its results if it succeeded before, and otherwise counts as skipped from then on.
+// The groups around a task that runs also run. It returns an error if a pattern matches no task, several tasks, or the
 // whole workflow.
 func OfPart(d *engine.Definition, s *engine.State, carried []engine.Carried, p engine.Part, now time.Time) ([]engine.Carried, error) {
 	f := familyWith(d, s)
@@ -126,7 +126,7 @@ func leaveToSkipped(s *engine.State, list map[string]engine.Carried) {
 	}
 }
 
-// byName returns a list by name; the last one of each name counts.
+// byName returns a list by name; the last entry of each name counts.
 func byName(list []engine.Carried) map[string]engine.Carried {
 	m := make(map[string]engine.Carried, len(list))
 	for _, c := range list {
@@ -237,7 +237,7 @@ func (f family) find(pattern string) (int, error) {
 	return i, err
 }
 
-// lower adds everything below the members of a set to it.
+// lower adds everything below the members of a set to the set.
 func (f family) lower(set []bool) {
 	for i := 1; i < len(f); i++ {
 		set[i] = set[i] || set[f[i].parent]

@@ -23,8 +23,8 @@ const (
 	CatchUpNone   CatchUp = "none"   // none, except one whose time has just come
 )
 
-// JustNow is how late a session may be that CatchUpNone still runs, unless skip_delayed_by sets another limit. It is
-// longer than a server takes to restart, and than an interrupted firing takes to repeat.
+// JustNow limits how late a session that CatchUpNone still runs may be, unless skip_delayed_by sets a different limit.
+// It is longer than a server takes to restart, and longer than an interrupted firing takes to repeat.
 const JustNow = 10 * time.Minute
 
 // readAdded reads the keys that zerodag adds.

@@ -28,7 +28,7 @@ func at(t *testing.T, text string) time.Time {
 	return x
 }
 
-// walked returns up to n sessions from a time on.
+// walked returns up to n sessions, starting at a time.
 func walked(s *schedule.Schedule, from time.Time, n int) string {
 	var list []string
 	for next := s.First(from); len(list) < n && !next.IsEnded(); next = s.Next(next.Time) {
@@ -71,7 +71,7 @@ func TestCaughtUp(t *testing.T) {
 	session := at(t, "2026-03-01T00:00:00Z")
 	for _, c := range []struct {
 		catchUp, skip string
-		minutes       int // after midnight, of sessions of each 20 minutes
+		minutes       int // after midnight, of sessions every 20 minutes
 		want          string
 	}{
 		{"all", "", 50, "00:00"},
@@ -111,7 +111,7 @@ func TestCaughtUp(t *testing.T) {
 	}
 }
 
-// TestHas checks that a schedule recognizes its own sessions, also on nights of clock changes.
+// TestHas checks that a schedule recognizes its own sessions, even on nights of clock changes.
 func TestHas(t *testing.T) {
 	t.Parallel()
 	for _, s := range []*schedule.Schedule{

@@ -3,8 +3,8 @@ package schedule
 import "time"
 
 // before returns the session before current, regardless of start and end. Patterns cannot be walked backwards. But
-// whether there is a session between an instant and current is true up to the instant of that session, and false from
-// then on: so it is found by bisection, starting ever further back. It is Ended if there is none within longestGap.
+// whether there is a session between an instant and current is true up to the instant of that session, and false after
+// it. So bisection finds it, starting ever further back. It is Ended if there is none within longestGap.
 func (s *Schedule) before(current time.Time) Time {
 	end := current.Unix()
 	if current.Nanosecond() > 0 {
@@ -32,5 +32,5 @@ func (s *Schedule) before(current time.Time) Time {
 	return s.at(high)
 }
 
-// longestGap is more than the years between two leap days, in seconds.
+// longestGap is longer than the time between any two leap days, in seconds.
 const longestGap = 20 * 366 * 86400

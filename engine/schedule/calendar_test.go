@@ -51,8 +51,8 @@ func TestHolidays(t *testing.T) {
 	}
 }
 
-// TestHolidaysExactly checks that a walk yields exactly the sessions that the single days result in, once each and in
-// order, from any starting point, also on nights of clock changes.
+// TestHolidaysExactly checks that a walk yields exactly the sessions of the individual days, once each and in order,
+// from any starting point, even on nights of clock changes.
 func TestHolidaysExactly(t *testing.T) {
 	t.Parallel()
 	calendar := param.New("weekend", []param.Value{"sun"}, "holidays", []param.Value{"2026-03-28", "2026-03-30", "2026-10-24", "2026-10-26"})

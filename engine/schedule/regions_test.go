@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestRegions checks that every region in the program can be used, and that all regions exist that users may write.
+// TestRegions checks that every region in the program can be used, and that all regions that users may write exist.
 func TestRegions(t *testing.T) {
 	t.Parallel()
 	n := 0

@@ -87,9 +87,9 @@ func (s *Schedule) Next(last time.Time) Time {
 
 // Last returns the session before current, regardless of start and end.
 //
-// It is computed like in Digdag: from an instant two intervals back, stepping forward. If sessions are not evenly
-// spaced, nothing may match in between, and then that instant itself, which is not a session, is the answer; it only
-// affects the variable last_session_time. `crontab>`, which Digdag does not have, returns the true one.
+// It is computed as in Digdag: from an instant two intervals back, stepping forward. If sessions are not evenly spaced,
+// nothing may match in between, and Last returns that instant itself, which is not a session. This only affects the
+// variable last_session_time. For `crontab>`, which Digdag does not have, Last returns the true previous session.
 func (s *Schedule) Last(current time.Time) Time {
 	switch {
 	case s.exact:
@@ -119,7 +119,7 @@ func (s *Schedule) timed(t time.Time) Time {
 	return Time{Time: t.In(s.zone), RunTime: t.Add(s.delay).In(s.zone)}
 }
 
-// RunTime returns when the session of a session time runs, according to the file.
+// RunTime returns when the session with a session time runs, according to the file.
 func (s *Schedule) RunTime(session time.Time) time.Time { return s.timed(session).RunTime }
 
 // match returns the first session time after t, without start, end and delay.

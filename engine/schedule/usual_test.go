@@ -77,7 +77,7 @@ func TestCrontabRefused(t *testing.T) {
 	}
 }
 
-// TestCrontabBesideCron checks that both dialects have the same sessions if a pattern means the same in both, also on
+// TestCrontabBesideCron checks that both dialects have the same sessions if a pattern means the same in both, even on
 // nights of clock changes, that each session is the one before the next, and that differing patterns are recognized.
 func TestCrontabBesideCron(t *testing.T) {
 	t.Parallel()
@@ -168,7 +168,7 @@ func matches(pattern string, at time.Time) bool {
 	return day || weekday
 }
 
-// holds reports whether one of the elements of a field has a value.
+// holds reports whether one of the elements of a field matches a value.
 func holds(field string, v, low, high int) bool {
 	number := func(text string, isEnd bool) int {
 		for i, name := range []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} {
@@ -206,7 +206,7 @@ func holds(field string, v, low, high int) bool {
 	return false
 }
 
-// TestLargeStep checks which steps cannot be meant.
+// TestLargeStep checks which steps cannot be intended.
 func TestLargeStep(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{"*/90 * * * *": "*/90 of the minute", "0 */48 * * *": "*/48 of the hour", "0 0 */31 * *": "*/31 of the day of month", "*/59 * * * *": "", "*/30 */23 * * *": "", "@daily": "",

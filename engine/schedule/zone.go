@@ -79,8 +79,8 @@ func zoneError(name string) error {
 	return param.Errorf("timezone %q is unknown: use a region like \"Asia/Tokyo\", \"UTC\", or an offset like \"+09:00\"", name)
 }
 
-// isRegion refuses names that Go's zone database has and Java's has not: the three abbreviations for offsets, and names
-// that are not zones at all.
+// isRegion refuses names that are in Go's zone database but not in Java's: the three abbreviations for offsets, and
+// names that are not zones at all.
 func isRegion(name string) bool {
 	switch name {
 	case "EST", "MST", "HST", "ROC", "GMT+0", "GMT-0", "Local", "Factory", "":

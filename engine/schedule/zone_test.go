@@ -98,7 +98,7 @@ func mustMap(t *testing.T, text string) *param.Map {
 func TestStartOfDay(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ zone, day, want string }{
-		{"America/Havana", "2024-11-03", "2024-11-03T04:00:00Z"}, // of two midnights
+		{"America/Havana", "2024-11-03", "2024-11-03T04:00:00Z"}, // the first of two midnights
 		{"America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00Z"},
 		{"Asia/Tokyo", "2024-02-29", "2024-02-28T15:00:00Z"},
 	} {

@@ -1,7 +1,7 @@
 // Package draw creates random workflows, parameters and outcomes of runs from given numbers.
 //
-// Simulations and predictions of package engine's tests use it. It must never draw a random number itself: the caller
-// decides where numbers come from, so that a failure can be repeated and reduced.
+// The simulations and predictions in the tests of package engine use it. It must never draw a random number itself: the
+// caller decides where numbers come from, so that a failure can be repeated and reduced.
 package draw
 
 import (
@@ -14,7 +14,7 @@ import (
 // Choose picks a number from 0 to n-1. Its source decides what is random; smaller numbers lead to simpler results.
 type Choose func(label string, n int) int
 
-// One is true in one of `in` cases.
+// One returns true in one of `in` cases.
 func (c Choose) One(label string, in int) bool { return c(label, in) == in-1 }
 
 // Workflow returns a random tree of groups and operators, with all kinds of order and with retries, handlers and

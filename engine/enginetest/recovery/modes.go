@@ -8,7 +8,7 @@ import (
 // Mode selects the tasks of an earlier attempt that are carried over and the tasks that run.
 type Mode struct {
 	Base string // all, failed, from, only, fork
-	Task string // of from and only: a full name
+	Task string // for from and only: a full name
 	// Until and Done restrict a retry to a part.
 	Until string
 	Done  []string
@@ -43,7 +43,8 @@ func (r *Prediction) done(name string) bool {
 	return !r.isChecking(name) && r.succeeded(name)
 }
 
-// succeeded reports whether a task succeeded in the attempt, so that it keeps its results if it is marked as success.
+// succeeded reports whether a task succeeded in the attempt, so that it keeps its results if it is marked as
+// successful.
 func (r *Prediction) succeeded(name string) bool {
 	t := r.index[name]
 	if t == nil || t.state != ok || t == r.root || isHandler(name) {
@@ -75,7 +76,7 @@ func (r *Prediction) Names(began bool) (list []string) {
 	return list
 }
 
-// Works returns the number of command runs of the attempt.
+// Works returns the number of command runs in the attempt.
 func (r *Prediction) Works() int { return r.works }
 
 // Reaches reports whether everything before a task is done, so that an attempt may begin with the task.
@@ -301,8 +302,8 @@ func (p *Pipeline) precedes(name, start string) bool {
 	return false
 }
 
-// saved returns the saved success of a task that `zerodag run` uses. It uses it only once: a further iteration of a
-// group runs all tasks. Handlers of failures always run. A check or `_finally` runs if any other part of its task ran.
+// saved returns the saved success of a task. `zerodag run` uses it only once: a further iteration of a group runs all
+// tasks. Handlers of failures always run. A check or `_finally` runs if any other part of its task ran.
 func (x *exec) saved(name string) (result, bool) {
 	first := !x.seen[name]
 	x.seen[name] = true

@@ -1,7 +1,7 @@
 // Package recovery predicts the outcome of a random workflow that fails, is killed or loses its process, and is then
 // resumed in any of the possible ways.
 //
-// Tests of hosts and of `zerodag run` compare it with the actual outcome. It must not share a line with the engine.
+// Tests of hosts and of `zerodag run` compare it with the actual outcome. It must not share any code with the engine.
 package recovery
 
 import (
@@ -83,7 +83,7 @@ func (d *drawing) piece(name string, depth int, mayRetry bool) *Piece {
 	if d.One("export", 5) {
 		p.Export = param.New("k1", "export of "+name)
 	}
-	// A group inside a group that is retried has nothing to copy in its second iteration, which is a separate subject.
+	// A group inside a retried group has nothing to copy in its second iteration. That is left to other tests.
 	retries := mayRetry && d.One("retry", 4)
 	if retries || p.Kind == "work" && d.One("retry of work", 5) {
 		p.Retry = 1 + d.Choose("retries", 2)

@@ -12,7 +12,7 @@ import (
 // walks through the pieces of the file in order. The order of parallel tasks does not matter, since they do not see
 // each other's values.
 type Prediction struct {
-	Runs    []string // each run of a command, with what it saw
+	Runs    []string // each run of a command, with the values that it saw
 	Notices int      // sent because the attempt failed
 	Outcome string   // success, error, canceled
 	Saved   Saved    // results that the next `zerodag run` finds
@@ -39,7 +39,7 @@ type Given struct {
 	Before *Prediction // the attempt whose results are carried over
 	KillAt int         // it is killed during this run of a command, counted from 1; 0: never
 	EndAt  int         // everything stops after this run; 0: never
-	Local  Saved       // of `zerodag run`; nil: an attempt of a server
+	Local  Saved       // for `zerodag run`; nil: an attempt on a server
 }
 
 // effect is one result that later tasks see: the keys that a task reset, and then the values that it stored.
@@ -80,7 +80,7 @@ type made struct {
 	byPart  bool     // skipped because the retry runs only a part
 	skipped bool     // skipped for any reason
 	left    []effect // of a skipped task that did not succeed before: the results of carried-over tasks below it
-	checked []effect // of such a group: those of its check, which is not made again
+	checked []effect // for such a group: the results of its check, which is not created again
 }
 
 // effects lists the results of a task and of all tasks below it, in the order in which later tasks see them.

@@ -1,8 +1,8 @@
-// Package simulation drives random attempts through random events and checks the invariants of the engine after each
-// event, also against a small reference model.
+// Package simulation drives random attempts through random events, checks the invariants of the engine after each event
+// and compares the engine with a small reference model.
 //
 // Tests of package engine and of hosts use it. It must never read a clock or draw a random number: choices are passed
-// in. The model must stay slow and literal, and must not share a line with the engine.
+// in. The model must stay slow and literal, and must not share any code with the engine.
 package simulation
 
 import (
@@ -25,7 +25,8 @@ type Attempt struct {
 	draw.Choose
 	// Check, unless nil, checks further invariants after each event.
 	Check func(*engine.State) error
-	// Large makes operators generate more than one portion. Then there is no model, which creates all tasks at once.
+	// Large makes operators generate more than one portion. There is then no model, because a model creates all tasks at
+	// once.
 	Large bool
 	// Gated gives the workflow keys that need `zerodag: 1`. The model supports none of them.
 	Gated bool
@@ -94,7 +95,7 @@ func (s *Attempt) Resume() (bool, error) {
 		}
 	}
 	if err != nil {
-		return false, nil // a success cannot be resumed, nor a part without tasks
+		return false, nil // neither a success nor a part without tasks can be resumed
 	}
 	s.earlier = &enginetest.Earlier{State: s.state, Carried: carried, Earlier: s.earlier}
 	s.model, s.past, s.guards, s.forced = nil, nil, nil, false
@@ -169,7 +170,7 @@ func (s *Attempt) Step() error {
 	return s.carryOut(true)
 }
 
-// Finish carries out everything that is owed, with successes only, until the attempt is over.
+// Finish carries out everything that is owed, and lets every run succeed, until the attempt is over.
 func (s *Attempt) Finish() error {
 	for range 20_000 {
 		if s.Ended() {

@@ -56,7 +56,7 @@ func (s *Attempt) feed(e engine.Event) error {
 	return nil
 }
 
-// applied records an event that applied, also for the model.
+// applied records an event that applied, and passes it on to the model.
 func (s *Attempt) applied(e engine.Event, model func()) error {
 	if err := s.twice(e); err != nil {
 		return err
@@ -180,8 +180,8 @@ func (s *Attempt) inTurn(t *engine.Task) error {
 	return nil
 }
 
-// number checks the reported number of runs of a task. It is one more than before; or it is the same, since the task
-// now does something else or waits, and then the run for which it was sent before does not happen either.
+// number checks the reported number of runs of a task. It must be one more than before, or the same if the task now
+// does something else or waits; in that case, the run for which the task was previously sent must not happen either.
 func (s *Attempt) number(t *engine.Task, was engine.Progress) error {
 	if t.Group || t.Dispatch == was.Dispatch {
 		return nil
@@ -216,7 +216,7 @@ func (s *Attempt) book(c engine.TaskChanged, guard string) {
 	}
 }
 
-// twice delivers an event that applied a second time: nothing may change.
+// twice delivers an event a second time after it applied: nothing may change.
 func (s *Attempt) twice(e engine.Event) error {
 	if _, endless := e.(engine.GoOn); endless {
 		return nil // it creates the next portion, whichever message requests it
@@ -348,7 +348,7 @@ func (s *Attempt) ledger() error {
 	return nil
 }
 
-// parameters compares what running tasks see with the rule, for the state and its mirror.
+// parameters compares what running tasks see with the literal rule, for the state and its mirror.
 func (s *Attempt) parameters() error {
 	for _, t := range s.state.Tasks() {
 		if t.State != engine.Running || t.Dispatch > 1 && !s.One("params", 4) || s.Large && t.ID%50 != 0 {

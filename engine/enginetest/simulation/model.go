@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Model is an attempt according to engine.md 2.4 to 2.10, word for word: rows of a table that are all visited again and
-// again until nothing changes. Intended differences of the engine (a kill acts at once) are noted in the model.
+// Model is an attempt that follows engine.md 2.4 to 2.10 word for word: a table whose rows are all visited repeatedly
+// until nothing changes. Intended differences from the engine (a kill acts at once) are noted in the model.
 type Model struct {
 	Limit int
 	rows  []*row // by id - 1
@@ -28,7 +28,7 @@ type row struct {
 	delayedError     bool
 	delayedGroup     bool
 	initial          bool
-	due              bool // retry_at has come
+	due              bool // retry_at has passed
 	losses           int
 	stateParams      *param.Map
 	exported, stored *param.Map

@@ -82,7 +82,7 @@ func (m *Model) Later(id int, now bool, state *param.Map) {
 	m.loop()
 }
 
-// Due means that retry_at of a task has come.
+// Due means that retry_at of a task has passed.
 func (m *Model) Due(id int) {
 	if t := m.row(id); t.state == engine.RetryWaiting || t.state == engine.GroupRetryWaiting {
 		t.due = true

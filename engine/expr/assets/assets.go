@@ -7,7 +7,7 @@ import "embed"
 //go:embed all:dist
 var dist embed.FS
 
-// Moment returns the text of moment.js, or "" when the build has none.
+// Moment returns the text of moment.js, or "" if the build has none.
 func Moment() string {
 	text, err := dist.ReadFile("dist/moment.min.js")
 	if err != nil {

@@ -34,7 +34,7 @@ func nameCallee(said, err error, source string) error {
 }
 
 // calleeBefore returns the expression in front of the parenthesis at an offset of a line: names, dots, and complete
-// pairs of brackets. It returns "" if it has another form.
+// pairs of brackets. It returns "" if the expression has a different form.
 func calleeBefore(line string, at int) string {
 	if at < 0 || at >= len(line) || line[at] != '(' {
 		return ""

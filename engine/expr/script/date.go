@@ -26,8 +26,8 @@ func (x *script) local(v goja.Value) (time.Time, bool) {
 	return time.UnixMilli(int64(ms)).In(x.scope.Location()), true
 }
 
-// dateField(ms, n) is the nth of year, month, day, hours, minutes, seconds, milliseconds, day of week and minutes ahead
-// of UTC.
+// dateField(ms, n) returns the nth of year, month, day, hours, minutes, seconds, milliseconds, day of week and minutes
+// ahead of UTC.
 func (x *script) dateField(call goja.FunctionCall) goja.Value {
 	t, ok := x.local(call.Argument(0))
 	if !ok {
@@ -61,8 +61,7 @@ func (x *script) dateField(call goja.FunctionCall) goja.Value {
 	return x.rt.ToValue(n)
 }
 
-// dateInstant([year, month, ...]) is the instant of local fields, which may be out of
-// range, in milliseconds.
+// dateInstant([year, month, ...]) returns the instant of local fields, which may be out of range, in milliseconds.
 func (x *script) dateInstant(call goja.FunctionCall) goja.Value {
 	list := call.Argument(0).ToObject(x.rt)
 	var f [7]float64
@@ -109,7 +108,7 @@ func offsetAt(wall int64, zone *time.Location) int64 {
 		if end.IsZero() {
 			return int64(offset)
 		}
-		if !end.After(t) { // Go ends a year that is only described by a rule after 365 days, even a leap year
+		if !end.After(t) { // if only a rule describes a year, Go ends it after 365 days, even a leap year
 			end = time.Date(t.UTC().Year()+1, time.January, 1, 0, 0, 0, 0, time.UTC).In(zone)
 		}
 		_, next := end.Zone()
@@ -120,7 +119,7 @@ func offsetAt(wall int64, zone *time.Location) int64 {
 	}
 }
 
-// dateFormat(ms, n) is the text of toString, toDateString, toTimeString or one of their toLocale variants.
+// dateFormat(ms, n) returns the text of toString, toDateString, toTimeString or one of their toLocale variants.
 func (x *script) dateFormat(call goja.FunctionCall) goja.Value {
 	t, ok := x.local(call.Argument(0))
 	if !ok {

@@ -14,12 +14,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// mistake records something in an expression that its author probably does not mean, whatever its parameters are.
+// mistake records something in an expression that its author probably does not intend, whatever its parameters are.
 func (u *uses) mistake(hint, format string, args ...any) {
 	u.add(param.Use{Kind: param.Mistake, Says: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// comparison checks for comparisons that have the same result for all values, or compare something else than they seem
+// comparison checks for comparisons that have the same result for all values, or compare something other than they seem
 // to.
 func (u *uses) comparison(n *ast.BinaryExpression) {
 	if !slices.Contains([]token.Token{token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL, token.STRICT_NOT_EQUAL}, n.Operator) {
@@ -53,7 +53,7 @@ var parts = map[string]struct {
 	"date": {1, 31, "1 to 31"}, "getDate": {1, 31, "1 to 31"}, "isoWeek": {1, 53, "1 to 53"}, "dayOfYear": {1, 366, "1 to 366"},
 }
 
-// part checks what a part of a time is compared with.
+// part checks the value with which a part of a time is compared.
 func (u *uses) part(name string, with ast.Expression) {
 	p, known := parts[name]
 	if !known {
@@ -144,12 +144,12 @@ func isOtherLanguage(texts []string) bool {
 }
 
 // isPattern reports whether a text has characters with a special meaning in patterns, although it is probably not meant
-// as one.
+// as a pattern.
 func isPattern(text string) bool {
 	return strings.ContainsAny(text, ".*+?^$|()[]{}") && !strings.Contains(text, `\`)
 }
 
-// ofMoment checks calls of methods of moments that take units, and reports whether this is one of them. texts are the
+// ofMoment checks a call of a method of moments that takes units, and reports whether it is such a call. texts are the
 // arguments that are literals.
 func (u *uses) ofMoment(name string, texts []string, arguments []ast.Expression) bool {
 	unit := ""
@@ -258,7 +258,7 @@ func (u *uses) form(text string) {
 	}
 }
 
-// functions are the functions of expressions that are not methods.
+// functions lists the functions of expressions that are not methods.
 var functions = []string{"moment", "print", "parseInt", "parseFloat", "isNaN", "isFinite", "String", "Number", "Boolean", "Array", "Object", "Date", "RegExp", "Error", "TypeError", "RangeError", "SyntaxError", "Symbol",
 	"encodeURIComponent", "encodeURI", "decodeURIComponent", "decodeURI", "escape", "unescape", "eval", "Function", "Map", "Set", "WeakMap", "WeakSet", "Promise", "Proxy", "BigInt", "EvalError", "ReferenceError", "URIError",
 	"ArrayBuffer", "DataView", "Uint8Array", "Int8Array", "Uint16Array", "Int16Array", "Uint32Array", "Int32Array", "Float32Array", "Float64Array", "Uint8ClampedArray", "AggregateError"}

@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestMistakes checks which expressions are reported as probably not meant, whatever their parameters, and that
+// TestMistakes checks which expressions are reported as probably unintended, whatever their parameters, and that
 // meaningful ones are not.
 func TestMistakes(t *testing.T) {
 	t.Parallel()

@@ -26,8 +26,7 @@ type Options struct {
 	Match time.Duration
 }
 
-// Engine runs scripts. It is not safe for concurrent use, cheap to make, and stays usable after
-// every error.
+// Engine runs scripts. It is cheap to make and stays usable after every error, but it is not safe for concurrent use.
 type Engine struct {
 	options Options
 	common  *libraries // nil until a script is needed

@@ -22,7 +22,7 @@ type Moment struct {
 	err     error
 }
 
-// CompileMoment compiles the text of moment.js, which takes some milliseconds. Without text, expressions that need
+// CompileMoment compiles the text of moment.js, which takes a few milliseconds. Without text, expressions that need
 // moment fail with a hint.
 func CompileMoment(text string) *Moment {
 	if text == "" {

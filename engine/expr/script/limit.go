@@ -22,7 +22,7 @@ const (
 	maxLooks  = 1000
 	// A machine that had no time for this many checks had none for the script either.
 	fairLooks = 8
-	// Then the time is extended, at most this often.
+	// In that case the time is extended, at most this many times.
 	maxDelays = 50
 	// The processor time of a script, if it is known, and how often it is checked beyond maxTime.
 	ownTime  = 350 * time.Millisecond
@@ -69,7 +69,7 @@ func watch(rt *goja.Runtime, spent func() time.Duration) *watcher {
 	if spent != nil {
 		w.began = spent()
 	}
-	// Started only after the fields are set that the callbacks read.
+	// Started only after the fields that the callbacks read are set.
 	w.clock = time.AfterFunc(math.MaxInt64, w.ring)
 	w.heap = time.AfterFunc(math.MaxInt64, w.look)
 	w.clock.Reset(maxTime)

@@ -26,8 +26,9 @@ type script struct {
 	spent     func() time.Duration // see Options
 }
 
-// run evaluates a compiled template in a separate runtime. The exception are chains of moment's own methods, which are
-// most of what users write: they have no side effects and share a runtime, as loading moment costs more than they do.
+// run evaluates a compiled template in a separate runtime. The exceptions are chains of moment's own methods, which are
+// most of what users write: they have no side effects and share a runtime, since loading moment costs more than running
+// them.
 func (e *Engine) run(c *compiled, vars *param.Map, s *expr.Scope) (string, error) {
 	if c.plan.pure {
 		if e.shared == nil {

@@ -106,7 +106,7 @@ func nesting(code string) int {
 	return deepest
 }
 
-// syntaxError points to the wrong expression: its position in the generated script would mean nothing to the user.
+// syntaxError points to the invalid expression: its position in the generated script would mean nothing to the user.
 func syntaxError(parts []expr.Part, whole error) error {
 	for _, p := range parts {
 		if !p.Code {
