@@ -86,8 +86,8 @@ func TestRandomAttempts(t *testing.T) {
 	}
 }
 
-// TestRandomGatedAttempts does so with keys that zerodag adds, which the model does not support: each attempt ends, and
-// stored changes, snapshots and a recount agree. Skipped tasks never run.
+// TestRandomGatedAttempts does the same with keys that zerodag adds, which the model does not support: each attempt
+// ends, and stored changes, snapshots and a recount agree. Skipped tasks never run.
 func TestRandomGatedAttempts(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"a", "b", "c"} {
@@ -100,7 +100,7 @@ func TestRandomGatedAttempts(t *testing.T) {
 	}
 }
 
-// TestRandomGatedPortions does so with operators that generate more than one portion.
+// TestRandomGatedPortions does the same as TestRandomGatedAttempts with operators that generate more than one portion.
 func TestRandomGatedPortions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -116,7 +116,7 @@ func TestRandomResumes(t *testing.T) {
 	})
 }
 
-// TestRandomPortions does so with operators that generate more than one portion.
+// TestRandomPortions does the same as TestRandomAttempts with operators that generate more than one portion.
 func TestRandomPortions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

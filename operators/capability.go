@@ -19,7 +19,8 @@ import (
 var ErrUnavailable = errors.New("the store is unavailable")
 
 // ErrNoEvaluator is wrapped by the error of an Evaluator that could not be started for a reason other than a shortage.
-// A run that ends with it is repeated for about a minute, since another machine may run it; then the task fails.
+// A run that ends with it is repeated for about a minute, since another machine may be able to run it; after that, the
+// task fails.
 var ErrNoEvaluator = errors.New("expressions cannot be evaluated on this machine")
 
 // IsAway reports whether an error is about the deployment, rather than about the work of the task.
@@ -107,9 +108,10 @@ func (e Exit) String() string {
 
 // Commands runs commands.
 type Commands interface {
-	// Run starts the command and waits for its end, or returns a *Pending: then a later run of the task calls it again,
-	// with the Status of the Pending. Once it is over, none of its processes are left. Canceling ctx ends the whole
-	// process tree. Other errors mean that the command could not be started or watched; an exit code is not an error.
+	// Run starts the command and waits for its end, or returns a *Pending. In that case, a later run of the task calls Run
+	// again with the Status of the Pending. Once the command is over, none of its processes are left. Canceling ctx ends
+	// the whole process tree. Other errors mean that the command could not be started or watched; an exit code is not an
+	// error.
 	Run(ctx context.Context, c Command) (Exit, error)
 	// Stop ends a command that is Pending; a finished one is left alone.
 	Stop(ctx context.Context, status *param.Map) error
@@ -153,7 +155,7 @@ type StartedAttempt struct {
 var (
 	ErrNoWorkflow      = errors.New("workflow not found")
 	ErrTooManyAttempts = errors.New("too many attempts running")
-	// ErrPaused: the project is paused. The attempt starts when it is resumed.
+	// ErrPaused means that the project is paused. The attempt starts when the project is resumed.
 	ErrPaused = errors.New("the project is paused")
 )
 
@@ -176,7 +178,7 @@ type HTTPClient interface {
 	Client(o HTTPOptions) *http.Client
 }
 
-// Network opens connections for operators without a client of the host.
+// Network opens connections for operators that do not use a client of the host.
 type Network interface {
 	// DialContext is like that of net.Dialer.
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
@@ -197,10 +199,10 @@ type HTTPOptions struct {
 	ProxyURL     string
 	MaxRedirects int // 0: redirects are not followed
 	Timeout      time.Duration
-	// KeepAlive reuses connections until CloseIdleConnections of the client is called. Then the order and spelling of
-	// Headers are not preserved.
+	// KeepAlive reuses connections until CloseIdleConnections of the client is called. In that case, the order and
+	// spelling of Headers are not preserved.
 	KeepAlive bool
-	// Headers are names of headers in their order and spelling; a repeated name takes the values of the request in
+	// Headers lists the names of headers, in order and as spelled; a repeated name takes the values of the request in
 	// turn.
 	Headers []string
 }

@@ -22,7 +22,7 @@ func isEnvName(text string) bool {
 	return text != ""
 }
 
-// IdentityEnv returns the variables that describe its run to every command, as "NAME=value". Each has two names:
+// IdentityEnv returns the variables that describe the task's run to every command, as "NAME=value". Each has two names:
 // ZERODAG_TRY, and DIGDAG_TRY for older scripts.
 func (t *Task) IdentityEnv() []string {
 	pairs := [...]string{
@@ -40,8 +40,8 @@ func (t *Task) IdentityEnv() []string {
 	return env
 }
 
-// ParamEnv returns every parameter whose name can be that of a variable: text unchanged, everything else as JSON text
-// (operators/sh/README.md). A null is an error, wherever it comes from: Digdag requires every parameter.
+// ParamEnv returns every parameter whose name can be the name of a variable: text unchanged, everything else as JSON
+// text (operators/sh/README.md). A null is an error, wherever it comes from: Digdag requires every parameter.
 func ParamEnv(params *param.Map) ([]string, error) {
 	env := make([]string, 0, params.Len())
 	for name, v := range params.All() {
@@ -75,7 +75,7 @@ func (t *Task) LocalEnv() ([]string, error) {
 	return append(env, own...), err
 }
 
-// variables returns those of the host and of files; every reference to a secret in them was written by a user.
+// variables returns the variables of the host and of files; every reference to a secret in them was written by a user.
 func (t *Task) variables() (env []string, err error) {
 	list := slices.Clone(t.Variables)
 	for _, f := range t.VariableFiles {

@@ -19,7 +19,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// away implements every port of a task while the stores of the deployment are away: it notes each call and fails it.
+// away implements every port of a task while the stores of the deployment are unavailable: it records each call and
+// fails it.
 type away struct {
 	root  string
 	calls []string
@@ -51,7 +52,7 @@ func (a *away) StartAttempt(context.Context, operators.StartRequest) (operators.
 
 func (a *away) Notify(context.Context, string, *operators.Task) error { return a.call("notify") }
 
-// aloneTasks returns the operators that need nothing of the deployment, or a file at most.
+// aloneTasks returns the operators that need nothing from the deployment, or at most a file.
 func aloneTasks() []string {
 	return []string{"echo", "fail", "for_each", "for_range", "if", "loop", "switch", "wait"}
 }

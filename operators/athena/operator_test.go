@@ -140,8 +140,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestFails checks that the reason of a failed query is the task's error, and that another try of the task runs another
-// query.
+// TestFails checks that the reason why a query failed becomes the task's error, and that another try of the task runs
+// another query.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	group, client := bed(t)
@@ -221,7 +221,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestFaults checks that one query runs, and its rows arrive, with any faults of the service.
+// TestFaults checks that one query runs, and its rows arrive, whatever faults the service has.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -238,7 +238,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestBusy checks that a service that accepts no query is asked again later.
+// TestBusy checks that the query is sent again later if the service accepts none.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	group, _ := bed(t)
@@ -273,7 +273,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// faulty returns an address of the service where a share of the calls is refused, fails, or loses its answer.
+// faulty returns an address of the service at which a share of the calls is refused, fails, or loses its answer.
 func faulty(t *testing.T, seed uint64, share float64) string {
 	t.Helper()
 	p := proxy.Start(t, "")

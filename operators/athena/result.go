@@ -111,7 +111,7 @@ func contents(r *types.ResultSet) ([]types.Row, []types.ColumnInfo) {
 	return r.Rows, r.ResultSetMetadata.ColumnInfo
 }
 
-// isHeader reports whether a row has the names of the columns, as the first one of a SELECT does.
+// isHeader reports whether a row has the names of the columns, as the first row of a SELECT does.
 func isHeader(row types.Row, columns []types.ColumnInfo) bool {
 	return slices.EqualFunc(row.Data, columns, func(d types.Datum, c types.ColumnInfo) bool {
 		return sdk.ToString(d.VarCharValue) == sdk.ToString(c.Name)

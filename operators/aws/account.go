@@ -1,8 +1,8 @@
 // Package aws is shared by the operators for AWS services: the credentials and region of a task's calls, polling of
 // remote jobs, and the meaning of errors for users.
 //
-// Operators in the neighboring folders use it. It must not know any service: each operator links its own client, and
-// creates it on use.
+// Operators in the neighboring folders use it. It must not know about any service: each operator links its own client,
+// and creates it on use.
 package aws
 
 import (
@@ -27,8 +27,7 @@ import (
 	"zerodag/operators"
 )
 
-// tries is how often one call is sent; a call that still fails is the task's failure or, if it polls, a reason to run
-// again.
+// tries is how often one call is sent. If it still fails, the task fails or, if the call is a poll, runs again.
 const tries = 5
 
 // Account is the host's own access to AWS, loaded on first use. There is one per operator, shared by all tasks, so that
@@ -124,7 +123,7 @@ func (a *Account) within(network operators.Network) sdk.HTTPClient {
 	return a.bounded
 }
 
-// mayLend returns an error if the host does not lend its role to tasks.
+// mayLend returns an error unless the host lends its role to tasks.
 func mayLend(t *operators.Task, service string) error {
 	lends, err := operators.NewParams(t.Config.Map("aws")).BoolOr("environment", true)
 	if err == nil && !lends {
@@ -148,8 +147,8 @@ func (a *Account) environment(ctx context.Context) (sdk.Config, error) {
 	return *a.base, nil
 }
 
-// Retryer repeats throttled or unanswered requests, up to a number of tries. Each call has a separate one: failures of
-// others do not affect it.
+// Retryer returns a retryer that repeats throttled or unanswered requests, up to a number of tries. Each call has a
+// separate retryer, so that the failures of other calls do not affect it.
 func Retryer(tries int) sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = tries

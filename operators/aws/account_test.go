@@ -103,7 +103,7 @@ func TestNoCredentials(t *testing.T) {
 	}
 }
 
-// TestRole checks that the task assumes the role of the secret.
+// TestRole checks that the task assumes the role that the secret names.
 func TestRole(t *testing.T) {
 	t.Parallel()
 	localstack.Config(t)
@@ -120,7 +120,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// TestFailure checks that every kind of error is one sentence with a remedy.
+// TestFailure checks that every kind of error becomes one sentence with a remedy.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	api := func(code string) error {
@@ -156,7 +156,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestName checks that a repeated run has the same name, and another try another name.
+// TestName checks that a repeated run has the same name, and that another try has a different one.
 func TestName(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)

@@ -49,7 +49,7 @@ func AsAttributes(key string, v param.Value) (map[string]Attribute, error) {
 type Order struct{ Group, ID string }
 
 // ReadOrder reads `group_id` and `deduplication_id` for a queue or topic with that name. The defaults are the task's
-// name and its idempotency key: a message that another run of the task sends again arrives once.
+// name and its idempotency key: a message that another run of the task sends again arrives only once.
 func ReadOrder(t *operators.Task, p *operators.Params, name string) (Order, error) {
 	group, err := p.StringOr("group_id", "")
 	if err != nil {

@@ -141,7 +141,7 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 	return operators.Result{}, j.lookAgain()
 }
 
-// submit submits the job unless one with its name exists: then an earlier run submitted it, and its answer or state was
+// submit submits the job unless one with its name exists, which an earlier run submitted before its answer or state was
 // lost. After a submission without an answer, it looks for the job before it submits again.
 func (j *job) submit(ctx context.Context) error {
 	list, err := j.find(ctx)
@@ -164,7 +164,7 @@ func (j *job) submitted(id string) error {
 	return j.lookAgain()
 }
 
-// unanswered runs again later if a call may then be answered.
+// unanswered requests another run if the call may be answered then.
 func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
 	if ctx.Err() == nil && aws.Temporary(err) && j.outages < mostOutages {
 		j.outages++
@@ -173,7 +173,8 @@ func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
 	return c.Failure(ctx, err)
 }
 
-// onlyRefused retries submissions that Batch was too busy to accept, but none that may have created a job.
+// onlyRefused returns a retryer for submissions that Batch was too busy to accept, but not for any that may have
+// created a job.
 func onlyRefused() sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = 6
@@ -183,7 +184,7 @@ func onlyRefused() sdk.Retryer {
 	})
 }
 
-// calls are the operations of Batch that tasks need.
+// calls holds the operations of Batch that tasks need.
 type calls struct {
 	describeJobs aws.Operation[batch.DescribeJobsInput, batch.DescribeJobsOutput, batch.Options]
 	submitJob    aws.Operation[batch.SubmitJobInput, batch.SubmitJobOutput, batch.Options]
@@ -217,7 +218,7 @@ func (j *job) find(ctx context.Context) ([]types.JobSummary, error) {
 	return list, nil
 }
 
-// keepOne ends all jobs of this try but the first: two concurrent runs saw none and submitted one each.
+// keepOne ends all jobs of this try but the first, in case two concurrent runs saw none and submitted one each.
 func (j *job) keepOne(ctx context.Context) error {
 	list, err := j.find(ctx)
 	if err != nil || len(list) < 2 {

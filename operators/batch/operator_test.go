@@ -30,7 +30,7 @@ import (
 )
 
 // environments makes the tests create environments one after the other: the first environment of the test bed creates a
-// role, which two tests at the same time would both create.
+// role, which two concurrent tests would both create.
 var environments sync.Mutex
 
 // definition registers a job that runs a shell script, and makes a queue of the same name.
@@ -161,7 +161,7 @@ func TestSucceeds(t *testing.T) {
 	}
 }
 
-// TestFails checks that the error says how the job ended, and that another try of the task submits another job.
+// TestFails checks that the error describes how the job ended, and that another try of the task submits another job.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "exit 3")
@@ -284,8 +284,8 @@ func TestKeepsOne(t *testing.T) {
 	}
 }
 
-// TestTrouble checks that one job runs, and its end is seen, when calls are throttled, fail and lose their answers,
-// even if the state of a run is lost too.
+// TestTrouble checks that one job runs, and its end is noticed, when calls are throttled, fail or lose their answers,
+// even if the state of a run is also lost.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -314,7 +314,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestKill checks that a job is ended, even by a run that knows nothing of its submission, and that a kill without a
+// TestKill checks that a job is ended, even by a run that has no record of its submission, and that a kill without a
 // job succeeds.
 func TestKill(t *testing.T) {
 	t.Parallel()

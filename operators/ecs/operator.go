@@ -48,7 +48,7 @@ type job struct {
 	progress
 }
 
-// calls are the operations of ECS that tasks need.
+// calls holds the operations of ECS that tasks need.
 type calls struct {
 	describeTasks          aws.Operation[ecs.DescribeTasksInput, ecs.DescribeTasksOutput, ecs.Options]
 	runTask                aws.Operation[ecs.RunTaskInput, ecs.RunTaskOutput, ecs.Options]
@@ -156,7 +156,7 @@ func (j *job) unknown() error {
 }
 
 // start runs the task. Because of the client token, ECS answers a repeated start with the task of the first one. A
-// start that failed for lack of capacity has created none, so the next one uses a different token.
+// start that failed for lack of capacity has created no task, so the next start uses a different token.
 func (j *job) start(ctx context.Context) error {
 	if err := j.define(ctx); err != nil {
 		return j.unanswered(ctx, err, j.call("look up "+j.spec.definition, "ecs:DescribeTaskDefinition"))
@@ -166,7 +166,7 @@ func (j *job) start(ctx context.Context) error {
 	var conflict *types.ConflictException
 	switch {
 	case errors.As(err, &conflict) && len(conflict.ResourceIds) > 0:
-		// The parameters evaluate to something else by now: use the task of the first start.
+		// The parameters now evaluate to something different: use the task of the first start.
 		return j.started(conflict.ResourceIds[0])
 	case err != nil && ctx.Err() == nil && noCapacity(err.Error()):
 		return j.refuse(err.Error())
@@ -185,7 +185,7 @@ func (j *job) start(ctx context.Context) error {
 	return operators.Failf("ecs>: can't run %s: %s%s", j.spec.definition, why, remedy(sdk.ToString(f.Reason)))
 }
 
-// unanswered runs again later if a call may then be answered: nothing was started that could be started twice.
+// unanswered requests another run if the call may be answered then: nothing was started that could be started twice.
 func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
 	var plain *operators.Failure
 	switch {
@@ -209,7 +209,7 @@ func (j *job) started(arn string) error {
 	return j.lookAgain()
 }
 
-// refuse runs again when there may be capacity; no thread waits for it.
+// refuse requests another run when there may be capacity; no thread waits for it.
 func (j *job) refuse(why string) error {
 	j.arn = ""
 	j.refused++

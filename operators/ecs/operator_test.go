@@ -141,7 +141,8 @@ func TestSucceeds(t *testing.T) {
 	}
 }
 
-// TestFails checks that the error says how the task ended, and that another try of the task starts another one.
+// TestFails checks that the error describes how the task ended, and that another try of the task starts another ECS
+// task.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "exit 3")
@@ -201,8 +202,8 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestTrouble checks that one task runs, and its end is seen, when calls are throttled, fail and lose their answers,
-// even if the state of a run is lost too.
+// TestTrouble checks that one task runs, and its end is noticed, when calls are throttled, fail or lose their answers,
+// even if the state of a run is also lost.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -236,7 +237,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestKill checks that a task is stopped, even by a run that knows nothing of its start, and that a kill without a task
+// TestKill checks that a task is stopped, even by a run that has no record of its start, and that a kill without a task
 // succeeds.
 func TestKill(t *testing.T) {
 	t.Parallel()
@@ -269,7 +270,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// behind returns the address of a LocalStack where the answers of some operations are replaced, one after the other.
+// behind returns the address of a LocalStack in which the answers of some operations are replaced, one after the other.
 // The new answers are those that Amazon ECS documents and the ECS of the tests never returns.
 func behind(t *testing.T, answers map[string][]string) (string, func(operation string) []map[string]any) {
 	t.Helper()
@@ -354,7 +355,7 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// TestEnds checks the messages about ends that the ECS of the tests does not have.
+// TestEnds checks the messages about endings that the ECS of the tests never produces.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	name, _ := definition(t, "true")
@@ -378,7 +379,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestCapacityAfterTheStart checks that a task that Fargate had no capacity for is tried again, and that the operator
+// TestCapacityAfterTheStart checks that a task for which Fargate had no capacity is tried again, and that the operator
 // does not wait forever for a task that ECS has forgotten.
 func TestCapacityAfterTheStart(t *testing.T) {
 	t.Parallel()
@@ -400,7 +401,7 @@ func TestCapacityAfterTheStart(t *testing.T) {
 	}
 }
 
-// TestConflict checks that a run whose parameters differ from those of the first start goes on with the task of the
+// TestConflict checks that a run whose parameters differ from those of the first start continues with the task of the
 // first start.
 func TestConflict(t *testing.T) {
 	t.Parallel()

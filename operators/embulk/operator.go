@@ -15,7 +15,7 @@ func Operator() operators.Operator {
 	return operators.Operator{Name: "embulk", Summary: "loads data with Embulk", Retries: true, Commands: true, Run: run}
 }
 
-// loadFile is the configuration that Embulk reads: the name says YAML, and JSON is YAML.
+// loadFile is the configuration file that Embulk reads: it is named as YAML, and its JSON is valid YAML.
 const loadFile = "load.yml"
 
 // notFound is the shell's exit code for a missing program.

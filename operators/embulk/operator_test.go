@@ -12,7 +12,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// shows is a program in Embulk's place that prints its arguments, so it shows nothing of Embulk's own behavior.
+// shows is a program that replaces Embulk and prints its arguments, so it does not show how Embulk itself behaves.
 const shows = `#!/bin/sh
 echo "$# $1 $(echo "$2" | sed 's/[0-9][0-9]*-[0-9][0-9]*/N/') $TOKEN"
 cat "$2"
@@ -113,7 +113,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestSecretsInEnv checks that secrets reach Embulk by `_env` too.
+// TestSecretsInEnv checks that secrets also reach Embulk through `_env`.
 func TestSecretsInEnv(t *testing.T) {
 	t.Parallel()
 	w := world(t, `{"config": {"a": 1}, "_env": {"TOKEN": "<${secret:pg.password}>", "PATH": "`+program(t)+`:/usr/bin:/bin"}}`)

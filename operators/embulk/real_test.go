@@ -30,7 +30,7 @@ func installed(t *testing.T) string {
 	return folder
 }
 
-// install searches once per process. It returns "" when there is no program and REQUIRE does not ask for one.
+// install searches once per process. It returns "" if there is no program and REQUIRE does not require one.
 var install = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -95,7 +95,7 @@ exec: {max_threads: 1, min_output_tasks: 1}
 	}
 }
 
-// TestRealEmbulkFails checks that Embulk's own failure is the failure of the task.
+// TestRealEmbulkFails checks that the task fails if Embulk itself fails.
 func TestRealEmbulkFails(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"config": {"in": {"type": "nosuch"}, "out": {"type": "stdout"}}, "_env": {"PATH": "`+installed(t)+`:`+os.Getenv("PATH")+`"}}`)

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// readCluster reads the mapping `cluster` as the request for a new one, without its steps.
+// readCluster reads the mapping `cluster` as the request for a new cluster, without its steps.
 func readCluster(s *stage, m *param.Map) (*emr.RunJobFlowInput, []*program, error) {
 	o := operators.NewParams(m)
 	in := &emr.RunJobFlowInput{Tags: []types.Tag{{Key: new("DIGDAG_CLUSTER_ID"), Value: &s.tag}}}

@@ -46,12 +46,13 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (work, e
 	return openSteps(ctx, account, s)
 }
 
-// tag is part of the names of everything that this try of the task creates: 13 characters, as in Digdag.
+// tag returns 13 characters, as in Digdag, that are part of the names of everything that this try of the task creates.
 func tag(t *operators.Task) string {
 	return strings.ToUpper(strings.ReplaceAll(operators.Derived("emr", aws.Name(t)), "-", ""))[:13]
 }
 
-// onlyRefused retries starts that EMR was too busy to accept, but none that may have created something.
+// onlyRefused returns a retryer for starts that EMR was too busy to accept, but not for any that may have created
+// something.
 func onlyRefused() sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = 6
@@ -152,7 +153,7 @@ func (s source) other(c sdk.Config, service, region, endpoint string) (sdk.Confi
 	return c, c.BaseEndpoint != nil, nil
 }
 
-// unanswered is the failure of a start, or a request for another run if the start may be answered then.
+// unanswered returns the failure of a start, or a request for another run if the start may be answered then.
 func unanswered(ctx context.Context, t *operators.Task, err error, c aws.Call) error {
 	outages, unreadable := aws.Job(t).IntOr("outages", 0)
 	var plain *operators.Failure

@@ -25,7 +25,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// place is a bucket for staging and logs, and clients of the test's own.
+// place is a bucket for staging and logs, with the test's own clients.
 type place struct {
 	bucket  string
 	emr     *emr.Client
@@ -217,7 +217,7 @@ func TestNewCluster(t *testing.T) {
 	}
 }
 
-// TestSecretsStaySealed checks that no secret is unencrypted on S3 or in a request.
+// TestSecretsStaySealed checks that no secret appears unencrypted on S3 or in a request.
 func TestSecretsStaySealed(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -312,8 +312,8 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestTrouble checks that one cluster and one list of steps run, and their end is seen, when calls are throttled, fail
-// and lose their answers, even if the state of a run is lost too.
+// TestTrouble checks that one cluster and one list of steps run, and their end is noticed, when calls are throttled,
+// fail or lose their answers, even if the state of a run is also lost.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
@@ -364,7 +364,7 @@ func TestKeepsOne(t *testing.T) {
 	}
 }
 
-// TestKeepsFirst checks the same of steps that were added twice to a cluster.
+// TestKeepsFirst checks the same for steps that were added twice to a cluster.
 func TestKeepsFirst(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -398,7 +398,7 @@ func TestLooks(t *testing.T) {
 }
 
 // TestKill checks that a cluster that was started for the task is terminated, and that steps on another cluster are
-// cancelled, even by a run that knows nothing of their start.
+// cancelled, even by a run that has no record of their start.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	p := open(t)

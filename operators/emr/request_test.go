@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// records stores the requests to EMR, S3 and KMS, and answers each with success.
+// records stores the requests to EMR, S3 and KMS, and answers each one successfully.
 type records struct {
 	mu    sync.Mutex
 	lines []string

@@ -16,7 +16,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// stepsWork is steps on a cluster.
+// stepsWork is work that consists of steps on a cluster.
 type stepsWork struct {
 	*stage
 	calls
@@ -26,12 +26,12 @@ type stepsWork struct {
 	existing string               // existing cluster, "" for a new one
 	fresh    *emr.RunJobFlowInput // the new one, nil for none
 
-	cluster string // that has the steps, "" before the start
+	cluster string // the cluster that has the steps, "" before the start
 	last    string // id of the last step, "" while unknown
 	looks   int64
 }
 
-// calls are the operations of EMR that tasks need.
+// calls holds the operations of EMR that tasks need.
 type calls struct {
 	listSteps                stepsOf
 	listClusters             clustersOf
@@ -125,7 +125,7 @@ func (w *stepsWork) again(after time.Duration) error {
 	return aws.Again(w.task, after, param.New("cluster", w.cluster, "step", w.last, "looks", w.looks))
 }
 
-// look runs again later; each phase begins with short waits.
+// look requests another run; each phase begins with short waits.
 func (w *stepsWork) look(shortest time.Duration) error {
 	w.looks++
 	return w.again(aws.Backoff(w.looks-1, shortest, longestWait))
@@ -169,8 +169,8 @@ func (w *stepsWork) result() operators.Result {
 	return operators.Result{Store: param.New("emr", param.New("last_cluster_id", w.cluster)), ResetStore: [][]string{{"emr", "last_cluster_id"}}}
 }
 
-// start starts the cluster or the steps, unless an earlier run did and its answer or state was lost: the tag is in
-// their names.
+// start starts the cluster or the steps, unless an earlier run did so and its answer or state was lost: it finds them
+// by the tag in their names.
 func (w *stepsWork) start(ctx context.Context) error {
 	if w.fresh == nil {
 		return w.addSteps(ctx)
@@ -199,7 +199,7 @@ func (w *stepsWork) started(cluster string) error {
 	return w.look(shortestBoot)
 }
 
-// prepare uploads to S3 what the steps need.
+// prepare uploads the files that the steps need to S3.
 func (w *stepsWork) prepare(ctx context.Context) error {
 	for _, p := range w.programs {
 		if err := w.seal(ctx, p.config); err != nil {

@@ -26,7 +26,7 @@ type jobRun struct {
 	looks int64
 }
 
-// serverlessCalls are the operations of EMR Serverless that tasks need.
+// serverlessCalls holds the operations of EMR Serverless that tasks need.
 type serverlessCalls struct {
 	getJobRun    aws.Operation[emrserverless.GetJobRunInput, emrserverless.GetJobRunOutput, emrserverless.Options]
 	startJobRun  aws.Operation[emrserverless.StartJobRunInput, emrserverless.StartJobRunOutput, emrserverless.Options]
@@ -63,7 +63,7 @@ func openServerless(ctx context.Context, account *aws.Account, from source) (*jo
 }
 
 // readJob reads the request for a job; because of its token, EMR answers a repeated request with the job of the first
-// one.
+// request.
 func readJob(s *stage) (*emrserverless.StartJobRunInput, error) {
 	p := s.params
 	in := &emrserverless.StartJobRunInput{ClientToken: new(aws.Name(s.task))}
@@ -237,7 +237,7 @@ func (j *jobRun) start(ctx context.Context) error {
 	}
 	out, err := j.startJobRun(ctx, j.in)
 	if aws.Code(err) == "ConflictException" {
-		// The parameters evaluate to something else by now: use the job of the first start.
+		// The parameters now evaluate to something different: use the job of the first start.
 		ids, found := j.find(ctx)
 		if found == nil && len(ids) > 0 {
 			return j.started(ids[0])

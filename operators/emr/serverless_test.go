@@ -107,8 +107,8 @@ func TestServerlessFails(t *testing.T) {
 	}
 }
 
-// TestServerlessTrouble checks that one job runs, and its end is seen, when calls are throttled, fail and lose their
-// answers, even if the state of a run is lost too.
+// TestServerlessTrouble checks that one job runs, and its end is noticed, when calls are throttled, fail or lose their
+// answers, even if the state of a run is also lost.
 func TestServerlessTrouble(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -129,7 +129,7 @@ func TestServerlessTrouble(t *testing.T) {
 	}
 }
 
-// TestServerlessKill checks that a job is cancelled, even by a run that knows nothing of its start, and that a kill
+// TestServerlessKill checks that a job is cancelled, even by a run that has no record of its start, and that a kill
 // without a job succeeds.
 func TestServerlessKill(t *testing.T) {
 	t.Parallel()

@@ -24,8 +24,8 @@ type source struct {
 	tag    string
 }
 
-// stage collects what must be on S3 before a start: files of the project and our additions. Names are derived from the
-// task, so that staging again overwrites the same files.
+// stage collects the files that must be on S3 before a start: files of the project and those that zerodag adds. Names
+// are derived from the task, so that staging again overwrites the same files.
 type stage struct {
 	source
 	root    string // `staging`, "" for none
@@ -65,7 +65,7 @@ func (s *stage) put(section, n, name string, content []byte) (string, error) {
 	return uri, nil
 }
 
-// share plans an upload of our own files, once.
+// share plans an upload of one of zerodag's own files, once.
 func (s *stage) share(name string, content []byte) (string, error) {
 	if uri, known := s.shared[name]; known {
 		return uri, nil
@@ -178,7 +178,7 @@ func (s *stage) send(ctx context.Context, client *s3.Client) error {
 	return nil
 }
 
-// clear deletes the files that this try has staged. Files that cannot be deleted are left and logged: they are no
+// clear deletes the files that this try has staged. Files that cannot be deleted are left and logged: they are not a
 // reason to fail a task whose work is done.
 func (s *stage) clear(ctx context.Context, client *s3.Client) {
 	if s.root == "" || len(s.uploads) == 0 {

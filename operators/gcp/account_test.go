@@ -66,7 +66,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestPerson checks that the key of a person works for a project that the secret names, and that the secret takes
+// TestPerson checks that the key of a user works for a project that the secret names, and that the secret takes
 // precedence over the project of a key.
 func TestPerson(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestPerson(t *testing.T) {
 }
 
 // TestToken checks that a credential that Google does not accept fails the task at once with the message of OAuth, that
-// no error shows an answer in another form, and that a request is repeated after a temporary failure.
+// no error shows an answer in any other form, and that a request is repeated after a temporary failure.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
@@ -105,8 +105,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestAddressesThatAreRefused checks that the address in a key, and the address of an API, are only reached where tasks
-// may connect, and that a refusal fails the task at once.
+// TestAddressesThatAreRefused checks that the address in a key, and the address of an API, are only contacted if tasks
+// may connect to them, and that a refusal fails the task at once.
 func TestAddressesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -152,7 +152,7 @@ func TestNoRedirect(t *testing.T) {
 }
 
 // TestNothingLeaks checks that a task's log, state, stored values and error never contain a part of a key or a token,
-// with any failure.
+// whatever fails.
 func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
 	for _, fault := range append(faults(), fake.None) {

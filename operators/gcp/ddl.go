@@ -40,10 +40,10 @@ const (
 	requestKey   = "request"
 )
 
-// mostSteps is how many steps a run makes: the duration of a run may be limited, and the next one continues.
+// mostSteps is how many steps a run performs, since its duration may be limited; the next run continues.
 const mostSteps = 100
 
-// change makes the steps.
+// change performs the steps.
 func (w *work) change(ctx context.Context, steps []step) error {
 	p, err := readProgress(w.State.Map(requestKey))
 	if err != nil {
@@ -163,7 +163,7 @@ func orElse(text, otherwise string) string {
 	return text
 }
 
-// datasetResource returns a resource Dataset, from a name or a mapping.
+// datasetResource returns a Dataset resource, built from a name or a mapping.
 func (w *work) datasetResource(item param.Value) (*param.Map, error) {
 	if text, isText := item.(string); isText {
 		d, err := readDataset(text)
@@ -187,7 +187,7 @@ func (w *work) datasetResource(item param.Value) (*param.Map, error) {
 	return resource, d.end()
 }
 
-// tableResource returns a resource Table and its name, from a name or a mapping.
+// tableResource returns a Table resource and its name, built from a name or a mapping.
 func (w *work) tableResource(item param.Value) (table, *param.Map, error) {
 	if text, isText := item.(string); isText {
 		t, err := w.readTable(text)
@@ -271,7 +271,7 @@ func (d *description) copy(into *param.Map, key, name string, as func(string, pa
 	})
 }
 
-// end returns the first error, and logs keys without a meaning.
+// end returns the first error, and logs keys that have no meaning.
 func (d *description) end() error {
 	var config *param.ConfigError
 	switch {

@@ -57,7 +57,7 @@ func ofJob(name, summary string, read readConfiguration) operators.Operator {
 const (
 	// jobKey holds the job of a try. `_retry` removes it, so that the next try starts a new job.
 	jobKey = "commandStatus"
-	// openKey holds a job with an unknown outcome when its try failed: the next try takes it over, as it may still run.
+	// openKey holds the job of a failed try if its outcome is unknown: the next try takes it over, since it may still run.
 	openKey = "openJob"
 )
 
@@ -110,7 +110,7 @@ func (j *job) remembered() *param.Map {
 	return beside
 }
 
-// again requests another run after a failed call, if that may help. Otherwise the try fails; then the job stays open,
+// again requests another run after a failed call, if that may help. Otherwise the try fails, and the job stays open
 // unless BigQuery's first answer rejected it.
 func (j *job) again(ctx context.Context, doing string, err error) error {
 	n := j.retries
@@ -200,8 +200,8 @@ func foundAnywhere(location string) bool {
 	return strings.EqualFold(location, "US") || strings.EqualFold(location, "EU")
 }
 
-// locationIn finds the location of a job in BigQuery's message about an existing one: project:location.id. It returns
-// "" if the message has another form.
+// locationIn finds the location of a job in BigQuery's message about an existing job: project:location.id. It returns
+// "" if the message has a different form.
 func locationIn(text, id string) string {
 	before, _, found := strings.Cut(text, "."+id)
 	if !found {
@@ -240,7 +240,7 @@ func (j *job) end(now, status *param.Map) (operators.Result, error) {
 		ResetStore: [][]string{{"bq", "last_job_id"}, {"bq", "last_jobid"}}}, nil
 }
 
-// why returns the reason of a failure, formatted as the end of a sentence.
+// why returns the reason for a failure, formatted as the end of a sentence.
 func why(failed *param.Map) string {
 	text := ""
 	if message, _ := failed.Get("message"); message != nil && message != "" {
@@ -300,7 +300,8 @@ func inJobID(name string) string {
 	return id[:min(len(id), mostName)]
 }
 
-// cancelPauses returns how often, and after which pauses, a cancellation is tried: a kill is not repeated.
+// cancelPauses returns the pauses between tries of a cancellation. It is tried several times because a kill is not
+// repeated.
 func cancelPauses() []time.Duration {
 	return []time.Duration{500 * time.Millisecond, time.Second, 0}
 }

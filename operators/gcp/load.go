@@ -68,7 +68,7 @@ func values(texts []string) []param.Value {
 	return out
 }
 
-// textOrTexts reads a list of texts, or otherwise one text.
+// textOrTexts reads a list of texts, or a single text.
 func textOrTexts(p *operators.Params, key string, asList func(string, param.Value) ([]param.Value, error)) (param.Value, error) {
 	list, err := operators.Read(p, key, asList)
 	if err != nil {
@@ -78,7 +78,7 @@ func textOrTexts(p *operators.Params, key string, asList func(string, param.Valu
 	return values(texts), err
 }
 
-// schema returns the schema of the table: from the task, or from a file with `${...}` that is JSON or YAML.
+// schema returns the schema of the table: from the task, or from a JSON or YAML file, which may contain `${...}`.
 func (w *work) schema() (*param.Map, error) {
 	if written, err := operators.Read(w.params, "schema", param.AsMap); err == nil {
 		return written, nil

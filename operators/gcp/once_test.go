@@ -16,7 +16,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// script returns a query that tells the fake of BigQuery how to behave.
+// script returns a query that instructs the fake BigQuery how to behave.
 func script(does string) string { return `"query": ` + param.Text("-- bq: "+does+"\nselect") }
 
 // faults returns all temporary faults of a request.
@@ -25,7 +25,7 @@ func faults() []fake.Fault {
 }
 
 // TestStartsOnce checks that nothing is sent before the id is stored, that one job starts even if that run is delivered
-// several times, and the values that are stored from it. Its id is that of Digdag.
+// several times, and which values are stored from it. Its id has Digdag's form.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -54,7 +54,7 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestFaults checks that one job runs and its task succeeds, with any fault at any request.
+// TestFaults checks that one job runs and its task succeeds despite any fault in any request.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"bq", "bq_load", "bq_extract"} {
@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDDLFaults checks that datasets and tables end up as the task says, with any fault at any request, and that
+// TestDDLFaults checks that datasets and tables end up as the task says despite any fault in any request, and that
 // finished changes are not repeated after a fault.
 func TestDDLFaults(t *testing.T) {
 	t.Parallel()
@@ -118,7 +118,7 @@ func TestDDLFaults(t *testing.T) {
 	}
 }
 
-// TestManySteps checks that a run makes some of many changes, and that the next run goes on after them.
+// TestManySteps checks that a run makes only some of many changes, and that the next run continues after them.
 func TestManySteps(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -181,7 +181,7 @@ func TestLooks(t *testing.T) {
 }
 
 // TestLocation checks that a job is found in its location, even by a run that only learns that BigQuery has the job:
-// BigQuery answers a poll without a location with 404 there.
+// there, BigQuery answers a poll without a location with 404.
 func TestLocation(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []fake.Fault{fake.None, fake.Lost, fake.Half, fake.Nonsense} {
@@ -235,8 +235,8 @@ func TestJobFails(t *testing.T) {
 	}
 }
 
-// TestOpenJob checks that after a try that could not see the end of its job, `_retry` goes on with that job instead of
-// a second one beside it, and that a kill between the tries cancels it.
+// TestOpenJob checks that after a try that could not see the end of its job, `_retry` continues with that job instead
+// of starting a second one, and that a kill between the tries cancels it.
 func TestOpenJob(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/jobs", "/jobs/"} {
@@ -332,7 +332,7 @@ func TestKill(t *testing.T) {
 }
 
 // TestEndOfContext checks that a kill that comes during a call leaves a state from which the job is cancelled, whether
-// BigQuery has started the job by then or not.
+// or not BigQuery has started the job by then.
 func TestEndOfContext(t *testing.T) {
 	t.Parallel()
 	o := operator(t, "bq")

@@ -5,7 +5,7 @@ import (
 	"zerodag/operators"
 )
 
-// option is a parameter that is sent to BigQuery under another name, if it is set.
+// option is a parameter that is sent to BigQuery under a different name, if it is set.
 type option struct {
 	key, name string
 	as        func(key string, v param.Value) (param.Value, error)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestBesideDigdag checks that the requests for a task are those that Digdag sent for it. They were recorded
-// (testdata/digdag.json) from Digdag 0.10.6-SNAPSHOT, whose requests to Google went to the fake of this repository.
+// (testdata/digdag.json) from Digdag 0.10.6-SNAPSHOT, whose requests to Google went to the fake in this repository.
 // plain removes the intended differences (docs/compatibility.md).
 func TestBesideDigdag(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"zerodag/operators"
 )
 
-// FuzzReadTable checks that the full form of a parsed table name is parsed to the same table, and that every name is
-// read without harm.
+// FuzzReadTable checks that the full form of a parsed table name is parsed to the same table, and that no name causes a
+// panic.
 func FuzzReadTable(f *testing.F) {
 	f.Add("p:d.t$20160101", "p2:d2")
 	f.Add("t", "")
@@ -27,7 +27,7 @@ func FuzzReadTable(f *testing.F) {
 	})
 }
 
-// FuzzLocation checks that only the name of a location is taken out of an answer.
+// FuzzLocation checks that only the name of a location is extracted from an answer.
 func FuzzLocation(f *testing.F) {
 	f.Add("409 Conflict: Already Exists: Job my-project:asia-northeast1.digdag_s0", "digdag_s0")
 	f.Add("Already Exists: Job p:../../x.id", "id")

@@ -94,7 +94,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestReferences checks which names of tables and datasets are understood, and how, in addition to Digdag's forms.
+// TestReferences checks which names of tables and datasets are accepted in addition to Digdag's forms, and what they
+// mean.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for of, want := range map[[2]string]string{

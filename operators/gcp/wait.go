@@ -77,8 +77,8 @@ func (w *work) object() (bucket, object string, err error) {
 	return m[1], m[2], nil
 }
 
-// metadata returns what Digdag stores about an object: numbers for the numeric text that Google sends, and times in its
-// own form.
+// metadata returns what Digdag stores about an object: numbers for the numeric text that Google sends, and times in
+// Digdag's own form.
 func metadata(object *param.Map) *param.Map {
 	out := object.Clone()
 	for key, v := range object.All() {

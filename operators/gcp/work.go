@@ -77,7 +77,7 @@ func (w *work) log(level operators.Level, format string, args ...any) {
 	w.Log.Line(level, w.logger, fmt.Sprintf(format, args...))
 }
 
-// Like Digdag, it doubles the wait each time, within these limits, and waits at least 5 seconds between two polls.
+// Like Digdag, a task doubles the wait each time, within these limits, and waits at least 5 seconds between two polls.
 const (
 	shortestWait = time.Second
 	longestWait  = 30 * time.Second
@@ -96,8 +96,8 @@ func nextLook(n int64) time.Duration { return max(backOff(n), shortestLook) }
 // unreadable is how often a request is repeated if its response is unreadable.
 const unreadable = 3
 
-// failed decides on a task after a failed call: another run if that may help, otherwise its failure. n counts the
-// consecutive failures, and next is the state of another run.
+// failed decides what happens to a task after a failed call: another run if that may help, otherwise failure. n counts
+// the consecutive failures, and next is the state of another run.
 func (w *work) failed(ctx context.Context, doing string, err error, n int64, next *param.Map) error {
 	var told *api.Unreadable
 	switch {

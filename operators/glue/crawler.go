@@ -12,7 +12,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// crawler is a crawl. A crawler runs one crawl at a time, and reports when its last one began: that distinguishes the
+// crawler is one crawl. A crawler runs one crawl at a time, and reports when its last one began: that distinguishes the
 // task's own crawl from earlier ones.
 type crawler struct {
 	service
@@ -59,7 +59,7 @@ func began(last *types.LastCrawlInfo) string {
 
 func (c *crawler) begin(ctx context.Context, before string, tries int64) error {
 	_, err := c.startCrawler(ctx, &glue.StartCrawlerInput{Name: &c.name}, onlyRefused)
-	if err != nil && aws.Code(err) != "CrawlerRunningException" { // it is the crawl of an earlier run, or equivalent
+	if err != nil && aws.Code(err) != "CrawlerRunningException" { // an earlier run's crawl, or an equivalent one
 		if again, later := c.notStarted(ctx, err, tries, param.New("before", before)); again {
 			return later
 		}
@@ -89,7 +89,7 @@ func (c *crawler) result(last *types.LastCrawlInfo) (operators.Result, error) {
 	return operators.Result{Store: param.New("glue", param.New("last_crawl", crawl)), ResetStore: [][]string{{"glue", "last_crawl"}}}, nil
 }
 
-// stop ends the crawl after a kill, unless the task has not begun one: then it belongs to another.
+// stop ends the crawl after a kill, unless the task has not begun one: then the current crawl is not its own.
 func (c *crawler) stop(ctx context.Context) error {
 	if before, err := aws.Job(c.task).StringOr("before", ""); err != nil || before == "" {
 		return err

@@ -232,7 +232,7 @@ func (j *job) find(ctx context.Context, since time.Time) (string, error) {
 			}
 			old = r.StartedOn != nil && r.StartedOn.Before(since.Add(-skew))
 		}
-		if old { // the last of the page
+		if old { // the last run of the page
 			break
 		}
 	}
@@ -269,7 +269,7 @@ func (j *job) stop(ctx context.Context) error {
 	return j.stopped(ctx, id, out.Errors)
 }
 
-// stopped returns an error if the run continues: a run that had already ended is not a failure.
+// stopped returns an error if the run continues. A run that had already ended is not an error.
 func (j *job) stopped(ctx context.Context, id string, errors []types.BatchStopJobRunError) error {
 	if len(errors) == 0 || errors[0].ErrorDetail == nil {
 		return nil

@@ -1,9 +1,9 @@
 // Package glue implements `glue>`: it runs a job or a crawler of AWS Glue and waits for it to finish. Any agent may run
-// it. It must start one run per attempt at a task, however often that is delivered, and hold no thread while it waits.
+// it. It must start one run per attempt at a task, however often a run is delivered, and hold no thread while it waits.
 //
 // Glue has no client tokens, so the intent to start is stored first. A job run carries the task's key among its
 // arguments, so that a later run of the task finds it; for a crawler, the task stores which crawl was the last one
-// before.
+// before its own.
 package glue
 
 import (

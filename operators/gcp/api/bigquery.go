@@ -8,8 +8,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// InsertJob starts a job: a resource Job with its own reference. A 409 means that BigQuery already has the job. It
-// returns the current state of the job; an *Unreadable error means that it was started.
+// InsertJob starts a job, given as a Job resource with its own reference. A 409 means that BigQuery already has the
+// job. It returns the current state of the job; an *Unreadable error means that it was started.
 func (c *Client) InsertJob(ctx context.Context, project string, job *param.Map) (*param.Map, error) {
 	r := c.bigQuery(http.MethodPost, "projects", project, "jobs")
 	r.body = job
@@ -38,7 +38,7 @@ func at(location string) url.Values {
 	return url.Values{"location": {location}}
 }
 
-// EnsureDataset creates a dataset, a resource Dataset, unless one with its name exists.
+// EnsureDataset creates a dataset, given as a Dataset resource, unless one with its name exists.
 func (c *Client) EnsureDataset(ctx context.Context, project string, dataset *param.Map) error {
 	r := c.bigQuery(http.MethodPost, "projects", project, "datasets")
 	r.body = dataset
@@ -54,7 +54,7 @@ func (c *Client) EnsureNoDataset(ctx context.Context, project, dataset string) e
 	return unless(err, http.StatusNotFound)
 }
 
-// EnsureTable creates a table, a resource Table, unless one with its name exists.
+// EnsureTable creates a table, given as a Table resource, unless one with its name exists.
 func (c *Client) EnsureTable(ctx context.Context, project, dataset string, table *param.Map) error {
 	r := c.bigQuery(http.MethodPost, "projects", project, "datasets", dataset, "tables")
 	r.body = table

@@ -29,8 +29,8 @@ type Credential struct {
 // googleTokens is where Google issues tokens for credentials that name no address.
 const googleTokens = "https://oauth2.googleapis.com/token" // #nosec G101 -- an address
 
-// ReadCredential reads the JSON text that Google issues as a key. Its errors are a ConfigError: they name what is
-// missing, and never show what exists.
+// ReadCredential reads the JSON text that Google issues as a key. Its errors are ConfigErrors: they name what is
+// missing, and never show what is present.
 func ReadCredential(text string) (*Credential, error) {
 	var k struct {
 		Type      string `json:"type"`
@@ -80,7 +80,7 @@ func isHere(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// TokenError reports that a credential got no token.
+// TokenError reports that no token was issued for a credential.
 type TokenError struct {
 	Status int // of the response
 	Text   string
@@ -94,7 +94,7 @@ func (e *TokenError) Error() string {
 func (e *TokenError) Kind() string { return "token response" }
 
 // token requests a token, with the client of the task. A response from an address that is not Google's could be
-// anything: only the fields that OAuth has for errors are shown.
+// anything: only the fields that OAuth defines for errors are shown.
 func (c *Credential) token(ctx context.Context, client *http.Client, scope string) (string, error) {
 	watch := &watched{ctx: ctx, under: client.Transport}
 	through := context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: watch, CheckRedirect: client.CheckRedirect})
@@ -124,7 +124,7 @@ func (c *Credential) token(ctx context.Context, client *http.Client, scope strin
 	return "", &Unreadable{Path: "a request for a token", Why: "it has no token"}
 }
 
-// oauthWords returns the error in an OAuth response; "" if it has another form.
+// oauthWords returns the error in an OAuth response; "" if the response has a different form.
 func oauthWords(content []byte) string {
 	var said struct {
 		Error       string `json:"error"`

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators/gcp/api"
 )
 
-// FuzzReadCredential checks that every text is read without harm, that an error is always the project's own mistake,
+// FuzzReadCredential checks that no text causes a panic, that an error is always reported as the project's own mistake,
 // and that its message contains no part of a key.
 func FuzzReadCredential(f *testing.F) {
 	f.Add(gcpfake.Credential("http://127.0.0.1:1"))

@@ -19,7 +19,7 @@ type Error struct {
 	Method, Path string
 	// Text is Google's message, and Reason its error code; both may be "".
 	Text, Reason string
-	// After is how long Google asks clients to wait; 0 if it does not ask.
+	// After is how long Google asks clients to wait; 0 if it does not.
 	After time.Duration
 }
 
@@ -101,7 +101,7 @@ func temporary(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status < 400 && status >= 200 || status >= 500
 }
 
-// After returns how long Google asks clients to wait, 0 if it does not ask.
+// After returns how long Google asks clients to wait, 0 if it does not.
 func After(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Object returns the metadata of an object in Cloud Storage, a resource Object; nil if the object or the bucket does
+// Object returns the metadata of an object in Cloud Storage as an Object resource; nil if the object or the bucket does
 // not exist.
 func (c *Client) Object(ctx context.Context, bucket, object string) (*param.Map, error) {
 	base := c.Storage
