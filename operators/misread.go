@@ -7,9 +7,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// Misread returns why a value that a workflow gives to an operator cannot be read, by the type that TypesOf has for its
-// key. It returns "" if the value can be read, if the type is not specific enough, and for text that is evaluated
-// first.
+// Misread returns why a value that a workflow gives to an operator cannot be read, according to the type that TypesOf
+// returns for its key. It returns "" if the value can be read, if the type is not specific enough, and for text that is
+// evaluated first.
 func Misread(kind, key string, v param.Value) string {
 	if text, ok := v.(string); v == nil || ok && strings.Contains(text, "${") {
 		return ""

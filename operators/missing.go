@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ofPlugins are operators of public plugins, and the closest equivalents here: the table of
+// ofPlugins lists operators of public plugins, and the closest equivalents here: the table of
 // docs/how-to/plugin-operators.md. A name that ends with a dot stands for all names that begin with it.
 var ofPlugins = []struct{ name, plugin, instead string }{
 	{"athena.query", "digdag-operator-athena", "athena>"},

@@ -113,7 +113,7 @@ type Task struct {
 	// VariableFiles have further variables; later files win.
 	VariableFiles []keys.EnvFile
 	// References identify the `${secret:key}` that the project wrote, for SecretText and CheckNames. If nil, nothing is
-	// data and all were written.
+	// data, and the project wrote all of them.
 	References References
 }
 
@@ -191,8 +191,8 @@ func (f *Failure) Error() string { return f.Message }
 
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// Object returns the failure as `_error` tasks see it: with a stack trace if it has a cause, or a user's program has
-// one.
+// Object returns the failure as `_error` tasks see it: with a stack trace if it has a cause, or if a user's program
+// produced one.
 func (f *Failure) Object() *param.Map {
 	o := param.New("message", f.Message)
 	switch {

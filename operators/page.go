@@ -31,7 +31,7 @@ func PageIn(name string) (page, folder string, ok bool) {
 	return "", "", false
 }
 
-// SharedPages returns the pages that are not about one operator, by their folders: what several have in common.
+// SharedPages returns the pages about the things that several operators have in common, by folder.
 func SharedPages() map[string]string {
 	shared := map[string]string{}
 	for _, f := range folders() {
@@ -79,7 +79,7 @@ func allPages() []string {
 	return all
 }
 
-// Named lists the built-in operators by their pages, for programs that run none.
+// Named lists the built-in operators that have pages, for programs that run no operators.
 func Named() []string { return slices.Clone(named()) }
 
 var named = sync.OnceValue(func() []string {

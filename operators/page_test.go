@@ -8,7 +8,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// TestPage checks that operators that share a folder have a page each.
+// TestPage checks that operators that share a folder each have a page.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	for name, others := range map[string]string{"http": "# http_call>", "http_call": "# http>", "param_set": "# param_get>"} {
@@ -27,7 +27,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestReason checks that the page of an operator explains an error, with any names and numbers in it.
+// TestReason checks that the page of an operator explains an error, whatever names and numbers it contains.
 func TestReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ operator, message, want string }{

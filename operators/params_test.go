@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestInt32 checks that a number that a service cannot represent becomes an error, not another number.
+// TestInt32 checks that a number that a service cannot represent becomes an error, not a different number.
 func TestInt32(t *testing.T) {
 	t.Parallel()
 	for text, good := range map[string]bool{"0": true, "2147483647": true, "-2147483648": true, "2147483648": false, "-2147483649": false, "4294967297": false, "x": false} {

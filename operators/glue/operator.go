@@ -104,7 +104,7 @@ type service struct {
 	calls
 }
 
-// calls are the operations of Glue that tasks need.
+// calls holds the operations of Glue that tasks need.
 type calls struct {
 	getCrawler      aws.Operation[glue.GetCrawlerInput, glue.GetCrawlerOutput, glue.Options]
 	startCrawler    aws.Operation[glue.StartCrawlerInput, glue.StartCrawlerOutput, glue.Options]
@@ -134,7 +134,7 @@ func (s *service) log(level operators.Level, text string) {
 	s.task.Log.Line(level, "GlueOperator", text)
 }
 
-// onlyRefused retries requests that Glue was too busy to accept, but none that may have started a run.
+// onlyRefused allows retries of requests that Glue was too busy to accept, but not of any that may have started a run.
 func onlyRefused(o *glue.Options) {
 	o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = 4
@@ -156,7 +156,7 @@ func (s *service) notStarted(ctx context.Context, err error, tries int64, intent
 		return false, nil //nolint:nilerr // the caller returns the error that it gave
 	case full(err):
 		s.log(operators.Info, "Waiting for other runs to end: "+aws.Code(err))
-		next.Set("tries", min(tries+1, 4)) // waiting for room may take any time
+		next.Set("tries", min(tries+1, 4)) // waiting for room may take any amount of time
 	case tries < patience && (aws.Temporary(err) || aws.Code(err) == "OperationTimeoutException"):
 		s.log(operators.Warn, "Glue is not responding, retrying: "+err.Error())
 		next.Set("tries", tries+1)

@@ -155,7 +155,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestFails checks that the error of a run is the task's, and that another try of the task starts another run.
+// TestFails checks that the error of a run becomes the task's, and that another try of the task starts another run.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	b := job(t, 1)
@@ -171,8 +171,8 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestStartsOnce checks that nothing starts before the intent is stored, and that one run starts even if that is
-// delivered several times, also among other runs.
+// TestStartsOnce checks that nothing starts before the intent is stored, and that one run starts even if the task's run
+// is delivered several times and other runs exist.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	b := job(t, 10)
@@ -197,7 +197,7 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestFull checks that a task waits while its job may not run once more.
+// TestFull checks that a task waits while no further run of its job may start.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	b := job(t, 1)
@@ -243,7 +243,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestFaults checks that one run starts, and its end is found, with any faults of the service.
+// TestFaults checks that one run starts, and its end is found, whatever faults the service has.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -260,7 +260,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCrawler checks that a task runs a crawl of its own, after a crawl of another caller.
+// TestCrawler checks that a task runs a separate crawl after the crawl of another caller.
 func TestCrawler(t *testing.T) {
 	t.Parallel()
 	b := crawler(t, "takes 0.3")
@@ -338,7 +338,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// faulty returns an address of the service where a share of the calls is refused, fails, or loses its answer.
+// faulty returns an address of the service at which a share of the calls is refused, fails, or loses its answer.
 func faulty(t *testing.T, seed uint64, share float64) string {
 	t.Helper()
 	p := proxy.Start(t, "")

@@ -52,7 +52,7 @@ func runCall(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	return result, err
 }
 
-// load logs a fetched definition, stores it and makes subtasks of it.
+// load logs a fetched definition, stores it and turns it into subtasks.
 func load(t *operators.Task, definition string) (operators.Result, error) {
 	t.Log.Line(operators.Info, "HttpCallOperator", "Fetched definition for http_call>:\n"+definition)
 	name, err := t.FileName(fetchedFile)

@@ -30,7 +30,7 @@ func (a *awayOnce) Write(name string, content []byte) error {
 	return a.Files.Write(name, content)
 }
 
-// TestCallOnce checks that a request that changes something is not sent again because its answer could not be stored.
+// TestCallOnce checks that a request that changes something is not sent again if its answer could not be stored.
 func TestCallOnce(t *testing.T) {
 	t.Parallel()
 	posts := 0
@@ -61,8 +61,8 @@ func TestCallOnce(t *testing.T) {
 	}
 }
 
-// TestCallHasTheLevelOfItsTask checks that an answer without a level of the language has the level of its task, at its
-// top as well.
+// TestCallHasTheLevelOfItsTask checks that an answer without a language level has the level of its task, even at its
+// top.
 func TestCallHasTheLevelOfItsTask(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -223,7 +223,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 // TestRetriesEnd checks after which pauses a request is sent again, for how long, and that each try of `_retry` has the
-// whole time.
+// full time.
 func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
 	const dead = `"_command": "http://127.0.0.1:1/x"`
@@ -297,7 +297,7 @@ func TestUserProxy(t *testing.T) {
 	}
 }
 
-// TestRefusalOfAProxy (B3) checks that a 4xx answer of a proxy to CONNECT ends the task as such an answer of the server
+// TestRefusalOfAProxy (B3) checks that a proxy's 4xx answer to CONNECT ends the task as a 4xx answer of the server
 // would, and that a request is repeated after a temporary failure.
 func TestRefusalOfAProxy(t *testing.T) {
 	t.Parallel()
@@ -329,7 +329,8 @@ func TestRefusalOfAProxy(t *testing.T) {
 	}
 }
 
-// TestHeadersAsWritten (B5) checks that the headers of a task are sent in its order and letters, and equal ones once.
+// TestHeadersAsWritten (B5) checks that the headers of a task are sent in its order and spelling, and that identical
+// headers are sent only once.
 func TestHeadersAsWritten(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -63,7 +63,8 @@ func origin(u *url.URL) string {
 	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
 
-// lastingFailure reports whether net/http refused to send a request at all, or the host to connect to its address.
+// lastingFailure reports whether net/http refused to send a request at all, or the host refused to connect to its
+// address.
 func lastingFailure(err error) bool {
 	var refused interface{ Lasting() bool }
 	var address *net.AddrError

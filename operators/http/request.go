@@ -65,8 +65,8 @@ func newRequest(t *operators.Task) (*request, error) {
 	return r, err
 }
 
-// usualRetryFor is how long a request is retried in files with `zerodag: 1`. In others it is retried forever, as in
-// Digdag.
+// usualRetryFor is how long a request is retried in files with `zerodag: 1`. In other files it is retried forever, as
+// in Digdag.
 const usualRetryFor = 10 * time.Minute
 
 func readRetryFor(p *operators.Params, level int) (time.Duration, error) {
@@ -249,7 +249,7 @@ func (r *request) query(own string) (string, bool, error) {
 	return strings.Join(pairs, "&"), hidden, nil
 }
 
-// encodeQuery encodes the text of a query again, so that it may be written with spaces.
+// encodeQuery encodes the text of a query again, so that users may write it with spaces.
 func encodeQuery(text string) string {
 	var pairs []string
 	for pair := range strings.SplitSeq(text, "&") {

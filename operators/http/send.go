@@ -50,7 +50,7 @@ const (
 	longestPoll = 30 * time.Second
 )
 
-// pollAgain returns another run, nil if its time is over.
+// pollAgain returns a request for another run, or nil if the time is over.
 func (r *request) pollAgain() *operators.Later {
 	number := func(of *param.Map, key string, otherwise int64) int64 {
 		n, _ := operators.NewParams(of).IntOr(key, otherwise) // ours: always a number
@@ -162,7 +162,8 @@ func (r *request) unanswered(err error) error {
 	return r.ifRetried(err, fmt.Sprintf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err)))
 }
 
-// ifRetried is a failure of the task unless it may be retried; cause is nil if the response is the whole reason.
+// ifRetried returns a temporary failure if the request may be retried, or else a failure of the task; cause is nil if
+// the response is the whole reason.
 func (r *request) ifRetried(cause error, message string) error {
 	if r.retry {
 		return &temporary{message}

@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/switchcase"
 )
 
-// Operators returns all of them.
+// Operators returns all built-in operators without I/O.
 func Operators() []operators.Operator {
 	return []operators.Operator{
 		call.Operator(),
@@ -29,5 +29,5 @@ func Operators() []operators.Operator {
 	}
 }
 
-// Registry has only these operators: for a host with it, every other task is one for an agent.
+// Registry returns a registry of only these operators: a host that uses it leaves every other task to an agent.
 func Registry() operators.Registry { return operators.NewRegistry(Operators()...) }

@@ -52,7 +52,7 @@ func encodedWords(text string) string {
 	return strings.Join(words, " ")
 }
 
-// headerParameter writes a parameter of a header on a separate line, on several if it is long (RFC 2231).
+// headerParameter writes a parameter of a header on a separate line, or on several lines if it is long (RFC 2231).
 func headerParameter(name, value string) string {
 	if plain := mime.FormatMediaType("a", map[string]string{name: value}); foldable(value) && len(plain) <= longestWord {
 		return strings.Replace(plain, "a; ", ";\r\n ", 1)
@@ -85,13 +85,13 @@ func headerParameter(name, value string) string {
 	return b.String()
 }
 
-// unescaped reports whether RFC 2231 takes a character as it is. It would take some others, which not every reader
+// unescaped reports whether RFC 2231 allows a character unescaped. The RFC allows some others, but not every reader
 // does.
 func unescaped(c rune) bool {
 	return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("-._", c))
 }
 
-// pieces cuts a text between its characters into pieces of at most a width.
+// pieces cuts a text between its characters into pieces of at most the given width.
 func pieces(text string, most int, width func(rune) int) []string {
 	var cut []string
 	start, used := 0, 0

@@ -36,7 +36,7 @@ func readAttachment(t *operators.Task, p *operators.Params) (attachment, error) 
 	if err != nil {
 		return attachment{}, err
 	}
-	// With the slash, as in Digdag: files of subfolders have such names in mailboxes.
+	// With the slash, as in Digdag: files from subfolders have such names in mailboxes.
 	name, err := p.StringOr("filename", path[max(strings.LastIndexByte(path, '/'), 0):])
 	if err != nil {
 		return attachment{}, err
@@ -82,7 +82,7 @@ func (m *message) recipients() []string {
 	return all
 }
 
-// bytes formats the message according to RFC 5322. Blind copies are not named in it.
+// bytes formats the message according to RFC 5322. It does not name the recipients of blind copies.
 func (m *message) bytes() ([]byte, error) {
 	msg := gomail.NewMsg(gomail.WithCharset(charset), gomail.WithNoDefaultUserAgent())
 	// All headers are set as encoded text: the library's own encoding and quoting can produce words that are too long

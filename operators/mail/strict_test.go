@@ -163,7 +163,7 @@ func (s *strict) login(rest string, in *bufio.Reader, answer func(string, ...any
 	return mechanism + " " + strings.ReplaceAll(string(said), "\x00", "/")
 }
 
-// readStrictly reads a message up to the line with a point, and returns a complaint if it is wrong.
+// readStrictly reads a message up to the line with a single dot, and returns a complaint if the message is invalid.
 func readStrictly(in *bufio.Reader) (content []byte, complaint string) {
 	inHeader := true
 	for {
@@ -208,7 +208,7 @@ func strictTask(s *strict, more *param.Map) string {
 		"to", "you@example.com", "subject", "s", "body", "x"), more)))
 }
 
-// TestLongHeaders checks that subjects and names arrive unchanged through a server that accepts short lines only.
+// TestLongHeaders checks that subjects and names arrive unchanged through a server that accepts only short lines.
 func TestLongHeaders(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -239,7 +239,8 @@ func TestLongHeaders(t *testing.T) {
 	}
 }
 
-// TestSubjectWithLineEnds checks that a subject made of a message with line ends is one line, and adds no header.
+// TestSubjectWithLineEnds checks that a subject built from a message with line ends becomes one line, and adds no
+// header.
 func TestSubjectWithLineEnds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -256,7 +257,7 @@ func TestSubjectWithLineEnds(t *testing.T) {
 	}
 }
 
-// TestAttachmentNames checks that names of any length arrive unchanged, in headers of short lines.
+// TestAttachmentNames checks that names of any length arrive unchanged, in headers with short lines.
 func TestAttachmentNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
@@ -341,7 +342,8 @@ func TestStartTLSAndLogin(t *testing.T) {
 	}
 }
 
-// FuzzHeader searches for texts that break a header: too long, not ASCII, or different from the written text.
+// FuzzHeader searches for texts that result in a broken header: one that is too long, not ASCII, or different from the
+// text.
 func FuzzHeader(f *testing.F) {
 	for _, text := range []string{"a", "売上", "a  b", "=?utf-8?b?YQ==?=", strings.Repeat("x", 200), "\r\nBcc: x", "\xff", `"\`} {
 		f.Add(text)

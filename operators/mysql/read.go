@@ -26,7 +26,7 @@ func read(ctx context.Context, t *operators.Task, at *sql.Server, q *sql.Query) 
 	if _, err := s.lock(ctx); err != nil { // so that clean finds it; two may read
 		return operators.Result{}, err
 	}
-	// For the session, not only one transaction: a statement that defines something ends the transaction, and would be
+	// For the session, not only for one transaction: a statement that defines something ends the transaction, and would be
 	// executed after it.
 	for _, text := range []string{"SET SESSION TRANSACTION READ ONLY", "START TRANSACTION"} {
 		if err := s.exec(ctx, "begin a transaction", text); err != nil {
@@ -82,14 +82,14 @@ func (s *session) rows(ctx context.Context, text string, to sql.Rows) error {
 	return s.failure(ctx, what, rows.Err())
 }
 
-// form is how values of a type are passed on: as values of a type of PostgreSQL, by its number, and as that type's text
-// if it differs.
+// form describes how values of a type are passed on: as values of which PostgreSQL type, by its number, and how to
+// convert them to that type's text if it differs.
 type form struct {
 	oid  uint32
 	text func([]byte) []byte
 }
 
-// The types of PostgreSQL as which values are passed on.
+// The PostgreSQL types in which values are passed on.
 const (
 	asNumber    = 1700
 	asFloat     = 701

@@ -22,7 +22,7 @@ type session struct {
 	at     *sql.Server
 	db     *databases.DB
 	conn   *databases.Conn
-	id     int64        // the server's id of it
+	id     int64        // the server's id for it
 	silent *atomic.Bool // the server was silent for too long
 }
 
@@ -128,8 +128,8 @@ func (s *session) row(ctx context.Context, what, text string, args, into []any) 
 	return s.failure(ctx, what, err)
 }
 
-// failure returns the failure of a statement. A statement that is no longer waited for is also ended on the server,
-// which would not notice.
+// failure returns the failure of a statement. If nothing waits for the statement any more, it is also ended on the
+// server, which would not notice.
 func (s *session) failure(ctx context.Context, what string, err error) error {
 	switch {
 	case err == nil:
@@ -165,7 +165,7 @@ func (s *session) kill(ctx context.Context, how string, id int64) error {
 	return err
 }
 
-// words returns the server's message, or otherwise the error on the way to it.
+// words returns the server's message, or else the error that prevented the server from being reached.
 func (s *session) words(err error) string {
 	var said *driver.MySQLError
 	if !errors.As(err, &said) {

@@ -1,6 +1,6 @@
 // Package notify implements `notify>`: it sends a notification over the channels that are configured on the host. The
-// engine generates such tasks when an attempt fails or takes too long; the package must not know any way of delivery
-// itself.
+// engine generates such tasks when an attempt fails or takes too long; the package itself must not know about any way
+// of delivery.
 package notify
 
 import (
@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `notify>`.
+// Operator returns `notify>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "notify", Summary: "sends a notification over the channels configured on the host", Run: run}
 }

@@ -8,11 +8,11 @@ import (
 	"zerodag/operators"
 )
 
-// sections are in every page, in this order; others may be between them.
+// sections lists the sections of every page, in this order; others may be between them.
 var sections = []string{"Parameters", "Example", "Errors", "Permissions"}
 
 // hasPage checks the README.md of the operator's folder, which `zerodag operators NAME` shows and users rely on: its
-// table has everything that the operator reads.
+// table must have every key that the operator reads.
 func (s Subject) hasPage(t *testing.T) {
 	if s.Own {
 		t.Skip("this operator belongs to a project")

@@ -21,7 +21,7 @@ const Folder = "operators"
 // nameForm matches valid names of a project's operators.
 var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
 
-// commandOf returns the command line of a name, nil if the project has no such operator. A declaration in the workflow
+// commandOf returns the command line for a name, nil if the project has no such operator. A declaration in the workflow
 // takes precedence over files.
 func commandOf(t *operators.Task, name string) ([]string, error) {
 	v, _ := t.Params.Get("plugin")
@@ -62,7 +62,7 @@ func declared(v param.Value, name string) ([]string, error) {
 	return command, nil
 }
 
-// fileOf returns the executable of a name in a project's folder, or else the workflow file; "" if there is none.
+// fileOf returns the executable for a name in a project's folder, or else the workflow file; "" if there is neither.
 func fileOf(root, name string) (string, error) {
 	if !nameForm().MatchString(name) {
 		return "", nil
@@ -96,7 +96,7 @@ func fileOf(root, name string) (string, error) {
 	return "", nil
 }
 
-// NotExecutable returns the hint for a file that has lost its mode.
+// NotExecutable returns the hint for a file that has lost its executable mode.
 func NotExecutable(file string) string {
 	return fmt.Sprintf("%s/%s is not executable: run `chmod +x %s/%s` and push the project again (archives made without file modes lose them)",
 		Folder, file, Folder, file)

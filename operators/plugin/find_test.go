@@ -26,7 +26,7 @@ func TestFind(t *testing.T) {
 		{"tool.sh", `{}`, "./operators/tool.sh\n"},
 		{"tool", `{"_workdir": "a/b"}`, "../../operators/tool.sh\n"},
 		{"linked", `{}`, "./operators/linked\n"},
-		{"mixed", `{}`, "./operators/mixed.py\n"}, // beside a module that is not executable
+		{"mixed", `{}`, "./operators/mixed.py\n"}, // next to a module that is not executable
 		{"named", `{"plugin": {"operators": {"named": {"command": ["lib/run.sh", "-x", "a b"]}}}}`, "./lib/run.sh -x a b\n"},
 		{"named", `{"_workdir": "a", "plugin": {"operators": {"named": {"command": "lib/run.sh"}}}}`, "../lib/run.sh\n"},
 		{"plain", `{"plugin": {"operators": {"plain": {"command": ["echo", "declared"]}}}}`, "declared\n"},
@@ -51,8 +51,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestNotFound checks that a wrong name gets the same message as ever, and that the error about a mistake contains a
-// remedy.
+// TestNotFound checks that a wrong name gets the usual message, and that the error about a mistake contains a remedy.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	const unknown = "Unknown task type: "
@@ -87,7 +86,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// TestNoProject checks that a project that is gone is not reported as a wrong name.
+// TestNoProject checks that a missing project is not reported as a wrong name.
 func TestNoProject(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)
@@ -102,7 +101,7 @@ type gone struct{ operators.Files }
 func (gone) Root() string { return "/nosuch/project" }
 
 // TestRegistry checks that built-in operators take precedence, and that an operator that neither a registry nor a
-// project contains is unknown, and no _retry repeats it.
+// project contains is unknown, and that no _retry repeats it.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	ran := ""

@@ -29,7 +29,7 @@ func find(t *operators.Task, name string) (operators.Operator, bool, error) {
 	return operators.Operator{Name: name, Summary: "runs an executable of the project", Retries: true, Run: p.run, Clean: p.clean}, true, nil
 }
 
-// program is the executable of a name.
+// program is the executable of an operator name.
 type program struct {
 	name    string
 	command []string // a program with a slash is relative to the project's folder
@@ -65,8 +65,8 @@ const (
 	cancelKey = "cancel"
 )
 
-// clean notifies a program of the kill if it has requested that with its last poll. Other programs would treat the call
-// as one more run.
+// clean notifies a program of the kill if its last poll requested that. Other programs would treat the call as one more
+// run.
 func (p program) clean(ctx context.Context, t *operators.Task) error {
 	wanted, err := operators.NewParams(t.State.Map(stateKey)).BoolOr(cancelKey, false)
 	if err != nil || !wanted {

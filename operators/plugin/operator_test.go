@@ -148,8 +148,8 @@ func TestMissingSecret(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotKept checks that the request, which may contain secrets, is on disk under no name, neither while the
-// program runs nor after it.
+// TestSecretsAreNotKept checks that the request, which may contain secrets, has no name on disk, neither while the
+// program runs nor afterwards.
 func TestSecretsAreNotKept(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"_secrets": {"k": true}}`)
@@ -176,7 +176,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 	}
 }
 
-// withoutFile leaves out the test's own program from the found files, because its text contains the word.
+// withoutFile removes the test's own program from the found files, because its text contains the word.
 func withoutFile(output, file string) string {
 	return strings.NewReplacer("./"+file+"\nFOUND\n", "").Replace(output)
 }
@@ -262,7 +262,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestWithoutCommands checks that a deployment that runs no commands says so in its own words.
+// TestWithoutCommands checks that a deployment that runs no commands reports this in its own words.
 func TestWithoutCommands(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)

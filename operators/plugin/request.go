@@ -79,7 +79,7 @@ func identity(t *operators.Task) *param.Map {
 }
 
 // granted returns the secrets that the task names in `_secrets`, by the names that it gives them: {api: {token: true}}
-// is "api.token", {api: {token: prod.token}} is the secret prod.token under the name "api.token".
+// is "api.token", and {api: {token: prod.token}} is the secret prod.token under the name "api.token".
 func granted(t *operators.Task) (*param.Map, error) {
 	names, err := operators.ReadOr(t.Params, "_secrets", param.AsMap, nil)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// written is an operator in a workflow file: its keys are the `params` of the file, which runs as with call>.
+// written is an operator in a workflow file: its keys are the `params` of the file, which runs as it would with call>.
 type written struct{ name, file string }
 
 func (w written) run(_ context.Context, t *operators.Task) (operators.Result, error) {

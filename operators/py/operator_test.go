@@ -169,7 +169,7 @@ func TestResults(t *testing.T) {
 				`"+subtask2":{"py>":"tasks.Klass.method"}}`,
 		},
 		"tasks.ours":  {Store: `{"a":1,"b":"world","same":true}`, Export: `{"c":2}`, Subtasks: `{"+subtask0":{"name":"sub","py>":"tasks.hello"}}`},
-		"tasks.mine":  {Store: `{"zerodag":false,"digdag":false}`}, // files of these names are never imported
+		"tasks.mine":  {Store: `{"zerodag":false,"digdag":false}`}, // files with these names are never imported
 		"tasks.older": {Store: `{"old":"world"}`},
 	} {
 		w := operatortest.New(t, `{"name": "world", "_command": "`+command+`"}`)
@@ -180,7 +180,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestErrors checks that the message of a failure is the error of the program, and that its traceback is separate.
+// TestErrors checks that the message of a failure is the program's error, and that its traceback is separate.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	needPython(t)

@@ -26,7 +26,7 @@ type dataAPI struct {
 	calls
 }
 
-// calls are the operations of the Data API that tasks need.
+// calls holds the operations of the Data API that tasks need.
 type calls struct {
 	describeStatement     aws.Operation[redshiftdata.DescribeStatementInput, redshiftdata.DescribeStatementOutput, redshiftdata.Options]
 	executeStatement      aws.Operation[redshiftdata.ExecuteStatementInput, redshiftdata.ExecuteStatementOutput, redshiftdata.Options]
@@ -111,7 +111,7 @@ const (
 )
 
 // run proceeds from the intent, which is stored before anything is started, to the deletion of files from earlier
-// tries, which must not happen once statements may run, to the id of the statements, to their end.
+// tries, which must not happen once statements may run, to the id of the statements, and then to their end.
 func (api *dataAPI) run(ctx context.Context, w *task) (operators.Result, error) {
 	if _, err := kind().Identified(w.Task); err != nil {
 		return operators.Result{}, err
@@ -189,8 +189,8 @@ func (api *dataAPI) failed(w *task, out *redshiftdata.DescribeStatementOutput) e
 	return operators.Causedf(errServer, "Failed to %s [%s]", w.what(), hideKeys(text))
 }
 
-// begin submits the statements. If the service is busy, or its answer is lost, the request is repeated: the token makes
-// it one start.
+// begin submits the statements. If the service is busy, or its answer is lost, the request is repeated; because of the
+// token, they start only once.
 func (api *dataAPI) begin(ctx context.Context, w *task, tries int64) error {
 	id, err := api.start(ctx, w)
 	switch {
@@ -266,7 +266,7 @@ func (api *dataAPI) find(ctx context.Context, w *task) (string, error) {
 // mostStatements is how many statements the Data API accepts at once.
 const mostStatements = 40
 
-// statements returns the statements to submit: several are one transaction.
+// statements returns the statements to submit; several of them form one transaction.
 func (api *dataAPI) statements(ctx context.Context, w *task) ([]string, error) {
 	list, err := api.own(ctx, w)
 	if err != nil {

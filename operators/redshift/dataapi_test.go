@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// service is a Data API whose statements PostgreSQL really executes, in one transaction if there are several.
+// service is a Data API whose statements PostgreSQL actually executes, in one transaction if there are several.
 // Statements that PostgreSQL does not know, COPY from S3 and UNLOAD, are written as rows into the table "received".
 type service struct {
 	t      *testing.T
@@ -29,7 +29,7 @@ type service struct {
 	all      []*submitted
 	requests []string // the names of calls
 	refuse   int      // this many calls are throttled
-	lose     string   // calls of this name succeed, and their answer is lost once
+	lose     string   // calls with this name succeed, but one answer is lost
 }
 
 type submitted struct {

@@ -31,7 +31,7 @@ func (w *task) objects(ctx context.Context, region string) (*s3.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	inPath := c.BaseEndpoint != nil // not AWS itself, where bucket names need not be host names
+	inPath := c.BaseEndpoint != nil // not AWS itself, so bucket names need not be host names
 	return s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = inPath }), nil
 }
 

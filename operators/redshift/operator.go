@@ -4,7 +4,7 @@
 //
 // Changes of the database are made exactly once. With a connection, a table whose name has the id of the query is
 // created in the transaction of the statement itself: Redshift locks no rows, but no two transactions can create the
-// same table. With the Data API, the statements are one transaction, and a token makes repeated starts one.
+// same table. With the Data API, the statements form one transaction, and a token makes repeated starts count as one.
 package redshift
 
 import (

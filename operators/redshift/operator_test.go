@@ -55,7 +55,7 @@ func TestRedshift(t *testing.T) {
 	subject(s).Suite(t, own)
 }
 
-// subject returns the tests that redshift> shares with pg>. Its status tables are of another kind, see testOnce.
+// subject returns the tests that redshift> shares with pg>. Its status tables are of a different kind, see testOnce.
 func subject(s postgres.Server) sqltest.Subject {
 	// Tests differ in their statements. A task puts a comment before its own statement.
 	sessions := "select count(*) from pg_stat_activity where query like '/* zerodag %%%s'"
@@ -96,7 +96,7 @@ func byDataAPI(more string) string {
 	return `{"cluster": "c", "db_user": "u", "database": "d", ` + more + `}`
 }
 
-// newTask returns a task of a session of its own, so it has a query id of its own.
+// newTask returns a task in a separate session, so that it has a separate query id.
 func newTask(t *testing.T, params string, vault map[string]string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, params)
@@ -361,8 +361,8 @@ func testBusy(t *testing.T, s postgres.Server) {
 	}
 }
 
-// TestMoto checks that the requests have the form of the service: moto reads them by the model of AWS, although it runs
-// nothing.
+// TestMoto checks that the requests have the form that the service expects: moto reads them according to AWS's model,
+// although it runs nothing.
 func TestMoto(t *testing.T) {
 	t.Parallel()
 	client := redshiftdata.NewFromConfig(localstack.Config(t))

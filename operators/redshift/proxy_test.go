@@ -10,7 +10,7 @@ import (
 )
 
 // proxied returns a server whose address accepts COPY from S3 and UNLOAD: it writes them as rows into the table
-// "received", in the transaction in which they come. All other statements reach the server unchanged.
+// "received", in the transaction in which they arrive. All other statements reach the server unchanged.
 func proxied(t *testing.T, s postgres.Server) postgres.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -58,7 +58,7 @@ func (api *dataAPI) read(ctx context.Context, w *task, out *redshiftdata.Describ
 	return to.Result(nil)
 }
 
-// numberOf returns PostgreSQL's number of a type; values of other types are text.
+// numberOf returns PostgreSQL's number for a type; values of other types are text.
 func numberOf(typeName string) uint32 {
 	if n, known := map[string]uint32{"bool": 16, "int8": 20, "int2": 21, "int4": 23, "oid": 26, "float4": 700, "float8": 701, "bpchar": 1042, "varchar": 1043,
 		"date": 1082, "time": 1083, "timestamp": 1114, "timestamptz": 1184, "numeric": 1700}[typeName]; known {

@@ -90,7 +90,7 @@ func number(word string) func(*operators.Params, string) (string, error) {
 	}
 }
 
-// csvOption may have a quote character; empty text is the default one.
+// csvOption reads an option that may name a quote character; empty text stands for the default one.
 func csvOption(p *operators.Params, key string) (string, error) {
 	if !p.Has(key) {
 		return "", nil

@@ -103,7 +103,7 @@ func FreePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// guard runs a server until its own standard input ends, which it does with the test, however that ends.
+// guard runs a server until its own standard input ends, which happens when the test ends, in whatever way.
 const guard = `"$@" >"$LOG" 2>&1 & server=$!; read -r _; kill -"$SIGNAL" $server; wait $server`
 
 // Run starts a server in the folder of its data and stops it with the test by a signal ("INT"). It returns once ready,

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// Scissors are a proxy between a task and its server that cuts the connection at a request: before it reaches the
+// Scissors is a proxy between a task and its server that cuts the connection at a request: before it reaches the
 // server, or after the server has answered.
 type Scissors struct {
 	Port int           // to connect to instead
-	Done chan struct{} // closed when they have cut
+	Done chan struct{} // closed after the cut
 
 	port     int // of the server
 	at       int // which request, from 1
@@ -18,7 +18,7 @@ type Scissors struct {
 	greets   bool
 }
 
-// Cut creates scissors for one connection to a port that cut at its nth request, from 1. greets means that the server
+// Cut creates Scissors that cut one connection to a port at its nth request, from 1. greets means that the server
 // speaks first.
 func Cut(t testing.TB, port, at int, answered, greets bool) *Scissors {
 	t.Helper()

@@ -72,7 +72,7 @@ func start(t testing.TB, settings ...string) Server {
 	return s
 }
 
-// Standby starts a copy of the server that follows it. synchronous: the server acknowledges no commit that the copy
+// Standby starts a copy of the server that follows it. If synchronous, the server acknowledges no commit that the copy
 // does not have.
 func (s Server) Standby(t testing.TB, synchronous bool) Server {
 	t.Helper()

@@ -25,11 +25,11 @@ type Subject struct {
 
 	Port           int
 	User, Database string // of an account without a password
-	Careful        string // an account with one
+	Careful        string // an account with a password
 	Password       string // of Careful
 	Rows           func(t testing.TB, query string) []string
 	Exec           func(t testing.TB, script string)
-	// Greets: the server speaks first on a connection.
+	// Greets means that the server speaks first on a connection.
 	Greets bool
 
 	// Sleep is the format of a statement that takes some seconds: "select pg_sleep(%v)".
@@ -40,7 +40,7 @@ type Subject struct {
 	Values    map[string]string // last_results, by parameters
 	Downloads map[string]string // the file, by query
 	Broken    string            // a query that fails in the middle of its rows
-	// Errors are the outcomes of tasks with these changes of parameters.
+	// Errors maps changes of parameters to the outcomes of tasks with these changes.
 	Errors map[string]operatortest.Ended
 	// Rejected is the error of an account with a wrong password, or without any.
 	Rejected func(given bool) string
@@ -88,7 +88,7 @@ func (s Subject) Task(t *testing.T, more string) *operatortest.World {
 	return w
 }
 
-// Data is the parameter of a query.
+// Data returns the parameter of a query.
 func Data(text string) string { return `"_command": ` + param.Text(param.New("data", text)) }
 
 // State returns the state of a task whose query already has an id.
