@@ -30,7 +30,7 @@ func TestParseReport(t *testing.T) {
 	}
 }
 
-// FuzzParseReport checks that no report does harm: a user's program writes the file.
+// FuzzParseReport checks that no report causes harm, since a user's program writes the file.
 func FuzzParseReport(f *testing.F) {
 	f.Add([]byte(fullReport))
 	f.Add([]byte(`{"subtask_config": null}`))

@@ -178,7 +178,7 @@ func TooLong(limit time.Duration) string {
 	return fmt.Sprintf("The command took longer than %v and was killed (sandbox: timeout)", limit)
 }
 
-// OutOfMemory reports that a command exceeded its memory limit; 0 is an unknown limit.
+// OutOfMemory reports that a command exceeded its memory limit; 0 means that the limit is unknown.
 func OutOfMemory(limit int64) string {
 	if limit == 0 {
 		return "The command ran out of memory and was killed: give it more (sandbox: memory)"

@@ -22,8 +22,8 @@ func sandboxOf(t *testing.T, text string) (operators.Sandbox, error) {
 	return operators.ReadSandbox(operators.NewParams(m))
 }
 
-// TestReadSandbox checks that every key of `sandbox:` is read in the form of the page, as a number, and as the text
-// that `${…}` makes of a number.
+// TestReadSandbox checks that every key of `sandbox:` is read in the form shown on the page, as a number, and as the
+// text into which `${…}` turns a number.
 func TestReadSandbox(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]operators.Sandbox{

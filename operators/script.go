@@ -54,7 +54,7 @@ func (t *Task) RunScript(ctx context.Context, s Script) (Exit, error) {
 	if exit.Why != "" {
 		return Exit{}, Failf("%s", exit.Why)
 	}
-	// A command that ends because it was asked to must not look like a failed one.
+	// A command that ends because it was asked to end must not look like a failed one.
 	return exit, ctx.Err()
 }
 

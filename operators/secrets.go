@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// SecretForm matches `${name:key}` as operators see it after evaluation: shortest match, also across line ends
+// SecretForm matches `${name:key}` as operators see it after evaluation: shortest match, even across line ends
 // (language.md 1.11).
 func SecretForm() *regexp.Regexp { return secretForm() }
 
@@ -33,7 +33,7 @@ func (t *Task) replace(text string, secret func(key string) (string, error)) (st
 	return t.References.Replace(text, secret)
 }
 
-// SecretText expects a parameter, or a result of Template, itself: a copy of the text does not count as written. It
+// SecretText expects the parameter, or the result of Template, itself: a copy of the text does not count as written. It
 // replaces every `${secret:key}` that was written in text by the secret, literally; references in data are not
 // replaced. Anything else of the form `${name:...}` is a ConfigError if it was written, including the shell's
 // `${x:-y}`: a command that silently differs from the written one is worse than a refused command.
@@ -89,7 +89,7 @@ func MissingKey(err error) (key string, missing bool) {
 	return m.key, true
 }
 
-// ReplaceForm replaces references to secrets that match the form, and are among the known ones unless that is nil.
+// ReplaceForm replaces references to secrets that match the form, and are among the known ones unless known is nil.
 func ReplaceForm(form *regexp.Regexp, text string, known map[string]bool, secret func(key string) (string, error)) (string, error) {
 	matches := form.FindAllStringSubmatchIndex(text, -1)
 	matches = slices.DeleteFunc(matches, func(m []int) bool { return known != nil && !known[text[m[0]:m[1]]] })

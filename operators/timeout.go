@@ -12,9 +12,9 @@ var ErrTime = errors.New("the task timed out")
 // ErrEnded is why a run is cut off when its task must end: it was killed, or its group failed fast or timed out.
 var ErrEnded = errors.New("the task was stopped")
 
-// Ended reports, for the context of a finished run, whether its task must end, because of a kill or a timeout: then
-// work that the run has started elsewhere ends as well. Otherwise only the run was cut off, and another run continues
-// that work.
+// Ended reports, for the context of a finished run, whether its task must end, because of a kill or a timeout. In that
+// case, work that the run has started elsewhere also ends. Otherwise only the run was cut off, and another run
+// continues that work.
 func Ended(ctx context.Context) bool {
 	why := context.Cause(ctx)
 	return errors.Is(why, ErrEnded) || errors.Is(why, ErrTime)

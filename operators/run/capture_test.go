@@ -41,7 +41,7 @@ func FuzzStored(f *testing.F) {
 	})
 }
 
-// TestStoredPairs checks that spaces around = are no part of a value, and that other spaces are.
+// TestStoredPairs checks that spaces around = are not part of a value, and that other spaces are.
 func TestStoredPairs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

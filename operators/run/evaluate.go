@@ -127,8 +127,8 @@ func mentions(v param.Value, text string) bool {
 	return param.AnyText(v, func(within string) bool { return strings.Contains(within, text) })
 }
 
-// refer makes evaluation mark the references to secrets that users wrote; nil if everything that looks like a reference
-// is one.
+// refer makes evaluation mark the references to secrets that users wrote. It returns nil if everything that looks like
+// a reference is one.
 func (j *Job) refer(own *param.Map) *references {
 	if j.EvalStored {
 		return nil

@@ -24,8 +24,8 @@ func (plainText) Template(_ context.Context, text string, _ *param.Map, _ expr.S
 	return text, nil
 }
 
-// TestErrorAsErrorTasksSeeIt checks which failures have a stack trace: those with an exception have one, those with
-// only a message have none. The trace never contains the message of a cause.
+// TestErrorAsErrorTasksSeeIt checks which failures have a stack trace: failures with an exception have one, and
+// failures with only a message have none. The trace never contains the message of a cause.
 func TestErrorAsErrorTasksSeeIt(t *testing.T) {
 	t.Parallel()
 	secret := errors.New("password hunter2 is wrong")

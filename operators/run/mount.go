@@ -14,7 +14,7 @@ type SecretStore interface {
 	Secret(key string) (string, bool, error)
 }
 
-// mounted are the secrets as a task sees them: `_secrets` maps keys to other keys.
+// mounted holds the secrets as a task sees them: `_secrets` maps keys to other keys.
 type mounted struct {
 	store  SecretStore
 	mounts *param.Map
@@ -32,7 +32,7 @@ func (m mounted) read(key string) (string, bool, error) {
 	return value, found, err
 }
 
-// Get follows `_secrets` (language.md 1.11) and reads.
+// Get follows `_secrets` (language.md 1.11) and reads the secret.
 func (m mounted) Get(key string) (string, bool, error) {
 	real, err := m.resolve(key)
 	if err != nil {
@@ -67,7 +67,7 @@ func (m mounted) resolve(key string) (string, error) {
 			return strings.Join(append([]string{x}, segments[i+1:]...), "."), nil
 		case bool:
 			if x {
-				return key, nil // the old way to grant a secret: allowed, without effect
+				return key, nil // the old way to grant a secret: allowed, but without effect
 			}
 			return "", param.Errorf("Illegal value in _secrets: %s", param.Text(v))
 		default:

@@ -18,8 +18,8 @@ const (
 	mostWithoutEvaluator = 5
 )
 
-// postponedKey is where the state of a postponed run has its run number, and how often it was postponed. Operators do
-// not see it.
+// postponedKey is the key in the state of a postponed run that holds its run number and how often it was postponed.
+// Operators do not see it.
 const postponedKey = "zerodag_postponed"
 
 // Resume splits the state of a task for its next run into the operator's part, the number of the run (retries is the

@@ -17,7 +17,7 @@ type Prepared struct {
 	Outputs *param.Map // the evaluated `outputs`; nil for other runs
 }
 
-// prepare evaluates the keys of a task that matter before it starts. It may be a group: then its other keys are not
+// prepare evaluates the keys of a task that matter before it starts. The task may be a group, whose other keys are not
 // evaluated.
 func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 	if j.Cancel {
@@ -76,7 +76,7 @@ func (j *Job) prioritize(ctx context.Context, e Evaluator, vars *param.Map, pool
 	return nil
 }
 
-// called checks the parameters that a file run by call> sees against its `params`; nil if it has none.
+// called checks the parameters that a file run by call> sees against its `params`; it returns nil if the file has none.
 func (j *Job) called(ctx context.Context, e Evaluator, vars *param.Map) (*param.Map, error) {
 	if !j.Own.Has("params") || j.TaskID == int64(engine.Root) || keys.OperatorOf(j.Own) != "" {
 		return nil, nil

@@ -16,8 +16,8 @@ import (
 // operator sees a parameter. Anything else that looks like a reference is data: for example, text that another task
 // fetched must not decide which secrets are given to whom.
 //
-// A text is recognized by the address of its bytes, not by its content: a server that a task fetches from can send a
-// text that looks exactly like one of the project.
+// A text is recognized by the address of its bytes, not by its content: a server from which a task fetches can send a
+// text that looks exactly like one of the project's texts.
 type references struct {
 	mark    string
 	form    *regexp.Regexp // of a reference with its mark

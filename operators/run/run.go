@@ -22,7 +22,7 @@ import (
 )
 
 // Evaluator evaluates `${...}` like expr.Evaluator; it is safe for concurrent use. Problems that are not the task's
-// fault are a *Later; the end of ctx ends an evaluation.
+// fault are returned as a *Later; the end of ctx ends an evaluation.
 type Evaluator interface {
 	Eval(ctx context.Context, all, vars *param.Map, s expr.Scope) (*param.Map, error)
 	Template(ctx context.Context, text string, vars *param.Map, s expr.Scope) (string, error)
@@ -41,7 +41,7 @@ type Job struct {
 	Priority string // the nearest `_priority` if it is an expression, otherwise ""
 	// Prepare means that the run only evaluates the `zerodag: 1` keys of the task, which may be a group.
 	Prepare bool
-	Ends    bool           // of such a run: it evaluates `outputs` of the file, after all tasks
+	Ends    bool           // for such a run: it evaluates `outputs` of the file, after all tasks
 	Timeout *claim.Timeout // time limits of the run; nil for none
 	Away    int            // how often this run was postponed, see Resume
 	Vault   SecretStore    // all secrets of the project; `_secrets` is applied here
@@ -175,7 +175,7 @@ func (j *Job) MarkData(r *operators.Result) {
 }
 
 // announce logs the first line of a run, and rarely again while a task polls. A run that only polls the command of an
-// earlier one logs nothing, as that one has.
+// earlier run logs nothing, since the earlier run already has.
 func (j *Job) announce(all *param.Map) (name, key string) {
 	log := j.Log.Line
 	if j.HasCommand() {
@@ -195,7 +195,7 @@ func (j *Job) announce(all *param.Map) (name, key string) {
 	name, err := operators.NewParams(all).StringOr("_type", "")
 	switch {
 	case err != nil || name == "":
-		return "", "" // evaluate checked this: there is none
+		return "", "" // evaluate has checked this: there is none
 	case key == name+">":
 		command, _ := all.Get("_command")
 		log(level, "OperatorManager", key+": "+commandText(command))

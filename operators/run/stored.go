@@ -12,9 +12,9 @@ type Stored int
 
 // Values of Stored.
 const (
-	StoredByProject Stored = iota // a workflow that exports `eval: {stored: true}`
+	StoredByProject Stored = iota // evaluated if the workflow exports `eval: {stored: true}`
 	StoredAsData                  // no stored value is evaluated
-	StoredAsCode                  // stored values of all projects are
+	StoredAsCode                  // stored values of all projects are evaluated
 )
 
 // Evaluated reports whether stored values are evaluated for the tasks of a workflow. Only the workflow's own text

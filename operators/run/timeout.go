@@ -57,7 +57,7 @@ func (j *Job) late(kind claim.TimeoutKind) *operators.Failure {
 // longestNotice is how long a finished run waits for its slow warning to be delivered.
 const longestNotice = 30 * time.Second
 
-// tellSlow sends the warning when the try has taken as long as `warn`, unless the returned function is called before;
+// tellSlow sends the warning when the try has taken as long as `warn`, unless the returned function is called first;
 // that function waits for a warning in progress.
 func (j *Job) tellSlow(ctx context.Context) (stop func()) {
 	at := j.Timeout.SlowAt(j.Now)

@@ -74,8 +74,8 @@ func setTimes(m *param.Map, prefix string, t time.Time) {
 	m.Set(prefix+"unixtime", t.Unix())
 }
 
-// setNoTimes is for an attempt that no schedule started: text values are empty, and the offset is that of the epoch (a
-// quirk of Digdag).
+// setNoTimes sets the values for an attempt that no schedule started: text values are empty, and the offset is that of
+// the epoch (a quirk of Digdag).
 func setNoTimes(m *param.Map, prefix string, zone *time.Location) {
 	for _, k := range []string{"time", "date", "date_compact", "local_time"} {
 		m.Set(prefix+k, "")

@@ -15,7 +15,7 @@ const (
 	mostParts   = 10000
 )
 
-// copier copies objects within S3. Repeating a copy replaces it by an identical one.
+// copier copies objects within S3. Repeating a copy replaces it with an identical one.
 type copier struct {
 	client      *s3.Client
 	large, part int64 // the size above which objects are copied in parts, and that of the parts

@@ -15,7 +15,8 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Limits of one run; then it requests another run, so that a kill takes effect and a crash repeats little.
+// Limits of one run. A run that reaches one requests another run, so that a kill takes effect and little is repeated
+// after a crash.
 const (
 	pageObjects = 1000
 	pageBytes   = 50 << 30
@@ -99,7 +100,7 @@ func copyObjects(ctx context.Context, t *task) (operators.Result, error) {
 	return t.transfer(ctx, "s3_copy", false)
 }
 
-// moveObjects copies in one run and deletes in the next: a repeated delivery of either finds what it needs.
+// moveObjects copies in one run and deletes in the next: a repeated delivery of either finds the objects that it needs.
 func moveObjects(ctx context.Context, t *task) (operators.Result, error) {
 	return t.transfer(ctx, "s3_move", true)
 }
@@ -159,7 +160,7 @@ func (g *progress) count(list []object) {
 	}
 }
 
-// route returns source and destination of objects; a single one keeps its name in a folder.
+// route returns the source and the destination of objects; a single object keeps its name in a folder.
 func (t *task) route() (from, to place, err error) {
 	if from, err = operators.Read(t.params, "_command", asPlace); err != nil {
 		return from, to, err

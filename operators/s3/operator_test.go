@@ -159,7 +159,7 @@ func TestExercise(t *testing.T) {
 					if w.Params.Has("region") {
 						delete(w.Vault, "aws.region")
 					}
-					w.Params = operators.NewParams(w.Local) // nothing is read yet
+					w.Params = operators.NewParams(w.Local) // nothing has been read yet
 				}})
 		})
 	}
@@ -239,7 +239,7 @@ func TestWaitPolls(t *testing.T) {
 	}
 }
 
-// TestWaitForVersion checks that the task waits for a version, not for any version of the object.
+// TestWaitForVersion checks that the task waits for one version, not for just any version of the object.
 func TestWaitForVersion(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -250,7 +250,7 @@ func TestWaitForVersion(t *testing.T) {
 	}
 }
 
-// TestWaitWithOwnKey checks that an object that is encrypted with a key of the customer is found with that key.
+// TestWaitWithOwnKey checks that an object that is encrypted with a customer's key is found with that key.
 func TestWaitWithOwnKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -338,7 +338,7 @@ func TestWaitOutlastsOutage(t *testing.T) {
 	}
 }
 
-// TestMovePages checks that a move of more than one page loses no object and leaves none behind.
+// TestMovePages checks that a move of more than one page neither loses an object nor leaves one behind.
 func TestMovePages(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

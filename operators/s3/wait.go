@@ -154,8 +154,8 @@ func found(out *s3.HeadObjectOutput) (operators.Result, error) {
 
 const userPrefix = "X-Amz-Meta-"
 
-// headers returns the headers of the object by the names that S3 sends: without headers of the response itself, times
-// in milliseconds, the tag without its quotes.
+// headers returns the headers of the object by the names that S3 sends. Headers of the response itself are omitted,
+// times are in milliseconds, and the tag has no quotes.
 func headers(h http.Header, out *s3.HeadObjectOutput) (metadata, user *param.Map) {
 	metadata, user = param.New(), param.New()
 	for _, name := range slices.Sorted(maps.Keys(h)) {

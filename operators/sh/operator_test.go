@@ -41,7 +41,7 @@ func TestOutput(t *testing.T) {
 		`{"_command": "echo $DIGDAG_IDEMPOTENCY_KEY"}`:                                  "0-5-6\n",
 		`{"_command": "echo $ZERODAG_TASK_NAME $ZERODAG_TRY $ZERODAG_IDEMPOTENCY_KEY"}`: "+main+task 1 0-5-6\n",
 		`{"_command": "echo $ZERODAG_PROJECT $ZERODAG_ATTEMPT_ID $ZERODAG_SESSION_ID"}`: "project 5 4\n",
-		// Of either name a parameter wins, and _env wins over it. The other name keeps its value.
+		// A parameter overrides either name, and _env overrides the parameter. The other name keeps its value.
 		`{"_command": "echo $ZERODAG_TRY $DIGDAG_TRY", "ZERODAG_TRY": "mine"}`:                               "mine 1\n",
 		`{"_command": "echo $ZERODAG_TRY $DIGDAG_TRY", "_env": {"DIGDAG_TRY": "mine"}, "DIGDAG_TRY": "x"}`:   "1 mine\n",
 		`{"_command": "echo $ZERODAG_TRY $DIGDAG_TRY", "_env": {"ZERODAG_TRY": "mine"}, "ZERODAG_TRY": "x"}`: "mine 1\n",
@@ -82,7 +82,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestScratchNames checks that names keep the form that they have in logs of Digdag, unless the host names a folder.
+// TestScratchNames checks that names keep the form that they have in Digdag's logs, unless the host names a folder.
 func TestScratchNames(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^\.digdag/tmp/digdag-sh-\d+-\d+/runner\.sh\n$`)

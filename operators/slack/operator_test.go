@@ -145,7 +145,7 @@ func (w *workspace) webhook(out http.ResponseWriter, r *http.Request, body []byt
 	io.WriteString(out, answer)
 }
 
-// world returns a task that may use both ways.
+// world returns a task that may post in both ways.
 func world(t *testing.T, base, params string) *operatortest.World {
 	t.Helper()
 	m := operatortest.Map(t, params)
@@ -276,8 +276,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestLimits checks that a message that Slack did not accept yet is posted later, once, and that the task holds no
-// resource in the meantime.
+// TestLimits checks that a message that Slack has not yet accepted is posted later, only once, and that the task holds
+// no resource in the meantime.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	server, base := open(t)

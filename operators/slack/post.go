@@ -152,7 +152,7 @@ const (
 	longestWait = time.Hour
 )
 
-// wait requests another run when Slack accepts messages again; none was posted.
+// wait requests another run for when Slack accepts messages again; no message was posted.
 func wait(t *operators.Task, r *http.Response) error {
 	after := usualWait
 	if seconds, err := strconv.Atoi(strings.TrimSpace(r.Header.Get("Retry-After"))); err == nil && seconds >= 0 {

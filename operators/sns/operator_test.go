@@ -71,7 +71,7 @@ type envelope struct {
 	MessageAttributes map[string]struct{ Type, Value string }
 }
 
-// heard receives messages until no more come.
+// heard receives messages until no more arrive.
 func (b bed) heard(t *testing.T) []envelope {
 	t.Helper()
 	var list []envelope

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// CSV is a file of the project that rows are written to. They are never all in memory.
+// CSV is a file of the project to which rows are written. The rows are never all in memory.
 type CSV struct {
 	folder, name string
 	root         *os.Root // these are set once the header is written
@@ -114,7 +114,7 @@ func (d *download) Columns(fields []Column) error {
 func (d *download) Row(values [][]byte) error {
 	texts := make([]string, len(values))
 	for i, v := range values {
-		if v != nil { // null is nothing at all, empty text is ""
+		if v != nil { // null is written as nothing at all, empty text as ""
 			texts[i] = CSVText(d.fields[i].csv(string(v)))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // object is a value in the form in which Digdag's driver returns types without a Java class, such as `json`. Its "null"
-// is true for every existing value, which is a bug of that driver; workflows may rely on it by now.
+// is true for every existing value, which is a bug in that driver; existing workflows may rely on it.
 func object(kind, text string, more ...any) *param.Map {
 	o := param.New("type", kind, "value", text)
 	for i := 0; i < len(more); i += 2 {
@@ -20,7 +20,7 @@ func object(kind, text string, more ...any) *param.Map {
 	return o
 }
 
-// interval is the parts of "1 year 2 mons -3 days 04:05:06.7".
+// interval holds the parts of "1 year 2 mons -3 days 04:05:06.7".
 type interval struct{ years, months, days, hours, minutes, seconds, micros int64 }
 
 func parseInterval(text string) (i interval, ok bool) {
@@ -92,7 +92,7 @@ func intervalText(text string) string {
 	return text
 }
 
-// decimal finds the numbers of a shape.
+// decimal matches the numbers of a shape.
 var decimal = regexp.MustCompile(`[-+]?[0-9.]+(e[-+]?[0-9]+)?`)
 
 // shapeText formats the numbers of a shape as Digdag does: "(1.0,2.5)".

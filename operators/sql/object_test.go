@@ -20,7 +20,7 @@ func TestObjects(t *testing.T) {
 			`"minutes":0,"wholeSeconds":0,"microSeconds":-500000,"seconds":-0.5,"null":true}`, "0 years 0 mons 0 days 0 hours 0 mins -0.5 secs"},
 		{1186, "-1 years -2 mons", `{"type":"interval","value":"-1 years -2 mons 0 days 0 hours 0 mins 0.0 secs","years":-1,"months":-2,"days":0,"hours":0,` +
 			`"minutes":0,"wholeSeconds":0,"microSeconds":0,"seconds":0.0,"null":true}`, "-1 years -2 mons 0 days 0 hours 0 mins 0.0 secs"},
-		{1186, "P1D", `"P1D"`, "P1D"}, // of a server with another style: its text
+		{1186, "P1D", `"P1D"`, "P1D"}, // from a server with a different style: its text
 		{1266, "23:00:00-05", `"04:00:00"`, "04:00:00"},
 		{1266, "23:00:00-05:30", `"04:30:00"`, "04:30:00"},
 		{628, "{1,2,3}", `{"type":"line","value":"{1.0,2.0,3.0}","a":1.0,"b":2.0,"c":3.0,"null":true}`, "{1.0,2.0,3.0}"},
@@ -48,8 +48,7 @@ func quoted(t *testing.T, text string) param.Value {
 	return v
 }
 
-// FuzzValues checks that every text of a server is read without a crash, and that a text that does not fit its type
-// stays a text.
+// FuzzValues checks that no text from a server causes a panic, and that a text that does not fit its type remains text.
 func FuzzValues(f *testing.F) {
 	for _, text := range []string{"1 day 02:03:04.5", "-00:00:00.5", "(1,2)", "<(1,2),3>", "infinity", "12:00:00+09", "[(1e5,-2)]", ""} {
 		f.Add(text)

@@ -103,7 +103,7 @@ func (q *Query) check() error {
 	return q.Wanted.Check()
 }
 
-// Statement returns what is executed for a query that writes.
+// Statement returns the SQL that is executed for a query that writes.
 func (q *Query) Statement() string { return q.StatementBy(Quoted) }
 
 // StatementBy is Statement for a database with different quoting.

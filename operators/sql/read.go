@@ -46,13 +46,13 @@ func (q *Query) Read(ctx context.Context, t *operators.Task, at *Server) (operat
 	return to.Result(s.typeNames(ctx))
 }
 
-// NoResults is the failure of a statement without rows if they are needed.
+// NoResults returns the failure of a statement without rows when rows are needed.
 func NoResults() error {
 	err := errors.New("No results were returned by the query.")
 	return operators.Causedf(err, "Failed to execute given SELECT statement [%v]", err)
 }
 
-// WouldWrite is the failure of a read-only query that would write.
+// WouldWrite returns the failure of a read-only query that would write.
 func (w Wanted) WouldWrite() error {
 	if w.store != "" {
 		return param.Errorf("Query must be read-only if store_last_results is set")
@@ -91,7 +91,7 @@ type Rows interface {
 	// Result is called after the last row. name looks up types that are not built into this package; nil for a database
 	// without that.
 	Result(name func(fields []Column) error) (operators.Result, error)
-	// Close may be called at any time; without a Result before, nothing is kept.
+	// Close may be called at any time; unless Result was called before, nothing is kept.
 	Close()
 }
 

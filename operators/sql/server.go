@@ -26,7 +26,7 @@ type Kind struct {
 	// statements begin with a comment that names the task, since sessions have no names there.
 	Redshift bool
 
-	// Flat means that databases have no schemas below them, so that there is no such setting.
+	// Flat means that databases have no schemas below them, so that there is no setting for a schema.
 	Flat bool
 }
 
@@ -131,7 +131,7 @@ func (k Kind) password(t *operators.Task, p *operators.Params) (string, error) {
 	return t.OptionalSecret(k.Secrets + ".password")
 }
 
-// Login is what a driver connects with.
+// Login holds the settings with which a driver connects.
 type Login struct {
 	Host, Database, User, Password string
 	Port                           uint16
@@ -165,8 +165,8 @@ func (s *Server) Tag() string {
 	return "/* " + s.Application + " */ "
 }
 
-// hiding returns a replacer that removes secrets from a server's messages. Texts shorter than four letters would remove
-// half of a message, and are not secrets.
+// hiding returns a replacer that removes secrets from a server's messages. Texts shorter than four letters do not count
+// as secrets: removing them could destroy half of a message.
 func hiding(secrets []string) *strings.Replacer {
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be a prefix of another
 	var pairs []string
@@ -216,7 +216,7 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	return session, nil
 }
 
-// Farewell is how long a server has to end a query that no task waits for any more.
+// Farewell is how long a server has to end a query for which no task waits any more.
 const Farewell = 5 * time.Second
 
 // Dial opens a connection, within the task's time limit.

@@ -41,7 +41,7 @@ func (s *Session) patient(ctx context.Context) (limited context.Context, heard, 
 }
 
 // Script executes any number of statements, whose rows are not needed. It reads the server's messages itself: the
-// library would wait forever if a statement requests our data.
+// library would wait forever if a statement requested data from the client.
 func (s *Session) Script(ctx context.Context, what, sql string) error {
 	limited, heard, done := s.patient(ctx)
 	defer done()
@@ -116,7 +116,8 @@ func (s *Session) failure(limited context.Context, what string, err error) error
 	return operators.Causedf(err, "Failed to %s [%s]", what, s.at.words(err))
 }
 
-// words returns the server's message in the form of Digdag's driver, or otherwise the error on the way to it.
+// words returns the server's message in the form of Digdag's driver, or else the error that prevented the server from
+// being reached.
 func (s *Server) words(err error) string {
 	var said *pgconn.PgError
 	if !errors.As(err, &said) {

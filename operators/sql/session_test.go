@@ -10,7 +10,8 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// TestNothingOfTheAgent checks that a task takes no settings from the environment, where the library would read them.
+// TestNothingOfTheAgent checks that a task takes no settings from the environment, from which the library would read
+// them.
 func TestNothingOfTheAgent(t *testing.T) {
 	t.Parallel()
 	s := postgres.Start(t)

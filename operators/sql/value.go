@@ -12,8 +12,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Column is a column of a result. OID is PostgreSQL's number of the type; Kind and Category are known for types without
-// a form.
+// Column is a column of a result. OID is PostgreSQL's number for the type; Kind and Category are known for types
+// without a form.
 type Column struct {
 	Name           string
 	OID            uint32
@@ -31,7 +31,8 @@ type form struct {
 	csv    func(text string) string
 }
 
-// forms are Digdag's, as its driver, JSON library and CSV writer produced them, by PostgreSQL's permanent ids of types.
+// forms holds Digdag's forms, as its driver, JSON library and CSV writer produced them, by PostgreSQL's permanent type
+// ids.
 var forms = map[uint32]form{
 	16:   {asBool, boolText}, // bool
 	17:   {asBytes, nil},     // bytea
@@ -144,7 +145,7 @@ func moneyText(text string) string {
 	return text
 }
 
-// endless are the milliseconds that Digdag's driver uses for infinite times.
+// endless maps infinite times to the milliseconds that Digdag's driver uses for them.
 var endless = map[string]int64{"infinity": 9223372036825200000, "-infinity": -9223372036832400000}
 
 // asTime returns milliseconds since 1970, as in Digdag; a time without a zone is UTC.
@@ -181,7 +182,7 @@ func zonedClockText(text string) string {
 	return text
 }
 
-// timestampText always has a fraction of a second, and no zone: it is UTC.
+// timestampText formats a timestamp in UTC, always with a fraction of a second and without a zone.
 func timestampText(text string) string {
 	text = strings.TrimSuffix(text, "+00")
 	if len(text) == len(timestampForm) {

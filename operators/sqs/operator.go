@@ -154,7 +154,7 @@ func readBodies(p *operators.Params) ([]string, error) {
 	return bodies, nil
 }
 
-// batches splits entries into groups that fit in one call. Attributes count for each.
+// batches splits entries into groups that fit in one call. The attributes count for each entry.
 func batches(entries []types.SendMessageBatchRequestEntry) [][]types.SendMessageBatchRequestEntry {
 	var list [][]types.SendMessageBatchRequestEntry
 	room := 0

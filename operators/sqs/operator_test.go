@@ -53,7 +53,7 @@ func (b bed) send(t *testing.T, params string) {
 	}
 }
 
-// received returns the bodies in the queue, each with its attributes, in their order.
+// received returns the bodies in the queue, each with its attributes, in order.
 func (b bed) received(t *testing.T) []string {
 	t.Helper()
 	var list []string

@@ -113,7 +113,7 @@ func TestSSH(t *testing.T) {
 	})
 }
 
-// same compares outputs of a command. Two of the outputs may come in either order.
+// same compares outputs of a command. Two of the outputs may arrive in either order.
 func same(got, want string) bool {
 	if got == want {
 		return true
@@ -122,7 +122,7 @@ func same(got, want string) bool {
 	return len(lines) == 3 && got == lines[1]+lines[0]
 }
 
-// TestTrust checks that the error about a server with an unknown key shows that key, with any key in the task.
+// TestTrust checks that the error about a server with an unknown key shows that key, whatever key the task has.
 func TestTrust(t *testing.T) {
 	t.Parallel()
 	s := sshd.Start(t)
@@ -136,7 +136,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestLogins checks how secrets log in, on a server that has a password, and that no error shows a secret.
+// TestLogins checks how tasks log in with secrets, on a server that has a password, and that no error shows a secret.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	const password = "open sesame"

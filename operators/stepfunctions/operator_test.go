@@ -111,7 +111,7 @@ func TestSucceeds(t *testing.T) {
 	}
 }
 
-// TestFails checks that the error of an execution is the task's, and that another try of the task starts another
+// TestFails checks that the error of an execution becomes the task's, and that another try of the task starts another
 // execution.
 func TestFails(t *testing.T) {
 	t.Parallel()
@@ -168,7 +168,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestKill checks that an execution is stopped, even by a run that knows nothing of its start, and that a kill without
+// TestKill checks that an execution is stopped, even by a run that has no record of its start, and that a kill without
 // an execution succeeds.
 func TestKill(t *testing.T) {
 	t.Parallel()

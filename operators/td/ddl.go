@@ -28,7 +28,7 @@ func ddlOperator() operators.Operator {
 		}}
 }
 
-// ddl is the changes that a task requests, as steps in order.
+// ddl holds the changes that a task requests, as steps in order.
 type ddl struct {
 	*work
 	renames []rename
@@ -77,8 +77,8 @@ func readDDL(w *work) (*ddl, error) {
 	return d, nil
 }
 
-// tablesOf reads a list of names, or JSON text of one; names of databases are read as tables, in which the dot does not
-// matter.
+// tablesOf reads a list of names, or such a list as JSON text; names of databases are read as tables, in which the dot
+// does not matter.
 func tablesOf(p *operators.Params, key string) ([]table, error) {
 	list, err := operators.ReadOr(p, key, param.ParseList, nil)
 	if err != nil {
@@ -184,7 +184,7 @@ func (d *ddl) again(ctx context.Context, doing string, err error, p progress) er
 	return d.failed(ctx, doing, err, n, p.with(d.State))
 }
 
-// check makes sure that a table which is missing at its rename was renamed before.
+// check makes sure that a table that is missing when it must be renamed has already been renamed.
 func (d *ddl) check(ctx context.Context) error {
 	for _, r := range d.renames {
 		database := r.from.in(d.database)

@@ -211,7 +211,7 @@ func (w *work) look(ctx context.Context, r running) error {
 	return operators.Failf("%s", tail(info.Output))
 }
 
-// unfinished decides on a task whose job is done but whose result cannot be used.
+// unfinished decides what happens to a task whose job is done but whose result cannot be used.
 func (w *work) unfinished(ctx context.Context, id string, err error) error {
 	n, bad := operators.NewParams(w.State.Map(resultKey)).IntOr("retry", 0)
 	if bad != nil {
@@ -222,7 +222,7 @@ func (w *work) unfinished(ctx context.Context, id string, err error) error {
 	return w.failed(ctx, "download result of job '"+id+"'", err, n, next)
 }
 
-// withJob adds what every job stores.
+// withJob adds the values that every job stores.
 func withJob(r operators.Result, id string, records int64) operators.Result {
 	td := param.New()
 	if r.Store != nil {

@@ -39,7 +39,7 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestFaults checks that one job runs, and its rows arrive, with any fault at any request.
+// TestFaults checks that one job runs, and its rows arrive, despite any fault in any request.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []fake.Fault{fake.Throttled, fake.Broken, fake.Cut, fake.Lost, fake.Half, fake.Slow, fake.Nonsense} {
@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestResultIsNoReasonToRunAgain checks that `_retry` never runs a query again that has succeeded.
+// TestResultIsNoReasonToRunAgain checks that `_retry` never repeats a query that has succeeded.
 func TestResultIsNoReasonToRunAgain(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -106,8 +106,8 @@ func TestUnknownStart(t *testing.T) {
 	}
 }
 
-// TestAsksLater checks that an answer may set the time of the next request, and that no task waits longer than some
-// minutes because of it. The pauses grow with every failure in a row, and start again after a success.
+// TestAsksLater checks that an answer may set the time of the next request, and that no task waits longer than a few
+// minutes because of it. The pauses grow with every consecutive failure, and start again after a success.
 func TestAsksLater(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -125,7 +125,7 @@ func TestAsksLater(t *testing.T) {
 	operatortest.Waits(t, operator(t, "td"), w, 1, 2)
 }
 
-// TestHostile checks that an unusable answer fails the task with one message in the end.
+// TestHostile checks that an unusable answer eventually fails the task with one message.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[fake.Fault]string{
@@ -198,8 +198,8 @@ func TestLargeResult(t *testing.T) {
 	}
 }
 
-// TestEndOfContext checks that a kill that comes during a call leaves a state from which the job is ended, whether the
-// service has started it by then or not, and that a run whose time is over says so.
+// TestEndOfContext checks that a kill that comes during a call leaves a state from which the job is ended, whether or
+// not the service has started it by then, and that a run whose time is over reports this.
 func TestEndOfContext(t *testing.T) {
 	t.Parallel()
 	o := operator(t, "td")

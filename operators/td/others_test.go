@@ -72,8 +72,8 @@ func TestExercise(t *testing.T) {
 	}
 }
 
-// TestRequests checks the requests for a task: they are the requests of Digdag for the same task, according to its
-// source, with the exceptions that TestQueryRequests names.
+// TestRequests checks the requests for a task: they are the requests that Digdag sends for the same task, according to
+// its source, with the exceptions that TestQueryRequests names.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	job := func(n string) []string { return []string{"GET /v3/job/status/" + n, "GET /v3/job/show/" + n} }
@@ -194,7 +194,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestDDL checks the order of the changes, and that a change that is already made is not made again.
+// TestDDL checks the order of the changes, and that a change that has already been made is not repeated.
 func TestDDL(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -229,7 +229,7 @@ func TestDDL(t *testing.T) {
 	}
 }
 
-// TestDDLOnce checks that no change that stands before a rename is repeated after it, with any lost run or answer: a
+// TestDDLOnce checks that no change that precedes a rename is repeated after it, whichever run or answer is lost: a
 // repeated change would remove the table.
 func TestDDLOnce(t *testing.T) {
 	t.Parallel()
@@ -263,7 +263,7 @@ func TestDDLOnce(t *testing.T) {
 	}
 }
 
-// TestForEach checks which tasks are made from rows, and that a row is data.
+// TestForEach checks which tasks are generated from rows, and that a row is data.
 func TestForEach(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string]operatortest.Ended{
@@ -363,7 +363,7 @@ func TestWaitTable(t *testing.T) {
 	}
 }
 
-// TestKillOfAWait checks that a kill ends the query of a wait, too.
+// TestKillOfAWait checks that a kill also ends the query of a wait.
 func TestKillOfAWait(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -375,7 +375,7 @@ func TestKillOfAWait(t *testing.T) {
 	}
 }
 
-// TestOnceForEveryJob checks for each operator with a job that the job starts once, with any fault at any of its
+// TestOnceForEveryJob checks for each operator with a job that the job starts once, despite any fault in any of its
 // requests. An export of a result has no key: if its answer is lost, the task fails, because otherwise it might write
 // the rows twice.
 func TestOnceForEveryJob(t *testing.T) {

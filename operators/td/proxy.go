@@ -24,8 +24,8 @@ func (w *work) http(proxy string) *http.Client {
 	return client
 }
 
-// maybePlain uses TLS with a proxy, and falls back to no TLS if the proxy does not support it: Digdag never used it,
-// whatever proxy.use_ssl was. A password is not sent without TLS if TLS was requested.
+// maybePlain uses TLS with a proxy, and falls back to no TLS if the proxy does not support it: Digdag never uses TLS,
+// whatever the value of proxy.use_ssl. A password is not sent without TLS if TLS was requested.
 type maybePlain struct {
 	work      *work
 	proxy     string
@@ -54,7 +54,7 @@ func (p *maybePlain) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.by.RoundTrip(again)
 }
 
-// CloseIdleConnections is called by that of http.Client.
+// CloseIdleConnections is called by the method of that name of http.Client.
 func (p *maybePlain) CloseIdleConnections() {
 	for _, by := range []http.RoundTripper{p.by, p.plain} {
 		if c, ok := by.(interface{ CloseIdleConnections() }); ok {

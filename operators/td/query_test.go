@@ -34,9 +34,9 @@ func TestExerciseQuery(t *testing.T) {
 	})
 }
 
-// TestQueryRequests checks the requests for a task: they are the requests of Digdag for the same task, according to its
-// source. Only the number of polls differs (it requests the columns and the number of rows once), and the version of
-// the client is not sent.
+// TestQueryRequests checks the requests for a task: they are the requests that Digdag sends for the same task,
+// according to its source. Only the number of polls differs (it requests the columns and the number of rows once), and
+// the version of the client is not sent.
 func TestQueryRequests(t *testing.T) {
 	t.Parallel()
 	submit := func(kind, query, more string) string {

@@ -53,7 +53,7 @@ func (r rough) reach(t *testing.T, b *bed, w *operatortest.World) {
 	}
 }
 
-// TestServiceAwayNowAndThen checks that a task comes to its end, with few calls, if any share of its calls is refused.
+// TestServiceAwayNowAndThen checks that a task reaches its end, with few calls, whatever share of its calls is refused.
 func TestServiceAwayNowAndThen(t *testing.T) {
 	t.Parallel()
 	away := []fake.Fault{fake.Away}
@@ -83,7 +83,7 @@ func TestServiceAwayNowAndThen(t *testing.T) {
 	}
 }
 
-// TestProxyThatRefuses checks the same of a proxy, and that connections are used again.
+// TestProxyThatRefuses checks the same for a proxy, and that connections are reused.
 func TestProxyThatRefuses(t *testing.T) {
 	t.Parallel()
 	chance := func(rate float64, seed uint64) func(int) bool {

@@ -9,7 +9,8 @@ import (
 	"zerodag/operators"
 )
 
-// Places for a command in a query, as in Digdag. A dot in its language stops at every kind of line end.
+// Places for a command in a query, as in Digdag. In Digdag's regular expressions, a dot stops at every kind of line
+// end.
 var (
 	insertLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\A|\r?\n)--\s*DIGDAG_INSERT_LINE` + restOfLine) })
 	headComment = sync.OnceValue(func() *regexp.Regexp {
@@ -31,7 +32,7 @@ func withCommand(command, query string) string {
 	return command + "\n" + query
 }
 
-// withOrigin puts comments before a statement that name its task.
+// withOrigin puts comments that name the task before its statement.
 func withOrigin(t *operators.Task, statement string) string {
 	var b strings.Builder
 	for _, line := range []struct {

@@ -28,8 +28,8 @@ func TestWithCommand(t *testing.T) {
 	}
 }
 
-// FuzzWithCommand checks that a command is inserted into any query once, and that the query loses nothing else than the
-// line that asks for it.
+// FuzzWithCommand checks that a command is inserted into any query once, and that the query loses nothing but the line
+// that asks for it.
 func FuzzWithCommand(f *testing.F) {
 	for _, query := range []string{"", "-- a\nb", "a\n--  DIGDAG_INSERT_LINE b\r\nc", "\r\n\t--\n"} {
 		f.Add(query)

@@ -64,7 +64,7 @@ func newWork(t *operators.Task, logger string) (*work, error) {
 	return w, err
 }
 
-// A failed call is repeated at once this often, after pauses that double, as in Digdag.
+// A failed call is repeated within the run this many times, after pauses that double, as in Digdag.
 const (
 	repetitions = 3
 	firstPause  = 500 * time.Millisecond
@@ -87,8 +87,8 @@ func (w *work) log(level operators.Level, format string, args ...any) {
 // key finds the job.
 const unreadable = 3
 
-// failed decides on a task after a failed call: another run if that may help, otherwise its failure. n counts the
-// consecutive failures, and next is the state of another run.
+// failed decides what happens to a task after a failed call: another run if that may help, otherwise failure. n counts
+// the consecutive failures, and next is the state of another run.
 func (w *work) failed(ctx context.Context, doing string, err error, n int64, next *param.Map) error {
 	var told *api.Unreadable
 	var meant *operators.Failure

@@ -12,7 +12,7 @@ import (
 )
 
 // startKey is the state param with the time at which the wait began, in milliseconds, by a clock that is never adjusted
-// within a process if there is one: then only a different process may see it as earlier or later.
+// within a process, if there is one. Only a different process may then see it as earlier or later.
 const startKey = "wait_start_time_millis"
 
 // passedKey is the state param with the total of the pauses between polls so far, in milliseconds. The host measures

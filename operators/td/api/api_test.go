@@ -93,8 +93,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// FuzzRows checks that every result is read without harm, and that the library's own reader agrees about which rows are
-// whole.
+// FuzzRows checks that no result causes a panic, and that the library's own reader agrees on which rows are complete.
 func FuzzRows(f *testing.F) {
 	for _, seed := range []string{"", "\x90", "\x92\x01\xa1a", "\x91\xdb\xff\xff\xff\xff", "\x91\x81\xa1a\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00"} {
 		f.Add([]byte(seed))
@@ -114,7 +113,7 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// FuzzAnswers checks that all JSON of the service is read without harm, and that an error has one form.
+// FuzzAnswers checks that no JSON from the service causes a panic, and that errors have a single form.
 func FuzzAnswers(f *testing.F) {
 	f.Add(200, []byte(`{"job_id": 1, "status": "success", "hive_result_schema": "[[\"a\", \"b\"]]", "num_records": 3}`))
 	f.Add(409, []byte(`{"text": "x", "details": {"conflicts_with": 7}}`))
@@ -183,8 +182,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestSilence checks that a call is given up if the service sends nothing or stops in the middle, and that it is not
-// given up if the service is only slow.
+// TestSilence checks that a call is abandoned if the service sends nothing or stops in the middle, but not if the
+// service is only slow.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"", `{"status": `} {
@@ -205,7 +204,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestLongAnswer checks that an answer has a bound.
+// TestLongAnswer checks that the length of an answer is limited.
 func TestLongAnswer(t *testing.T) {
 	t.Parallel()
 	c := answering(200, append([]byte(`{"status":"`), bytes.Repeat([]byte("a"), 65<<20)...))
@@ -225,7 +224,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// taker returns a function that starts with the same Taker each time.
+// taker returns a function that returns the same Taker each time.
 func taker(take api.Taker) func() (api.Taker, error) {
 	return func() (api.Taker, error) { return take, nil }
 }

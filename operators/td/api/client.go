@@ -27,12 +27,12 @@ type Client struct {
 	Base string
 	// Key is the account's key. It is a secret: errors never contain it.
 	Key string
-	// Renew returns the key again after a response that refused it, as it may have been changed in the meantime; the
-	// call is then repeated. It may be nil.
+	// Renew returns the current key after a response that refused the key, which may have been changed in the meantime;
+	// the call is then repeated. It may be nil.
 	Renew func() (string, error)
 	// Pauses are the pauses before repetitions of a call without a response; nil for no repetition.
 	Pauses []time.Duration
-	// Silence is how long the service may be silent before a call is given up; 0 is a minute.
+	// Silence is how long the service may be silent before a call is abandoned; 0 means one minute.
 	Silence time.Duration
 }
 
@@ -178,7 +178,7 @@ func (c *Client) send(ctx context.Context, r request, heard func(), use func(io.
 		return unanswered(r, body.failed)
 	}
 	if err == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostRest)) // a connection is only reused after the end
+		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostRest)) // a connection is only reused after the end of its content
 	}
 	return err
 }
@@ -214,7 +214,7 @@ func authorization(key string) string {
 // nakedKey matches a key of the form TD1 without that prefix.
 var nakedKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[1-9][0-9]*/)?[a-f0-9]{40}$`) })
 
-// listened reports every part of a content that arrives, and records why one ended early.
+// listened reports every part of a content that arrives, and records why the content ended early.
 type listened struct {
 	from   io.Reader
 	heard  func()

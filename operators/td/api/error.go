@@ -21,7 +21,7 @@ type Error struct {
 	Text string
 	// ConflictsWith is the job that already has the domain key, for a 409; "" if none is named.
 	ConflictsWith string
-	// After is how long the service asks clients to wait; 0 if it does not ask.
+	// After is how long the service asks clients to wait; 0 if it does not.
 	After time.Duration
 }
 
@@ -108,7 +108,7 @@ func Temporary(err error) bool {
 	return errors.As(err, &cut)
 }
 
-// After returns how long the service asks clients to wait, 0 if it does not ask.
+// After returns how long the service asks clients to wait, 0 if it does not.
 func After(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {

@@ -24,7 +24,7 @@ type Job struct {
 	Engine    string // version of the engine
 	Scheduled time.Time
 
-	// DomainKey makes repeated requests one job.
+	// DomainKey makes repeated requests start only one job.
 	DomainKey string
 
 	ResultURL        string // may contain secrets

@@ -66,7 +66,7 @@ func (c *Client) change(ctx context.Context, what, name string, r request) error
 	return c.call(ctx, r)
 }
 
-// unless treats a response as a success if the intended state already holds.
+// unless treats a response as successful if the intended state already holds.
 func unless(status int, err error) error {
 	if Is(err, status) {
 		return nil
