@@ -17,12 +17,12 @@ import (
 	"zerodag/operators"
 )
 
-// allowed is a row of the table of imports: what packages of ours may import beside the standard
-// library. A name that ends in "/*" stands for the packages right below, one that ends in "/..." for
-// itself and all below. The first row that fits a package counts.
+// allowed is a row of the table of imports: what some of our packages may import in addition to the standard library. A
+// name that ends in "/*" stands for the packages directly below it, and a name that ends in "/..." for the package
+// itself and all packages below it. The first row that matches a package applies.
 type allowed struct{ packages, imports, why string }
 
-// What several rows share.
+// Imports that several rows share.
 const (
 	core   = " engine engine/claim engine/dig engine/dig/keys engine/dig/rule engine/param engine/schedule events operators internal/host "
 	sdk    = " github.com/aws/aws-sdk-go-v2/aws/... github.com/aws/smithy-go/... internal/border "
@@ -30,10 +30,10 @@ const (
 	test   = " github.com/google/go-cmp/cmp "
 )
 
-// service is the client of one service of AWS.
+// service returns the package with the client of an AWS service.
 func service(name string) string { return " github.com/aws/aws-sdk-go-v2/service/" + name + "/... " }
 
-// imports is the table. What is not in it is not allowed: a new package needs a row, or to fit one.
+// imports returns the table. Imports that are not in it are not allowed: a new package needs a row, or must match one.
 func imports() []allowed {
 	return []allowed{
 		{"engine/regex engine/expr/assets internal/aesgcm internal/env internal/datafolder internal/egress internal/gate internal/seal internal/turns internal/oidc/oidctest docs cmd/runner examples/... internal/docker/dockertest ui", "",
@@ -197,7 +197,7 @@ func imports() []allowed {
 
 const oneService = "a driver links its own service, and knows no other driver"
 
-// fits says whether a package fits one of some names.
+// fits reports whether a package matches one of the names.
 func fits(pkg, names string) bool {
 	for name := range strings.FieldsSeq(names) {
 		below, all := strings.CutSuffix(name, "/...")
@@ -212,7 +212,7 @@ func fits(pkg, names string) bool {
 	return false
 }
 
-// ours is the name of a package of ours in the table, and any other one's own.
+// ours returns the name of one of our packages in the table, and the path of any other package unchanged.
 func ours(pkg string) string {
 	if pkg == "zerodag" {
 		return "."
@@ -264,7 +264,7 @@ func rowOf(pkg string) (allowed, bool) {
 	return allowed{}, false
 }
 
-// TestTableIsClosed proves that the table refuses what it does not name.
+// TestTableIsClosed proves that the table refuses imports that it does not name.
 func TestTableIsClosed(t *testing.T) {
 	t.Parallel()
 	for _, x := range [][2]string{{"internal/sqlite", "internal/dynamo"}, {"internal/sqlite", "internal/notice"}, {"operators/sh", "operators/py"}, {"operators/sh", "internal/files"},
@@ -280,11 +280,11 @@ func TestTableIsClosed(t *testing.T) {
 	}
 }
 
-// TestLinked proves that programs do not link, by whatever way, what makes them large or slow.
+// TestLinked proves that programs do not link, directly or indirectly, packages that make them large or slow.
 func TestLinked(t *testing.T) {
 	t.Parallel()
 	const engine = "github.com/dop251/goja"
-	const runtime = "zerodag/operators/run" // whose types hosts name; it is no operator
+	const runtime = "zerodag/operators/run" // hosts name its types; it is not an operator
 	for _, x := range []struct{ program, banned, why string }{
 		{"functions/...", engine, "with it the linker keeps every method of every SDK: cmd/evaluator has it"},
 		{"functions/...", "zerodag/internal/sqlite", "SQLite has no place in a function"},
@@ -313,7 +313,7 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// goFiles lists the Go files of the project, tests left out on demand.
+// goFiles lists the Go files of the project, with or without tests.
 func goFiles(t *testing.T, tests bool) []string {
 	t.Helper()
 	var list []string
@@ -335,7 +335,7 @@ func goFiles(t *testing.T, tests bool) []string {
 	return list
 }
 
-// TestPackageDocs proves that every package says what it is, in one file.
+// TestPackageDocs proves that every package has a package comment, in exactly one file.
 func TestPackageDocs(t *testing.T) {
 	t.Parallel()
 	docs := map[string]int{}
@@ -360,7 +360,7 @@ func TestPackageDocs(t *testing.T) {
 	}
 }
 
-// TestNames proves that no package is a drawer.
+// TestNames proves that no package has a catch-all name such as util.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range goFiles(t, true) {
@@ -372,7 +372,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestTopLevel proves that nothing was added to the agreed top level.
+// TestTopLevel proves that nothing was added to the agreed top level of the repository.
 func TestTopLevel(t *testing.T) {
 	t.Parallel()
 	allowed := strings.Fields(`functions infra engine operators events integration internal cmd ui docs examples packaging stages bin dist site
@@ -391,8 +391,8 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// TestVariablesOfCommands proves that none of the variables which describe a run to its command is one that a program of
-// ours reads, and that commands of a server get none of those.
+// TestVariablesOfCommands proves that our programs read none of the variables that describe a run to its command, and
+// that the commands of a server get none of the variables that our programs read.
 func TestVariablesOfCommands(t *testing.T) {
 	t.Parallel()
 	read := map[string]string{}

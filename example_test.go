@@ -76,8 +76,8 @@ func ExampleEngine_Wait_failure() {
 	// Output: map[+broken+work:no data today]
 }
 
-// TestStartNamesAll checks that a start without a project or a workflow is an error, and does not start one that
-// happens to exist.
+// TestStartNamesAll checks that a start without a project or a workflow returns an error, and does not start a workflow
+// that happens to exist.
 func TestStartNamesAll(t *testing.T) {
 	t.Parallel()
 	folder := project(map[string]string{"daily.dig": "+hello:\n  echo>: x\n"})
@@ -110,8 +110,8 @@ func ExampleEngine_Push_wrong() {
 	// Output: true
 }
 
-// TestWhatIsNotThere checks that a program can distinguish what does not exist from other errors, as a client of the
-// API does by 404.
+// TestWhatIsNotThere checks that a program can distinguish a missing object from other errors, as a client of the API
+// does by the status 404.
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	folder := project(map[string]string{"main.dig": "+a:\n  echo>: a\n"})

@@ -40,7 +40,7 @@ type Options struct {
 	// limited only by the JavaScript engine's own guards: a malicious expression can crash this program, or hang. That
 	// is acceptable for workflows written by the author of this program.
 	Evaluators string
-	// NoSchedules disables schedules: attempts start only by Start.
+	// NoSchedules disables schedules: attempts start only through Start.
 	NoSchedules bool
 }
 
@@ -79,8 +79,8 @@ func Open(folder string, o Options) (*Engine, error) {
 	return z, nil
 }
 
-// Close waits for running tasks, unless ctx ends first, and closes the data. Interrupted tasks run again after the next
-// Open.
+// Close waits until running tasks have finished or ctx ends, and closes the data. Interrupted tasks run again after the
+// next Open.
 func (e *Engine) Close(ctx context.Context) error {
 	e.stop()
 	ended := make(chan struct{})
@@ -159,7 +159,8 @@ func told(err error) error {
 // ErrExists means that the session already has an attempt with that name.
 var ErrExists = errors.New("the session has such an attempt already")
 
-// Start starts an attempt of the newest revision and returns its id. A missing project or workflow is ErrNotFound.
+// Start starts an attempt of the newest revision and returns its id. It returns ErrNotFound if the project or the
+// workflow does not exist.
 func (e *Engine) Start(ctx context.Context, s Start) (int64, error) {
 	w, err := e.embedded.Newest(ctx, 0, s.Project, s.Workflow)
 	if err != nil {
@@ -222,8 +223,8 @@ func (f *Failure) Error() string {
 	return b.String()
 }
 
-// Wait waits for the end of an attempt. The error is a *Failure if it did not succeed, ErrNotFound if it does not
-// exist.
+// Wait waits for the end of an attempt. It returns a *Failure if the attempt did not succeed, and ErrNotFound if it
+// does not exist.
 func (e *Engine) Wait(ctx context.Context, attempt int64) error {
 	a, err := e.embedded.Attempt(ctx, 0, attempt)
 	if err == nil {

@@ -19,13 +19,12 @@ import (
 // root is the repository, as the tests of this package see it.
 const root = ".."
 
-// skipped are folders whose texts are not ours to cite from: recordings, projects of tests,
-// and what is fetched or built.
+// skipped lists folders whose texts are not checked: recordings, projects of tests, and downloaded or built files.
 var skipped = []string{".git", "bin", "site", "node_modules", "integration/conformance/cases", "integration/badprojects", "integration/client/lib",
 	"integration/localstack/plugin/lsproc-0.1.0.dist-info", "cmd/zerodag/testdata", "internal/projectfolder/templates", "infra/cdk.out"}
 
-// TestCitations proves that every page, section, decision, test, file and recorded case that a
-// comment or a page names exists in this repository, so that a reader who follows it arrives.
+// TestCitations proves that every page, section, decision, test, file and recorded case that a comment or a page names
+// exists in this repository, so that readers can follow it.
 func TestCitations(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
@@ -46,7 +45,7 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// TestCitationsThatLeadNowhere proves that the test above sees each kind of them.
+// TestCitationsThatLeadNowhere proves that TestCitations finds each kind of broken citation.
 func TestCitationsThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	l := newLibrary(t)
@@ -89,8 +88,8 @@ func TestCitationsThatLeadNowhere(t *testing.T) {
 	}
 }
 
-// source is a text of a file that may cite: a page, a comment with its signs taken out, or
-// what a script or a scenario says.
+// source is a text in a file that may contain citations: a page, a comment without its comment signs, or the comments
+// of a script or a scenario.
 type source struct {
 	text  string
 	first int   // its first line
@@ -104,7 +103,7 @@ func newSource(text string, first int) source {
 			s.lines = append(s.lines, i+1)
 		}
 	}
-	s.text = strings.ReplaceAll(text, "\n", " ") // a citation may be broken over two lines
+	s.text = strings.ReplaceAll(text, "\n", " ") // a citation may span two lines
 	return s
 }
 
@@ -116,7 +115,7 @@ func (s source) line(at int) int {
 	return s.first + n
 }
 
-// walk calls f with each file that may cite.
+// walk calls f with each file that may contain citations.
 func walk(t *testing.T, f func(name string)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -140,7 +139,7 @@ func walk(t *testing.T, f func(name string)) {
 	}
 }
 
-// textsOf returns what of a file may cite.
+// textsOf returns the texts of a file that may contain citations.
 func textsOf(t *testing.T, name string) []source {
 	t.Helper()
 	kind := filepath.Ext(name)
@@ -166,7 +165,7 @@ func textsOf(t *testing.T, name string) []source {
 	return []source{newSource(string(text), 1)}
 }
 
-// notComment is a line of a script that is no comment.
+// notComment matches a line of a script that is not a comment.
 var notComment = regexp.MustCompile(`(?m)^[ \t]*[^#/ \t\n].*$`)
 
 var goSigns = regexp.MustCompile(`(?m)^[ \t]*(//|/\*|\*/)[ \t]?`)
@@ -212,7 +211,7 @@ type problem struct {
 
 func (p problem) String() string { return fmt.Sprintf("%d: %s", p.at, p.says) }
 
-// FuzzCitations proves that any text can be read, and that each problem lies in it.
+// FuzzCitations proves that any text can be read, and that each problem is within the text.
 func FuzzCitations(f *testing.F) {
 	for _, text := range []string{"(language.md 1.5)", "ADRs 1,\n2", "[a](b.md#c)", "`make x` `go test ./x`", "case a05\nand z99", "# h\n## 1.2 x\n```\n# no\n```"} {
 		f.Add(text)

@@ -9,13 +9,13 @@ import "embed"
 //go:embed openapi.yaml
 var OpenAPI []byte
 
-// Pages are the pages for users, as Markdown. Only the command line names them, so that the linker
-// leaves them out of everything else (TestZips).
+// Pages are the pages for users, as Markdown. Only the command line refers to them, so that the linker omits them from
+// all other programs (TestZips).
 //
 //go:embed *.md language/*.md how-to/*.md reference/*.md
 var Pages embed.FS
 
-// Schema is the JSON Schema of workflows, for editors; it is made by TestSchema.
+// Schema is the JSON Schema of workflows, for editors; TestSchema generates it.
 //
 //go:embed dig.schema.json
 var Schema []byte

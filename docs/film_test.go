@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestFilm proves that the film of README and of the console's page is there, is not too large to be fetched with a
-// page, and moves: that it has many pictures, which are not all the same, and takes about half a minute.
+// TestFilm proves that the film in README and on the console's page exists, is small enough to be loaded with a page,
+// and moves: it has many pictures, which are not all the same, and lasts about half a minute.
 func TestFilm(t *testing.T) {
 	t.Parallel()
 	film, err := os.ReadFile("pictures/console-film.webp")
@@ -44,7 +44,7 @@ func TestFilm(t *testing.T) {
 	}
 }
 
-// chunks goes through the parts of a WebP file, each with four letters as its name.
+// chunks iterates over the parts of a WebP file, each of which has a name of four letters.
 func chunks(t *testing.T, file []byte) func(yield func(string, []byte) bool) {
 	t.Helper()
 	if len(file) < 12 || string(file[:4]) != "RIFF" || string(file[8:12]) != "WEBP" {

@@ -21,7 +21,7 @@ func Groups() ([]Group, error) {
 		{"Reference", []string{"operators.md", "reference/commands.md", "reference/rest.md"}},
 		{"How it works inside", []string{"guarantees.md", "how-it-works.md", "glossary.md", "state-machine.md", "packages.md", "reference/[a-bd-q]*.md", "reference/wire.md", "reference/zerodag-1.md"}},
 	}
-	var taken []string // by name, wherever that stands in the list
+	var taken []string // by name, wherever the name is in the list
 	for _, g := range list {
 		taken = append(taken, g.Files...)
 	}
@@ -41,5 +41,5 @@ func Groups() ([]Group, error) {
 	return list, nil
 }
 
-// rest is every page at the top that no group names.
+// rest stands for every page at the top level that no group names.
 const rest = "*.md"

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// kind is one way to cite: how it is written, and what is wrong with one that leads nowhere. The
-// words are those of the pattern: the whole, then its groups.
+// kind is one kind of citation: how it is written, and what is wrong with a citation that leads nowhere. The words are
+// the whole match of the pattern, followed by its groups.
 type kind struct {
 	pattern *regexp.Regexp
 	check   func(l *library, from string, words []string) []string
 }
 
-// The parts of patterns that several have.
+// Parts that several patterns share.
 const (
 	number = `\d+(?:\.\d+)+`
 	caseID = `[a-z]\d\d[a-z]?\b`
@@ -30,12 +30,12 @@ var (
 	digits   = regexp.MustCompile(`\d+`)
 	caseIDs  = regexp.MustCompile(caseID)
 	packages = regexp.MustCompile(`\./[\w/.]*\w`)
-	// placeholder is a part of a name that stands for others: operators/NAME.
+	// placeholder matches a part of a name that stands for other names: operators/NAME.
 	placeholder = regexp.MustCompile(`(^|/)[A-Z]{3,}(/|$|\.)`)
 )
 
 var kinds = []kind{
-	// Documents that are not in this repository, and how their sections are called.
+	// Documents that are not in this repository, and the names of their sections.
 	{regexp.MustCompile(`\b(?:DESIGN|HOLES|HOUSE|ANCHORS|EXTENSIONS)\b|\bspec \w+\.md|\b[AB]\.\d+\b`), outside},
 	// A page, perhaps with a section: language.md 1.5, 1.6 or server.md#settings.
 	{regexp.MustCompile(`([\w./*-]*\w\.md)(#[\w-]+)?(?: (` + number + more + number + `)*))?`), (*library).checkPage},
@@ -50,7 +50,7 @@ var kinds = []kind{
 	{regexp.MustCompile(`(?:^|[\s(\x60"'])((?:engine|integration|internal|docs|cmd|operators|infra|functions|examples)/[\w./*-]*[\w*])`), checkPath},
 }
 
-// check returns what of a text leads nowhere.
+// check returns the citations in a text that lead nowhere.
 func (l *library) check(from string, s source) []problem {
 	var list []problem
 	text := address.ReplaceAllStringFunc(s.text, func(a string) string { return strings.Repeat(" ", len(a)) })
@@ -76,7 +76,7 @@ func outside(_ *library, _ string, words []string) []string {
 	return []string{fmt.Sprintf("%q is not in this repository: cite a page of docs/reference, a test or a recorded case", words[0])}
 }
 
-// checkPage looks for a page beside the one that names it, in the repository and among the docs.
+// checkPage looks for a page next to the one that names it, in the repository and among the docs.
 func (l *library) checkPage(from string, words []string) (wrong []string) {
 	name, anchor := words[1], strings.TrimPrefix(words[2], "#")
 	if placeholder.MatchString(name) || strings.HasPrefix(name, "/") {
@@ -109,7 +109,7 @@ func (l *library) checkNumber(from string, words []string) (wrong []string) {
 	return wrong
 }
 
-// checkLink looks for what a page links to, from where it lies, as a viewer does.
+// checkLink looks for the target of a link relative to the page that contains it, as a viewer does.
 func (l *library) checkLink(from string, words []string) []string {
 	at := from
 	if words[1] != "" {
@@ -133,7 +133,7 @@ func checkDecisions(_ *library, _ string, words []string) (wrong []string) {
 	return wrong
 }
 
-// checkTest takes names that end in "*" for patterns.
+// checkTest treats names that end in "*" as patterns.
 func (l *library) checkTest(_ string, words []string) []string {
 	if name := words[0]; !l.tests[name] && !strings.HasSuffix(name, "*") {
 		return []string{"there is no test " + name}
@@ -166,7 +166,7 @@ func (l *library) checkCases(_ string, words []string) (wrong []string) {
 	return wrong
 }
 
-// checkPath leaves pages to checkPage, and paths of users' projects and of what is fetched alone.
+// checkPath leaves pages to checkPage, and ignores paths in users' projects and paths of downloaded files.
 func checkPath(_ *library, from string, words []string) []string {
 	name := words[1]
 	plugins := slices.Contains([]string{"docs/plugins.md", "docs/language/zerodag-1.md", "examples/plugins/README.md"}, from)

@@ -12,8 +12,7 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// TestEveryKeyHasItsPlace proves that each key that the checks of workflows know is on the page
-// of the language that is about it.
+// TestEveryKeyHasItsPlace proves that each key that the checks of workflows know is on the language page about it.
 func TestEveryKeyHasItsPlace(t *testing.T) {
 	t.Parallel()
 	known := map[string][]string{
@@ -39,7 +38,7 @@ func TestEveryKeyHasItsPlace(t *testing.T) {
 	}
 }
 
-// names says whether a page has a key in code, alone or with a value behind it.
+// names reports whether a page has a key in code, alone or followed by a value.
 func names(page, key string) bool {
 	for _, form := range []string{"`" + key + "`", "`" + key + ":", "`" + key + " ", "{" + key + ":"} {
 		if strings.Contains(page, form) {
@@ -58,7 +57,8 @@ func pageOfLanguage(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestTableOfKeys proves that the table of keys on the page about `zerodag: 1` is the one that the definitions of the keys make.
+// TestTableOfKeys proves that the table of keys on the page about `zerodag: 1` is the one generated from the
+// definitions of the keys.
 func TestTableOfKeys(t *testing.T) {
 	t.Parallel()
 	const head = "| key | where | meaning |\n|---|---|---|\n"

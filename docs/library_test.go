@@ -70,7 +70,7 @@ func newLibrary(t *testing.T) *library {
 	return l
 }
 
-// sections reads the headings of a page; anchors are made as the usual viewers do.
+// sections reads the headings of a page; anchors are formed as in the usual viewers.
 func sections(text string) page {
 	p := page{map[string]bool{}, map[string]bool{}}
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
@@ -96,8 +96,8 @@ func (l *library) page(from, name string) (string, page, bool) {
 	return "", page{}, false
 }
 
-// exists says whether a path, which may have a "*", leads to a file, a folder, the number of a
-// decision, or something that a package declares: internal/host.Limits.
+// exists reports whether a path, which may have a "*", leads to a file, a folder, the number of a decision, or
+// something that a package declares: internal/host.Limits.
 func exists(name string) bool {
 	pkg, _, _ := strings.Cut(name, ".")
 	for _, n := range []string{name, strings.TrimRight(name, "./"), name + ".go", name + "-*", pkg} {
@@ -112,7 +112,7 @@ func exists(name string) bool {
 	return false
 }
 
-// hasTests says whether a package, or one below "...", has tests.
+// hasTests reports whether a package, or one below "...", has tests.
 func hasTests(pkg string) bool {
 	dir, all := strings.CutSuffix(pkg, "/...")
 	if all {

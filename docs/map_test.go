@@ -11,8 +11,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "update what is generated from pages and packages; read the diff before you keep it")
 
-// areas are the parts of the map, and what the paths of their packages begin with. The first
-// that fits has a package.
+// areas lists the parts of the map, and how the paths of their packages begin. A package belongs to the first area that
+// matches.
 var areas = []struct {
 	title    string
 	prefixes []string
@@ -62,7 +62,7 @@ func TestMap(t *testing.T) {
 	t.Error("write it again: go test ./docs -run TestMap -rewrite")
 }
 
-// drawMap makes a table of all packages and the first sentences of their comments.
+// drawMap returns a table of all packages and the first sentences of their comments.
 func drawMap(t *testing.T) string {
 	t.Helper()
 	command := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Doc}}", "./...")
@@ -106,7 +106,7 @@ func areaOf(path string) int {
 	return -1
 }
 
-// sentence takes "Package x" away, which the line has already.
+// sentence removes "Package x", since the line already has the name.
 func sentence(path, says string) string {
 	name := filepath.Base(path)
 	if path == "." {

@@ -18,7 +18,7 @@ import (
 	"zerodag/operators"
 )
 
-// literals are the texts in the programs of a folder.
+// literals returns the text literals in the programs of a folder.
 func literals(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	texts := map[string]bool{}
@@ -50,7 +50,7 @@ func literals(t *testing.T, root string) map[string]bool {
 	return texts
 }
 
-// TestKeysOfDocker proves that the keys of docker: that are known are those that the page about commands has.
+// TestKeysOfDocker proves that the known keys of docker: are the keys on the page about commands.
 func TestKeysOfDocker(t *testing.T) {
 	t.Parallel()
 	page, err := docs.Pages.ReadFile("commands.md")
@@ -68,8 +68,8 @@ func TestKeysOfDocker(t *testing.T) {
 	}
 }
 
-// TestMessagesNameNoFileOfTheDocs proves that messages name pages by the command that shows them: people who have
-// the program have no folder of its documentation.
+// TestMessagesNameNoFileOfTheDocs proves that messages name pages by the command that shows them: users of the program
+// do not have the folder of its documentation.
 func TestMessagesNameNoFileOfTheDocs(t *testing.T) {
 	t.Parallel()
 	file := regexp.MustCompile(`\bdocs/[a-z/-]+\.md\b`)

@@ -13,10 +13,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// elsewhere are the pages of the site that do not lie in docs/, as docs/site/hooks.py places them.
+// elsewhere maps the pages of the site that are not in docs/ to their files, as docs/site/hooks.py places them.
 var elsewhere = map[string]string{"index.md": "README.md", "changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md"}
 
-// TestNav proves that the site's list of pages has every page once, and none that is not there.
+// TestNav proves that the site's list of pages has every page once, and no page that does not exist.
 func TestNav(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(root + "/mkdocs.yml")
@@ -71,7 +71,7 @@ func withOperators(t *testing.T, text []byte) []byte {
 	return slices.Concat(text[:place[0]], []byte(lines.String()), text[place[1]:])
 }
 
-// navPages are the pages below a node of the nav; the keys of its mappings are titles.
+// navPages returns the pages below a node of the nav; the keys of its mappings are titles.
 func navPages(n *yaml.Node) []string {
 	if n.Kind == yaml.ScalarNode {
 		return []string{n.Value}
@@ -85,7 +85,7 @@ func navPages(n *yaml.Node) []string {
 	return list
 }
 
-// sitePages are all pages that the site is made of.
+// sitePages returns all pages of the site.
 func sitePages(t *testing.T) []string {
 	t.Helper()
 	var list []string

@@ -22,7 +22,7 @@ type call struct {
 	}
 }
 
-// restMethods are the methods of the API, in the order in which a path's are listed.
+// restMethods lists the methods of the API in the order in which the page shows them for each path.
 var restMethods = []string{"get", "put", "post", "delete"}
 
 // TestRest proves that the page of the REST API has every operation of openapi.yaml.
@@ -47,7 +47,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// restPage draws a table of the operations of each tag.
+// restPage returns a table of the operations of each tag.
 func restPage(t *testing.T) string {
 	t.Helper()
 	var api struct {

@@ -19,8 +19,8 @@ import (
 // object is a part of a JSON Schema.
 type object = map[string]any
 
-// TestSchema proves that the schema of workflows for editors is what the tables of the checks, the
-// pages of the operators and the reference of the language make of it.
+// TestSchema proves that the schema of workflows for editors is the one generated from the tables of the checks, the
+// pages of the operators and the reference of the language.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
@@ -33,7 +33,7 @@ func TestSchema(t *testing.T) {
 	compareFile(t, "dig.schema.json", b.String(), "TestSchema")
 }
 
-// compareFile holds a file that is made against what would be made, or makes it.
+// compareFile compares a generated file with its expected content, or rewrites it.
 func compareFile(t *testing.T, name, want, test string) {
 	t.Helper()
 	if *rewrite {
@@ -47,7 +47,7 @@ func compareFile(t *testing.T, name, want, test string) {
 	}
 }
 
-// schema makes a schema of draft 7, which all editors know.
+// schema builds a schema of draft 7, which all editors support.
 type schema struct {
 	t     *testing.T
 	pages map[string]string // of the language
@@ -83,7 +83,7 @@ const included = "^(!include.*)?$"
 
 func ref(name string) object { return object{"$ref": "#/definitions/" + name} }
 
-// key is what a key of a workflow or a task may be.
+// key returns the schema of a key of a workflow or a task.
 func (s schema) key(name string) object {
 	if k, isAdded := keys.Find(name); isAdded {
 		o := k.Schema(s.meaning)
@@ -109,7 +109,7 @@ func (s schema) key(name string) object {
 	return o
 }
 
-// body is a task: a group, or an operator with its parameters.
+// body returns the schema of a task: a group, or an operator with its parameters.
 func (s schema) body() object {
 	properties, own := object{}, []any{}
 	for _, key := range slices.Concat(keys.TaskKeys(), keys.GroupKeys(), keys.Added(keys.AtGroup|keys.AtTask)) {
@@ -133,7 +133,7 @@ func (s schema) body() object {
 		}
 	}
 	group := append(strs(append(keys.GroupKeys(), keys.Added(keys.AtGroup)...)), "_disable")
-	// The type is for editors that take the key of an include for a null, to which no pattern is applied.
+	// The type is for editors that read the key of an include as null, to which no pattern applies.
 	noOperator := object{"propertyNames": object{"not": object{"type": "string", "pattern": ">$"}}, "not": object{"required": []any{"_type"}}}
 	rules = append(rules,
 		object{"if": noOperator, "then": object{"if": object{"not": object{"required": []any{"_disable"}}},
@@ -208,8 +208,8 @@ var (
 	spaces = regexp.MustCompile(`\s+`)
 )
 
-// meaning is what the pages of the language say of a key: the last cell of its row, the row of a
-// kind of schedule, or the first sentence below the heading that it is.
+// meaning returns the description of a key on the pages of the language: the last cell of its row, the row of a kind of
+// schedule, or the first sentence below its heading.
 func (s schema) meaning(key string) string {
 	for _, page := range []string{"tasks", "retries-and-errors", "schedules", "zerodag-1"} {
 		for line := range strings.Lines(s.pages[page]) {

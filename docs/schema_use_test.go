@@ -20,8 +20,8 @@ import (
 	"zerodag/operators/all"
 )
 
-// TestSchemaAccepts proves that an editor finds no fault with a workflow that is sound and that the
-// checks have nothing to say about: those of examples, of the pages and of the recorded cases.
+// TestSchemaAccepts proves that an editor finds no fault with valid workflows about which the checks report nothing:
+// those of the examples, the pages and the recorded cases.
 func TestSchemaAccepts(t *testing.T) {
 	t.Parallel()
 	schema := readSchema(t)
@@ -44,7 +44,7 @@ func TestSchemaAccepts(t *testing.T) {
 		}
 		value, err := plainYAML(text)
 		if err != nil {
-			continue // what this reader of YAML takes for an error: the editor's is another one still
+			continue // an error of this YAML reader, which is not the editor's
 		}
 		looked++
 		if err := schema.Validate(value); err != nil {
@@ -122,7 +122,7 @@ func readSchema(t *testing.T) *jsonschema.Schema {
 
 var blockOfFile = regexp.MustCompile("(?ms)^```yaml\n# ([\\w./-]+\\.dig)\n(.*?)^```")
 
-// workflows are all that there are in the repository, by path; those of pages by page and name.
+// workflows returns all workflows in the repository, by path; those on pages by page and name.
 func workflows(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -180,7 +180,7 @@ func plainValue(v any) any {
 			x[i] = plainValue(e)
 		}
 	case int, int64, uint64, float64, bool, string, nil:
-	case time.Time: // text to workflows, and to editors
+	case time.Time: // text for workflows and for editors
 		return x.Format(time.DateOnly)
 	default:
 		return fmt.Sprint(x)

@@ -16,7 +16,7 @@ import (
 // longestSkill is how many lines an assistant may have to read to know the language.
 const longestSkill = 200
 
-// TestSkill proves that the file for coding assistants says what the pages of the language say.
+// TestSkill proves that the file for coding assistants agrees with the pages of the language.
 func TestSkill(t *testing.T) {
 	t.Parallel()
 	text := extracts{t}.skill()
@@ -26,13 +26,13 @@ func TestSkill(t *testing.T) {
 	compareFile(t, "skills/zerodag/SKILL.md", text, "TestSkill")
 }
 
-// TestLlms proves that the index for assistants lists every page for users, each as it begins.
+// TestLlms proves that the index for assistants lists every page for users, each with its beginning.
 func TestLlms(t *testing.T) {
 	t.Parallel()
 	compareFile(t, "llms.txt", extracts{t}.index(), "TestLlms")
 }
 
-// extracts takes parts of pages; one that is not there fails the test.
+// extracts reads parts of pages; a missing part fails the test.
 type extracts struct{ t *testing.T }
 
 const skillHead = `---
@@ -81,7 +81,7 @@ func (x extracts) skill() string {
 	return b.String()
 }
 
-// index is docs/llms.txt: every page with a link and how it begins.
+// index returns docs/llms.txt: every page with a link and its beginning.
 func (x extracts) index() string {
 	var b strings.Builder
 	b.WriteString("# zerodag\n\n> zerodag runs workflows written in the Digdag language (.dig files): on one machine, as a server with schedules and a REST API, and serverless on AWS.\n\n" +
@@ -102,7 +102,7 @@ func (x extracts) index() string {
 	return b.String()
 }
 
-// sentenceOf is the first sentence of the first paragraph that is one.
+// sentenceOf returns the first sentence of the first text that is a paragraph.
 func sentenceOf(paragraphs []string) string {
 	for _, p := range paragraphs {
 		if text := plainText(p); len(text) > 0 && !strings.HasPrefix(p, "    ") && !strings.HasPrefix(p, "```") && !strings.HasPrefix(p, "|") {
@@ -123,7 +123,8 @@ func (x extracts) read(page string) string {
 
 var fence = regexp.MustCompile("(?ms)^```[a-z]*\n.*?^```\n?")
 
-// paragraphs are those of a section; of a page's beginning where it has no name. Blocks are one each.
+// paragraphs returns the paragraphs of a section, or of the beginning of a page if the name is empty. A block counts as
+// one.
 func (x extracts) paragraphs(page, heading string) []string {
 	text := x.read(page)
 	_, text, _ = strings.Cut(text, "\n")
@@ -137,10 +138,10 @@ func (x extracts) paragraphs(page, heading string) []string {
 	return strings.Split(strings.TrimSpace(fence.ReplaceAllString(text, "\n```\n")), "\n\n")
 }
 
-// first is the first paragraph of a section, with words instead of links.
+// first returns the first paragraph of a section, with words instead of links.
 func (x extracts) first(page, heading string) string { return x.paragraph(page, heading, "") }
 
-// paragraph is the first paragraph of a section that begins with a text.
+// paragraph returns the first paragraph of a section that begins with a text.
 func (x extracts) paragraph(page, heading, begin string) string {
 	if !strings.Contains(page, "/") {
 		page = path.Join("language", page)
@@ -155,7 +156,7 @@ func (x extracts) paragraph(page, heading, begin string) string {
 	return links.ReplaceAllString(list[i], "$1")
 }
 
-// block is the file that a page has under a name, as a sample.
+// block returns the file that a page shows under a name, as a sample.
 func (x extracts) block(page, name string) string {
 	text := x.read(path.Join("language", page))
 	for _, b := range fence.FindAllString(text, -1) {
@@ -168,7 +169,7 @@ func (x extracts) block(page, name string) string {
 	return ""
 }
 
-// table is all tables of a section, with words instead of links.
+// table returns all tables of a section, with words instead of links.
 func (x extracts) table(page, heading string) string {
 	var rows []string
 	for _, p := range x.paragraphs(path.Join("language", page), heading) {
@@ -182,7 +183,7 @@ func (x extracts) table(page, heading string) string {
 	return strings.Join(rows, "\n\n")
 }
 
-// names are the words in the first cells of the tables of a section.
+// names returns the words in the first cells of the tables of a section.
 func (x extracts) names(page, heading string) string {
 	var words []string
 	for line := range strings.Lines(x.table(page, heading)) {

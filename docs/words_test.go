@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// idiom is a phrase that translated texts have and native ones rarely have.
+// idiom is a phrase that is common in translated texts and rare in native ones.
 type idiom struct {
 	found   *regexp.Regexp
 	instead string
@@ -98,7 +98,8 @@ var (
 	quoted  = regexp.MustCompile("`[^`\n]*`")
 )
 
-// proseOf returns what people read in a file: a page without its code, or the comments and messages of a Go file.
+// proseOf returns the text that people read in a file: a page without its code, or the comments and messages of a Go
+// file.
 func proseOf(t *testing.T, name string) string {
 	t.Helper()
 	switch {

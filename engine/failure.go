@@ -30,7 +30,7 @@ const StackKey = "stacktrace"
 // the secret is set, every retry would fail in the same way.
 const SecretKey = "missing_secret"
 
-// Stack is for developers of zerodag: the types of an error and of its causes, outermost first. It contains no
+// Stack returns the types of an error and of its causes, outermost first, for developers of zerodag. It contains no
 // messages, since a cause's message may contain secrets.
 func Stack(err error) string {
 	var types []string

@@ -44,7 +44,7 @@ type waitRule struct {
 	owed bool
 }
 
-// waits is the table of reasons.
+// waits returns the table of reasons.
 func waits() [ForPoll + 1]waitRule {
 	return [...]waitRule{
 		NoWait:       {},

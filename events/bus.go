@@ -31,7 +31,7 @@ type Announcement struct {
 	Detail AttemptDetail
 }
 
-// AttemptDetail is the body of an announcement. Fields may be added, but never removed or given another meaning.
+// AttemptDetail is the body of an announcement. Fields may be added, but never removed or given a different meaning.
 type AttemptDetail struct {
 	V                int       `json:"version"`
 	ID               string    `json:"id"` // of the announcement: the same if it is repeated
@@ -59,7 +59,7 @@ func (d AttemptDetail) Encode() []byte {
 // StartDetail requests a start: the detail of an event of StartSource, or the input of a schedule or rule that calls
 // the function itself, which then has an ID.
 type StartDetail struct {
-	ID          string          `json:"id,omitempty"`  // of the cause: the same ID starts once
+	ID          string          `json:"id,omitempty"`  // of the cause: the same ID starts only one attempt
 	Time        time.Time       `json:"time,omitzero"` // of the cause: the session time if no other is given
 	Project     string          `json:"project"`
 	Workflow    string          `json:"workflow"`

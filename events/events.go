@@ -26,7 +26,7 @@ type Task struct {
 	Runs []engine.Run `json:"runs,omitempty"`
 	Wait bool         `json:"wait,omitempty"` // the runs wait until the time of the message
 	From []string     `json:"from,omitempty"` // guards whose messages were redelivered: their work is taken over
-	// Unbegun means that no one began with these messages, so that the work taken over was not lost.
+	// Unbegun means that no one began to process these messages, so that the work taken over was not lost.
 	Unbegun bool      `json:"unbegun,omitempty"`
 	Then    *Event    `json:"then,omitempty"`
 	Fire    []Firing  `json:"fire,omitempty"`
@@ -79,16 +79,16 @@ type Event struct {
 	Results []Result    `json:"results,omitempty"`
 	Logs    []Log       `json:"logs,omitempty"`  // of Results: short ones, which are not yet stored
 	Guard   string      `json:"guard,omitempty"` // of TakeOver: the guard that fenced the runs
-	// Expiry, of TimedOut, is the timer whose time has come.
+	// Expiry is set for TimedOut: the timer whose time has come.
 	Expiry *engine.Expiry `json:"expiry,omitempty"`
-	// Blameless, of Lost, means that the run had not begun, or that a stop of the server ended it.
+	// Blameless is set for Lost if the run had not begun, or if a stop of the server ended it.
 	Blameless bool `json:"blameless,omitempty"`
-	// Force, of Kill, marks a second kill, which ends what the first one spared.
+	// Force is set for a second Kill, which ends the tasks that the first one spared.
 	Force bool `json:"force,omitempty"`
-	// Who and Reason, of Pause, are shown to users.
+	// Who and Reason are set for Pause and shown to users.
 	Who    string `json:"who,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Slots, of Slots, names who should request slots, and of which pool.
+	// Slots is set for the kind Slots: it names who should request slots, and of which pool.
 	Slots *SlotsAsk `json:"slots,omitempty"`
 }
 
@@ -338,7 +338,7 @@ func version(v int) error {
 	return nil
 }
 
-// must is for values of our own types, which can always be encoded.
+// must returns the encoding of a value of our own types, which can always be encoded.
 func must(text []byte, err error) []byte {
 	if err != nil {
 		panic("events: " + err.Error())

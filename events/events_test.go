@@ -85,7 +85,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// full sets every field below v to a value that is not its zero; a list is empty behind so many levels.
+// full sets every field below v to a non-zero value; lists below the given number of levels are empty.
 func full(t *testing.T, v reflect.Value, levels int) {
 	t.Helper()
 	switch x := v.Addr().Interface().(type) {
@@ -139,8 +139,8 @@ func TestResultsAreWhole(t *testing.T) {
 	}
 }
 
-// TestRefused checks that a message that this program cannot read is an error, so that it is redelivered to a program
-// that can read it.
+// TestRefused checks that a message that this program cannot read causes an error, so that it is redelivered to a
+// program that can read it.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"v":2,"event":"kill"}`, `{"event":"kill"}`, `{"v":1,"event":"explode"}`, `{"v":1,"event":"due"}`, `{"v":1,"event":"take_over"}`, `{"v":1,"event":"results","results":[{"event":"kill","run":{"task":1,"d":1}}]}`, `{`, ``} {

@@ -142,8 +142,8 @@ type Identity struct {
 	StartedAt  time.Time // of the task's first run
 }
 
-// IdempotencyKey is the same for every run of a task in an attempt: commands pass it to
-// services that can drop a repeated request.
+// IdempotencyKey returns a key that is the same for every run of a task in an attempt: commands pass it to services
+// that can drop a repeated request.
 func (i Identity) IdempotencyKey() string {
 	return fmt.Sprintf("%d-%d-%d", i.SiteID, i.AttemptID, i.TaskID)
 }

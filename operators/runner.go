@@ -22,7 +22,7 @@ const (
 	OutputFile = "output.json"
 )
 
-// RunnerInput is the content of InputFile.
+// RunnerInput returns the content of InputFile.
 func RunnerInput(params *param.Map) []byte {
 	return param.AppendJSON(nil, param.New("params", params))
 }

@@ -38,7 +38,7 @@ const (
 	OnMicrovm = "microvm"
 )
 
-// Executors are the values of `sandbox: {executor: …}`.
+// Executors returns the values of `sandbox: {executor: …}`.
 func Executors() []string { return []string{InProcess, InDocker, OnFargate, OnLambda, OnMicrovm} }
 
 // sandbox returns the sandbox of the task.
@@ -71,12 +71,12 @@ func ReadSandbox(p *Params) (Sandbox, error) {
 	return s, nil
 }
 
-// DockerKeys are the keys of `docker:`.
+// DockerKeys returns the keys of `docker:`.
 func DockerKeys() []string {
 	return []string{"image", "build", "build_options", "run_options", "pull_always", "selinux", "docker"}
 }
 
-// SandboxKeys are the keys of `sandbox:`.
+// SandboxKeys returns the keys of `sandbox:`.
 func SandboxKeys() []string {
 	return []string{"executor", "cpu", "memory", "disk", "timeout", "processes", "output", "role", "spot", "fresh"}
 }

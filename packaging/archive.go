@@ -20,7 +20,7 @@ type entry struct {
 	owner   int         // user and group; 0 is root
 }
 
-// archives makes the archives that users unpack by hand: tar.gz, for Windows zip.
+// archives creates the archives that users unpack by hand: tar.gz, or zip for Windows.
 func (r *release) archives() error {
 	for _, t := range r.targets {
 		entries, err := r.entries(t)
@@ -42,7 +42,7 @@ func (r *release) archives() error {
 	return nil
 }
 
-// entries are the files of a target's archive, always in this order.
+// entries returns the files of a target's archive, always in this order.
 func (r *release) entries(t target) ([]entry, error) {
 	type source struct{ name, folder string }
 	sources := []source{{"LICENSE", "."}, {"README.md", "."}, {"CHANGELOG.md", "."}, {t.program(), r.built(t)}}

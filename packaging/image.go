@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The forms of the OCI image specification that are needed here.
+// The types of the OCI image specification that are needed here.
 type descriptor struct {
 	MediaType   string            `json:"mediaType"`
 	Digest      string            `json:"digest"`
@@ -72,7 +72,7 @@ const (
 	user         = 65532 // the server's user in a container; unused in the base images
 )
 
-// layout is an image in the form of a folder, which is packed into one file: blobs by their sums.
+// layout is an image in the form of a folder, which is packed into one file: blobs by their checksums.
 type layout map[string][]byte
 
 // put stores a blob and returns the reference to it.
@@ -88,8 +88,8 @@ func (l layout) putJSON(kind string, value any) (descriptor, error) {
 	return l.put(kind, text), err
 }
 
-// images makes one image for all processors of Linux, as an OCI layout in a tar: docker load, podman load,
-// skopeo copy oci-archive: and crane push read it.
+// images builds one image for all Linux processors, as an OCI layout in a tar, which docker load, podman load, skopeo
+// copy oci-archive: and crane push can read.
 func (r *release) images() error {
 	l := layout{"oci-layout": []byte(`{"imageLayoutVersion":"1.0.0"}`)}
 	var all []descriptor
@@ -123,7 +123,7 @@ func (r *release) images() error {
 	return write(filepath.Join(r.out, "zerodag_"+r.version+"_image.oci.tar"), packed.Bytes())
 }
 
-// image puts the image for one processor into a layout: what it is built on, and a layer with the program.
+// image puts the image for one processor into a layout: the layers of its base, and a layer with the program.
 func (r *release) image(l layout, t target) (descriptor, error) {
 	below, layers, err := r.foundation(l, t)
 	if err != nil {

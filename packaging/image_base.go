@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// foundation puts the layers of the image that is built on into a layout, for one processor. Without one there are
-// none.
+// foundation puts the layers of the base image for one processor into a layout. Without a base image there are none.
 func (r *release) foundation(l layout, t target) (config imageConfig, layers []descriptor, err error) {
 	if r.base == "" {
 		return config, nil, nil
@@ -49,7 +48,7 @@ func (r *release) foundation(l layout, t target) (config imageConfig, layers []d
 	return config, layers, nil
 }
 
-// find is the manifest for a processor below an index, which may hold further indexes.
+// find returns the manifest for a processor below an index, which may hold further indexes.
 func (r *release) find(text []byte, t target) (manifest, error) {
 	var list index
 	if err := json.Unmarshal(text, &list); err != nil {
@@ -76,7 +75,7 @@ func (r *release) find(text []byte, t target) (manifest, error) {
 	return manifest{}, fmt.Errorf("the base has no image for %s/%s", t.system, t.processor)
 }
 
-// blob reads what a descriptor refers to, and nothing else.
+// blob reads the blob to which a descriptor refers, and nothing else.
 func (r *release) blob(d descriptor) ([]byte, error) {
 	name, found := strings.CutPrefix(d.Digest, "sha256:")
 	if raw, err := hex.DecodeString(name); !found || err != nil || len(raw) != sha256.Size {
@@ -92,7 +91,7 @@ func (r *release) blob(d descriptor) ([]byte, error) {
 	return content, nil
 }
 
-// entries are the files of a layout, by name.
+// entries returns the files of a layout, by name.
 func (l layout) entries() []entry {
 	var entries []entry
 	for _, name := range slices.Sorted(maps.Keys(l)) {

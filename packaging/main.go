@@ -1,6 +1,6 @@
 // Command packaging builds the parts of a release: archives, deb and rpm, a container image, packages for npm and PyPI,
-// a Homebrew formula, an install script, bills of materials, checksums and their signature. Of one commit it makes the
-// same bytes each time, on any machine with the same Go.
+// a Homebrew formula, an install script, bills of materials, checksums and their signature. From the same commit it
+// builds the same bytes each time, on any machine with the same Go version.
 //
 // `make release-snapshot` calls it in the root of the repository. It sends nothing anywhere.
 package main
@@ -26,9 +26,9 @@ type release struct {
 	version string
 	out     string // the folder for the results
 	targets []target
-	nfpm    string            // the command that makes deb and rpm, words by blanks
+	nfpm    string            // the command that builds deb and rpm, its words separated by spaces
 	base    string            // a folder with the OCI layout of the image to build on; "" is an empty one
-	url     string            // where the results will be; "" is not known yet
+	url     string            // where the results will be; "" if not known yet
 	key     *ecdsa.PrivateKey // signs the checksums; nil: they are not signed
 	time    time.Time
 }
@@ -90,7 +90,7 @@ func (r *release) read(targets string) error {
 	return err
 }
 
-// commitTime is when the commit was made: the time of everything in a release.
+// commitTime returns when the commit was made: the time of everything in a release.
 func commitTime() (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -107,7 +107,7 @@ func commitTime() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// make makes everything, and the checksums and their signature last.
+// make builds everything, with the checksums and their signature last.
 func (r *release) make() error {
 	if err := errors.Join(r.clear(), os.MkdirAll(r.shared(), 0o755)); err != nil { // #nosec G301 -- what is released is public
 		return err
@@ -126,7 +126,7 @@ func (r *release) make() error {
 	return os.RemoveAll(r.work())
 }
 
-// clear deletes an earlier release, and nothing else: the folder is named by hand.
+// clear deletes an earlier release, and nothing else, since users name the folder by hand.
 func (r *release) clear() error {
 	entries, err := os.ReadDir(r.out)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -144,21 +144,21 @@ func (r *release) clear() error {
 	return os.RemoveAll(r.out)
 }
 
-// work is the folder for temporary files.
+// work returns the folder for temporary files.
 func (r *release) work() string { return filepath.Join(r.out, "work") }
 
-// built is the folder of the program of a target.
+// built returns the folder of the program of a target.
 func (r *release) built(t target) string { return filepath.Join(r.work(), t.String()) }
 
-// shared is the folder for files that are the same for all targets: the page of the manual, completions.
+// shared returns the folder for files that are the same for all targets: the manual page and the completions.
 func (r *release) shared() string { return filepath.Join(r.work(), "shared") }
 
-// name is the path of a result.
+// name returns the path of a result.
 func (r *release) name(t target, ending string) string {
 	return filepath.Join(r.out, "zerodag_"+r.version+"_"+t.String()+ending)
 }
 
-// build compiles the program for a target, the same bytes wherever the repository is.
+// build compiles the program for a target, with the same bytes wherever the repository is.
 func (r *release) build(t target) error {
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.linked="+r.version,
 		"-o", filepath.Join(r.built(t), t.program()), "./cmd/zerodag")
@@ -174,7 +174,7 @@ func run(c *exec.Cmd) error {
 	return nil
 }
 
-// here is the program for this machine, which is asked for its own documents.
+// here returns the program for this machine, which generates its own documents.
 func (r *release) here() (string, error) {
 	t := target{runtime.GOOS, runtime.GOARCH}
 	path := filepath.Join(r.built(t), t.program())

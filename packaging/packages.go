@@ -25,7 +25,7 @@ const (
 //go:embed files/nfpm.yaml
 var contents string
 
-// packages makes a deb and an rpm for each processor of Linux.
+// packages builds a deb and an rpm for each Linux processor.
 func (r *release) packages() error {
 	for _, t := range r.targets {
 		if t.system != "linux" {
@@ -48,8 +48,8 @@ func (r *release) packages() error {
 	return nil
 }
 
-// packageVersion is a version as dpkg and rpm order it: a build after a tag (1.2.3-4-gabc) is newer than the tag, and a
-// candidate (1.2.3-rc.1) older than the release.
+// packageVersion returns a version that dpkg and rpm order correctly: a build after a tag (1.2.3-4-gabc) is newer than
+// the tag, and a candidate (1.2.3-rc.1) is older than the release.
 func packageVersion(version string) string {
 	base, rest, found := strings.Cut(version, "-")
 	if !found {
@@ -64,7 +64,7 @@ func packageVersion(version string) string {
 //go:embed files/zerodag.rb
 var formula string
 
-// formula writes the formula for Homebrew, with the sums of the archives.
+// formula writes the formula for Homebrew, with the checksums of the archives.
 func (r *release) formula() error {
 	sums := map[string]string{}
 	for _, t := range r.targets {
@@ -97,7 +97,7 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// checksums writes SHA256SUMS of all results, as `sha256sum --check` reads it.
+// checksums writes SHA256SUMS for all results, as `sha256sum --check` reads it.
 func (r *release) checksums() error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {

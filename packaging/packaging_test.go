@@ -33,7 +33,7 @@ func TestPackageVersion(t *testing.T) {
 	}
 }
 
-// TestManual proves that no line of the help is taken for a request to the formatter.
+// TestManual proves that no line of the help is read as a request to the formatter.
 func TestManual(t *testing.T) {
 	t.Parallel()
 	got := string(manual("1.2.3", "2026-01-02", ".so /etc/passwd\n'x\n  --flag a\\b\n"))
@@ -74,7 +74,7 @@ func program(t *testing.T, r *release, target target) {
 	}
 }
 
-// base writes an OCI layout with one layer for each processor, below an index as registries have it.
+// base writes an OCI layout with one layer for each processor, below an index, as in registries.
 func base(t *testing.T, targets ...target) string {
 	t.Helper()
 	folder, l := t.TempDir(), layout{}
@@ -113,7 +113,7 @@ func base(t *testing.T, targets ...target) string {
 	return folder
 }
 
-// unpacked reads the image that was made.
+// unpacked reads the image that was built.
 func unpacked(t *testing.T, r *release) layout {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(r.out, "zerodag_"+r.version+"_image.oci.tar"))
@@ -146,8 +146,8 @@ func (l layout) read(t *testing.T, d descriptor, to any) {
 	}
 }
 
-// TestImage proves that the image has for each processor of Linux the layers of its base and one of its own, that every
-// reference leads somewhere, and that the server is not root there.
+// TestImage proves that the image has, for each Linux processor, the layers of its base and one more layer, that every
+// reference resolves, and that the server does not run as root in it.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	amd, arm := target{"linux", "amd64"}, target{"linux", "arm64"}
@@ -187,8 +187,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestBaseIsChecked proves that an image is built on nothing that is damaged, or leads out of its folder, or is for
-// another processor.
+// TestBaseIsChecked proves that an image is never built on a base that is damaged, leads out of its folder, or is for a
+// different processor.
 func TestBaseIsChecked(t *testing.T) {
 	t.Parallel()
 	amd, arm := target{"linux", "amd64"}, target{"linux", "arm64"}
@@ -215,7 +215,7 @@ func TestBaseIsChecked(t *testing.T) {
 	}
 }
 
-// TestFormula proves that Homebrew is given the sum of each archive that it can install.
+// TestFormula proves that Homebrew gets the checksum of each archive that it can install.
 func TestFormula(t *testing.T) {
 	t.Parallel()
 	r := &release{version: "1.2.3", out: t.TempDir(), targets: []target{{"linux", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}}}
@@ -245,7 +245,7 @@ func TestFormula(t *testing.T) {
 	}
 }
 
-// TestChecksums proves that sha256sum takes them, in the order of names.
+// TestChecksums proves that sha256sum accepts the checksums, which are in the order of names.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
 	r := &release{out: t.TempDir()}

@@ -67,7 +67,7 @@ func (r *release) publicKey() (string, error) {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})), nil
 }
 
-// sign signs the checksums. One key always makes the same signature of the same release (RFC 6979).
+// sign signs the checksums. The same key always produces the same signature for the same release (RFC 6979).
 func (r *release) sign() error {
 	if r.key == nil {
 		fmt.Fprintln(os.Stderr, "packaging: not signed: ZERODAG_SIGNING_KEY is not set")

@@ -16,7 +16,7 @@ import (
 var installer string
 
 // installer writes the script that installs a release over the network. The script contains the public key: a user who
-// got it from a trusted place cannot be given another program.
+// got it from a trusted source cannot be given a different program.
 func (r *release) installer() error {
 	key, err := r.publicKey()
 	if err != nil {
@@ -42,7 +42,7 @@ const (
 //go:embed files/npm.js
 var launcher []byte
 
-// npmName is the npm package with the program of a target, named as Node names systems and processors.
+// npmName returns the npm package with the program of a target, named as Node names systems and processors.
 func npmName(t target) string {
 	system, processor := t.system, t.processor
 	if system == "windows" {
@@ -54,7 +54,7 @@ func npmName(t target) string {
 	return "@zerodag/" + system + "-" + processor
 }
 
-// npmPackages makes a package for each target, and the package for users: npm adds the one of their system to it.
+// npmPackages builds a package for each target, and the package for users, to which npm adds the one for their system.
 func (r *release) npmPackages() error {
 	license, err := os.ReadFile("LICENSE")
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *release) npmPackages() error {
 		entry{name: "package/LICENSE", content: license, mode: 0o644})
 }
 
-// npm writes a package with these fields of its package.json.
+// npm writes a package with these fields in its package.json.
 func (r *release) npm(path string, fields map[string]any, files ...entry) error {
 	fields["version"], fields["description"], fields["homepage"], fields["license"] = r.version, summary, homepage, "Apache-2.0"
 	text, err := json.MarshalIndent(fields, "", "  ")
@@ -98,7 +98,7 @@ func (r *release) npm(path string, fields map[string]any, files ...entry) error 
 	return write(path, packed)
 }
 
-// wheelTag is the platform of a wheel. The program of Linux is linked statically, so it suits every C library.
+// wheelTag returns the platform of a wheel. The program for Linux is linked statically, so it suits every C library.
 func wheelTag(t target) (string, error) {
 	processor := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[t.processor]
 	switch t.system {
@@ -112,7 +112,8 @@ func wheelTag(t target) (string, error) {
 	return "", fmt.Errorf("no wheel is known for %s", t)
 }
 
-// pythonVersion is a version in the form of PEP 440: 1.2.3-rc.1 is 1.2.3rc1, and a build after a tag a local version.
+// pythonVersion returns a version in the form of PEP 440: 1.2.3-rc.1 becomes 1.2.3rc1, and a build after a tag becomes
+// a local version.
 func pythonVersion(version string) string {
 	base, rest, found := strings.Cut(version, "-")
 	switch {
@@ -125,7 +126,7 @@ func pythonVersion(version string) string {
 	return base + strings.ReplaceAll(rest, ".", "")
 }
 
-// wheels makes a Python package of each target, whose script is the program.
+// wheels builds a Python package for each target, whose script is the program.
 func (r *release) wheels() error {
 	version := pythonVersion(r.version)
 	readme, err := os.ReadFile("README.md")
@@ -168,7 +169,7 @@ func (r *release) wheels() error {
 	return nil
 }
 
-// wheelRecord lists the files of a wheel with their sums, and itself without.
+// wheelRecord lists the files of a wheel with their checksums, and itself without one.
 func wheelRecord(entries []entry, info string) []byte {
 	var b strings.Builder
 	for _, e := range entries {

@@ -64,8 +64,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestPacked proves that a file goes out as it lies packed, to clients that take it, and that one which a browser has
-// is not sent again.
+// TestPacked proves that a compressed file is sent as stored to clients that accept it, and that a file that a browser
+// already has is not sent again.
 func TestPacked(t *testing.T) {
 	t.Parallel()
 	h := built(t)
@@ -90,8 +90,8 @@ func TestPacked(t *testing.T) {
 	}
 }
 
-// TestEmbedded proves that a program has an index whether or not the page was built, and that a built one has nothing
-// in its index that the policy forbids.
+// TestEmbedded proves that a program has an index whether or not the page was built, and that the index of a built page
+// has nothing that the policy forbids.
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
 	h, err := Handler()

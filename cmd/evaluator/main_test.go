@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/evaluators"
 )
 
-// TestEvaluator checks that the program beside a function evaluates the requests that the function hands to it, and
-// prints its purpose when somebody starts it by hand.
+// TestEvaluator checks that the program next to a function evaluates the requests that the function hands to it, and
+// prints its purpose if a user starts it by hand.
 func TestEvaluator(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "evaluator")

@@ -28,14 +28,14 @@ type api struct {
 	places     *places // given in advance: there is no service to ask
 }
 
-// errOver is the server's answer for things that are over: leave them.
+// errOver is the server's answer about something that is over and needs no further work.
 var errOver = errors.New("this is over")
 
 // errRefused is the store's answer for an invalid link; another link may work.
 var errRefused = errors.New("the store refuses it")
 
-// callTime limits one call. It is longer than the function for machines may take (20 s, see infra/deployment): a call
-// that was given up may still take effect.
+// callTime limits one call. It is longer than the function for machines may take (20 s, see infra/deployment): an
+// abandoned call may still take effect.
 const callTime = 25 * time.Second
 
 func newAPI(s settings) *api {
@@ -119,7 +119,7 @@ func (a *api) join(ctx context.Context) error {
 const fewTries = 6
 
 // insist repeats do until it succeeds, is over, or ctx ends: the API or the store may be unresponsive or throttling for
-// a while. A function has no time for that.
+// a while. A function makes only a few tries.
 func (a *api) insist(ctx context.Context, do func() error) error {
 	for try := 0; ; try++ {
 		err := do()
@@ -216,7 +216,7 @@ func (a *api) put(ctx context.Context, link, contentType string, content []byte)
 }
 
 // get opens the content of a link. If the store is down or throttling, it retries for as long as the API may be
-// unavailable, which is as long as the link is valid; a function has no time for that.
+// unavailable, which is as long as the link is valid; a function does not, since it has no time for that.
 func (a *api) get(ctx context.Context, link string) (io.ReadCloser, error) {
 	began := time.Now()
 	for try := 0; ; try++ {

@@ -34,7 +34,7 @@ type fetched struct {
 	once   sync.Once
 	file   string
 	err    error
-	cutOff bool // the command that fetched it was ended, which says nothing about the others
+	cutOff bool // the command that fetched it was ended, so another one may still fetch it
 }
 
 func newArchives(a *api, work string) *archives {
@@ -43,8 +43,8 @@ func newArchives(a *api, work string) *archives {
 
 func (a *archives) remove() { os.RemoveAll(a.folder) }
 
-// file returns an archive, by a key that never refers to a different one. Concurrent commands that need it wait for one
-// of them to fetch it; if that one is ended, another does.
+// file returns an archive, by a key that never refers to a different archive. Concurrent commands that need it wait for
+// one of them to fetch it; if that command is ended, another one fetches it.
 func (a *archives) file(ctx context.Context, key, url string) (*fetched, error) {
 	for {
 		f := a.of(key)
@@ -187,7 +187,7 @@ func unpackEntry(root *os.Root, h *tar.Header, content io.Reader, user int) erro
 			return err
 		}
 		if !h.ModTime.IsZero() {
-			root.Chtimes(name, time.Now(), h.ModTime) // for tools that read it; none needs it
+			root.Chtimes(name, time.Now(), h.ModTime) // for tools that read it; a failure does not matter
 		}
 		return own(root, name, user)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // TestFetcherEnded checks that a command that waits for an archive gets it even if the command that fetches the archive
-// is ended: the waiting command fetches it itself then.
+// is ended: the waiting command then fetches it itself.
 func TestFetcherEnded(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -77,7 +77,7 @@ func TestSpoilt(t *testing.T) {
 	if _, got := read(); got != "sound" {
 		t.Errorf("the next command has %q", got)
 	}
-	a.forget("k", old) // by another command, which met the first copy
+	a.forget("k", old) // by another command, which got the first copy
 	if _, got := read(); got != "sound" {
 		t.Errorf("the one after it has %q", got)
 	}

@@ -28,7 +28,7 @@ import (
 type fleet struct {
 	*sandbox.Service
 	t       *testing.T
-	away    func() bool // whether the API is away
+	away    func() bool // whether the API is down
 	slow    func() bool // whether a poll takes longer than its machine waits
 	handler http.Handler
 
@@ -60,7 +60,7 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// RoundTrip carries a request from a machine to the API. A gateway answers while the API is away.
+// RoundTrip carries a request from a machine to the API. A gateway answers while the API is down.
 func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	if strings.HasSuffix(r.URL.Path, "/poll") && f.slow() {
@@ -193,7 +193,7 @@ func (f *fleet) all(tasks int) {
 	}
 }
 
-// nowhere returns links that nobody follows.
+// nowhere returns links that are never followed.
 type nowhere struct{}
 
 func (nowhere) Blob(context.Context, string) (string, error)          { return "", nil }
@@ -204,8 +204,8 @@ func (nowhere) Log(context.Context, sandbox.LogID, string, time.Time) (string, e
 	return "", nil
 }
 
-// TestAPIAway checks that no command runs again because the API was away, or throttled all machines, for ten minutes
-// while twenty commands ran, of which many ended in the meantime. It also checks that after 20 minutes, when the
+// TestAPIAway checks that no command runs again because the API was down, or throttled all machines, for ten minutes
+// while twenty commands ran, many of which ended in the meantime. It also checks that after 20 minutes, when the
 // machines have given up, each command runs again once, and never while it still runs elsewhere.
 func TestAPIAway(t *testing.T) {
 	t.Parallel()
@@ -242,7 +242,7 @@ func TestAPIAway(t *testing.T) {
 	}
 }
 
-// TestLateClaim checks that a command starts, exactly once, if a poll claimed it after the machine had given up that
+// TestLateClaim checks that a command starts, exactly once, if a poll claimed it after the machine had abandoned that
 // poll and after the next poll was answered.
 func TestLateClaim(t *testing.T) {
 	t.Parallel()

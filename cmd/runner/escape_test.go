@@ -16,7 +16,7 @@ import (
 	"zerodag/operators"
 )
 
-// asRoot reports clearly that a test that needs separate users cannot run.
+// asRoot skips a test that needs separate users, with a clear message, unless it runs as root.
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -24,8 +24,8 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// TestEscape checks that a command cannot reach another command of the same machine, the runner, or the archives. It
-// searches for all of them as long as the other command runs.
+// TestEscape checks that a command cannot reach another command of the same machine, the runner, or the archives. The
+// command searches for all of them as long as the other command runs.
 func TestEscape(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -74,7 +74,7 @@ touch %[1]s/done; echo looked`, marks)))
 	}
 }
 
-// shared returns a folder that all users may write to.
+// shared returns a folder to which all users may write.
 func shared(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -49,7 +49,7 @@ func become(args []string) {
 	if b.Processes > 0 {
 		syscall.Setrlimit(rlimitNproc, &syscall.Rlimit{Cur: b.Processes, Max: b.Processes})
 	}
-	syscall.CloseOnExec(failures) // closed without output, it reports that the command runs
+	syscall.CloseOnExec(failures) // closing it without output reports that the command runs
 	program, err := exec.LookPath(args[0])
 	if err == nil || errors.Is(err, exec.ErrDot) {
 		if program == "" {

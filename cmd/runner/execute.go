@@ -25,7 +25,7 @@ const (
 	mostOutput    = 1 << 30
 )
 
-// Limits for output that is read back, in bytes: package sandbox has the same.
+// Limits for output that is read back, in bytes: package sandbox has the same limits.
 const (
 	maxOutput    = 16 << 20
 	inlineOutput = 100 << 10
@@ -77,7 +77,7 @@ type command struct {
 	order
 	user    int
 	root    string // the project's folder
-	home    string // beside it: HOME, and temporary files
+	home    string // next to it: HOME, and temporary files
 	log     *output
 	pid     int
 	signal  int // that ended it
@@ -187,8 +187,8 @@ func (c *command) process(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// The kernel's limit is higher, so that the watch sees first that the limit is exceeded: a command whose fork is
-	// refused ends in many ways, and none shows the reason.
+	// The kernel's limit is higher, so that the watch is the first to notice that the limit is exceeded: a command whose
+	// fork is refused may end in many ways, none of which shows the reason.
 	processes := uint64(c.Spec.Limits.Processes + max(c.Spec.Limits.Processes, 1000))
 	if c.user == 0 {
 		processes = 0 // it would be counted together with others of this user

@@ -61,7 +61,7 @@ func busybox(t *testing.T) string {
 	return ""
 }
 
-// container starts a program in a root file system of its own, as a container does: with /proc, /dev and the volume of
+// container starts a program in a separate root file system, as a container does: with /proc, /dev and the volume of
 // the runner, and nothing else of this machine. $1 is the root, $2 the volume, $3 "ro" or "rw", $4 the user.
 const container = `set -e
 mount --make-rprivate /
@@ -73,8 +73,8 @@ mount -o remount,bind,$3 "$1"
 exec chroot --userspec="$4" "$1" /zerodag/runner run`
 
 // TestImages checks that the runner starts in images that contain almost nothing, with a root file system that is not
-// writable, and as another user than root. It also checks that a command whose program is missing from the image says
-// so.
+// writable, and as a user other than root. It also checks that a command whose program is missing from the image
+// reports that.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	asRoot(t)

@@ -20,7 +20,7 @@ func (broken) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("the line is cut")
 }
 
-// TestNoLinkInErrors checks that no error of the connection to the store, which is printed or shown to people, contains
+// TestNoLinkInErrors checks that no error of the connection to the store, which is printed or shown to users, contains
 // the query of a link: the query contains a signature.
 func TestNoLinkInErrors(t *testing.T) {
 	t.Parallel()

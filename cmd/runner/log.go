@@ -40,7 +40,7 @@ type output struct {
 	text  []byte
 	parts []*part // in order; the last one grows
 	total int64
-	short []byte // all of it, if it is sent with the result
+	short []byte // the whole log, if it is sent with the result
 
 	storing sync.Mutex
 }
@@ -220,7 +220,7 @@ func (o *output) put(ctx context.Context, p *part, url string, began time.Time, 
 	return nil
 }
 
-// next advances to the part after the one just stored, if there is one, or if that one has reached the maximum size.
+// next advances to the next part if there is one, or if the part just stored has reached the maximum size.
 func (o *output) next(p *part) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -229,7 +229,7 @@ func (o *output) next(p *part) bool {
 		os.Remove(p.file)
 		o.parts = o.parts[1:]
 		return true
-	case p.file != "": // it grew before it went to the disk
+	case p.file != "": // it grew before it went to disk
 		return true
 	case p.stored > 0 && p.stored >= o.api.partSize():
 		after := &part{began: time.Now()}
@@ -246,7 +246,7 @@ type masker struct {
 	held    []byte
 }
 
-// shortestMasked: shorter secrets are words and numbers that logs contain anyway.
+// shortestMasked is the minimum length of masked secrets: shorter ones are words and numbers that logs contain anyway.
 const shortestMasked = 8
 
 func newMasker(secrets []string) masker {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMasker checks that secrets are left out in whatever pieces the text comes, and that the masker holds back no text
+// TestMasker checks that secrets are removed however the text is split into pieces, and that the masker delays no text
 // that cannot begin a secret.
 func TestMasker(t *testing.T) {
 	t.Parallel()

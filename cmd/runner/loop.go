@@ -26,7 +26,7 @@ type runner struct {
 	active  time.Time                          // when something last happened
 }
 
-// Why a command is ended: by request, or because the runner ends.
+// Reasons why a command is ended: by request, or because the runner ends.
 var (
 	errKilled = errors.New("killed")
 	errEnds   = errors.New("the runner is stopping")
@@ -51,7 +51,7 @@ func newRunner(env func(string) string) (*runner, error) {
 	return r, nil
 }
 
-// run polls until the server dismisses it, is asked to end, or hears nothing for too long.
+// run polls until the server dismisses the runner, or the runner is asked to end or gets no answer for too long.
 func (r *runner) run(ctx context.Context) error {
 	defer r.archives.remove()
 	fmt.Printf("runner %s: up to %d commands at a time, each under a separate user: %v\n", version, r.slots, r.users.separate)
@@ -69,11 +69,11 @@ func (r *runner) run(ctx context.Context) error {
 	return err
 }
 
-// lostTime is for how long after a failed poll its orders are requested again: the poll may have claimed commands that
-// no other runner would begin.
+// lostTime is how long after a failed poll its orders are requested again: the poll may have claimed commands that no
+// other runner would begin.
 const lostTime = 45 * time.Second
 
-// poll requests orders and executes them until everything is over. Any other response than an order or the end counts
+// poll requests orders and executes them until everything is over. Any response other than an order or the end counts
 // as no answer: the gateway is throttling, or the API is down.
 func (r *runner) poll(ctx context.Context, begin func(order)) error {
 	heard, failed := time.Now(), time.Time{}
@@ -163,8 +163,9 @@ func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 	})
 }
 
-// finish reports how a command ended, or that none of it runs any more after it was killed: the killer waits for that,
-// for a while. If the end cannot be reported before the runner gives up, the command runs again elsewhere.
+// finish reports how a command ended, or that nothing of it runs any more after it was killed: the sender of the kill
+// waits for that, for a while. If the end cannot be reported before the runner gives up, the command runs again
+// elsewhere.
 func (r *runner) finish(ctx context.Context, key string, res result) {
 	if errors.Is(context.Cause(ctx), errKilled) {
 		var cancel context.CancelFunc

@@ -44,8 +44,8 @@ func began(t *testing.T, file string) string {
 
 const given1 = `{"zerodag":{"url":"https://api","ticket":"t1.x","slots":4}}`
 
-// TestHookRun checks that a machine starts its runner once, by each form in which Lambda may pass the payload, and that
-// it tells the runner the name of the machine.
+// TestHookRun checks that a machine starts its runner once, for each form in which Lambda may pass the payload, and
+// that it passes the name of the machine on to the runner.
 func TestHookRun(t *testing.T) {
 	t.Parallel()
 	quoted := strings.ReplaceAll(given1, `"`, `\"`)

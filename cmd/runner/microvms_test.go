@@ -122,7 +122,7 @@ func (s *snapshots) terminate(m microvmfake.Machine) {
 	}
 	c.Process.Signal(syscall.SIGTERM)
 	go func() {
-		c.Wait() // the way in which it ended has no meaning
+		c.Wait() // how it ended does not matter
 		s.Set(m.ID, "TERMINATED", "")
 	}()
 }
@@ -134,7 +134,7 @@ func (s *snapshots) crash(id string) {
 	delete(s.all, id)
 	s.mu.Unlock()
 	children, lists := "", fmt.Sprintf("/proc/%d/task/*/children", c.Process.Pid)
-	threads, _ := filepath.Glob(lists) // the pattern is right
+	threads, _ := filepath.Glob(lists) // the pattern is valid
 	for _, of := range threads {
 		text, _ := os.ReadFile(of) // a thread may have ended
 		children += string(text)
@@ -152,7 +152,7 @@ func (s *snapshots) crash(id string) {
 	s.Set(id, "TERMINATED", "crashed")
 }
 
-// appears waits until a command has made a file.
+// appears waits until a command has created a file.
 func appears(ctx context.Context, t *testing.T, file string) {
 	t.Helper()
 	for {
@@ -166,7 +166,7 @@ func appears(ctx context.Context, t *testing.T, file string) {
 	}
 }
 
-// TestMicrovms checks the whole path of commands in MicroVMs with the real program: a machine starts by its hooks,
+// TestMicrovms checks the whole path of commands in MicroVMs with the real program: a machine starts through its hooks,
 // joins with the ticket from its start, runs the commands of its attempt with their project, secrets, output and log,
 // leaves, and is terminated.
 func TestMicrovms(t *testing.T) {
@@ -284,8 +284,7 @@ func TestMicrovmsCrash(t *testing.T) {
 	}
 }
 
-// TestMicrovmsSayOnce checks that a task whose command runs in a MicroVM prints the same as elsewhere, and prints it
-// once.
+// TestMicrovmsSayOnce checks that a task whose command runs in a MicroVM prints the same as elsewhere, and only once.
 func TestMicrovmsSayOnce(t *testing.T) {
 	t.Parallel()
 	w, _ := microvms(t)

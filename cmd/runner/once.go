@@ -191,7 +191,7 @@ func (a *api) partSize() int {
 	return partSize << (len(a.places.began) - 1)
 }
 
-// keepShort leaves a short log of which nothing was stored to the result.
+// keepShort leaves a short log, of which nothing has been stored, to the result.
 func (o *output) keepShort() bool {
 	o.storing.Lock()
 	defer o.storing.Unlock()
@@ -210,7 +210,8 @@ func (a *archives) kept(name string) bool {
 	return os.Chtimes(name, now, now) == nil
 }
 
-// discard removes archives, least recently used first, until the rest is small enough; never the archive fetched last.
+// discard removes archives, least recently used first, until the rest is small enough. It never removes the archive
+// fetched last.
 func (a *archives) discard(last string) {
 	for {
 		var total int64

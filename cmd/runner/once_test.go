@@ -55,7 +55,7 @@ func TestOnce(t *testing.T) {
 }
 
 // TestOnceLong checks that the log of a command that takes longer is stored while the command runs, in parts that keep
-// their order, and that large output is stored too.
+// their order, and that large output is also stored.
 func TestOnceLong(t *testing.T) {
 	t.Parallel()
 	w, _, run := function(t, nil)
@@ -73,7 +73,7 @@ func TestOnceLong(t *testing.T) {
 	}
 }
 
-// TestOnceLeavesNothing checks that a command finds nothing of the command before it: no process, no file, and no
+// TestOnceLeavesNothing checks that a command finds nothing left by the previous command: no process, no file, and no
 // environment of the function itself. It also checks that the log contains no secret.
 func TestOnceLeavesNothing(t *testing.T) {
 	t.Parallel()
@@ -115,7 +115,7 @@ func TestOnceLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestOnceEnds checks that a function tells the ways in which a command can end apart.
+// TestOnceEnds checks that a function distinguishes the ways in which a command can end.
 func TestOnceEnds(t *testing.T) {
 	t.Parallel()
 	_, _, run := function(t, nil)
@@ -138,8 +138,8 @@ func TestOnceEnds(t *testing.T) {
 	}
 }
 
-// TestOnceKilled checks that a kill reaches a command on a function: the command is asked to end, and is forced when it
-// does not, with all processes that it has started.
+// TestOnceKilled checks that a kill reaches a command on a function: the command is asked to end and, if it does not,
+// is killed with all processes that it has started.
 func TestOnceKilled(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{

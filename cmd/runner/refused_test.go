@@ -33,14 +33,14 @@ func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Status: fmt.Sprint(status), Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
-// TestStoreRefuses checks that the end of a command is reported, with the reason, even if the store never takes its log
-// or its output. It also checks that neither is given up because of a temporary failure.
+// TestStoreRefuses checks that the end of a command is reported, with the reason, even if the store never accepts its
+// log or its output. It also checks that neither is abandoned because of a temporary failure.
 func TestStoreRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name            string
 		status          int
-		passes          time.Duration // after this time the store takes everything
+		passes          time.Duration // after this time the store accepts everything
 		atLeast, atMost time.Duration
 		lost            bool
 	}{
@@ -96,7 +96,7 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestStoreAway checks that a machine waits for the project of a command while the store is away or throttles, as long
+// TestStoreAway checks that a machine waits for the project of a command while the store is down or throttling, as long
 // as its link is valid. It also checks that the machine does not wait after a refusal, and that a function gives up
 // soon.
 func TestStoreAway(t *testing.T) {

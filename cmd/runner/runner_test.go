@@ -82,8 +82,8 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// TestTaskSaysOnce checks that a task whose command runs on a machine or on a function prints the same as on one
-// machine, and prints it once: runs that wait for the end repeat nothing.
+// TestTaskSaysOnce checks that a task whose command runs on a machine or on a function prints the same as on a single
+// node, and only once: runs that wait for the end repeat nothing.
 func TestTaskSaysOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("fargate", func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestVariablesOfTheRunner checks that a command sees none of the runner's own variables, and that variables of the same
-// names in its `_env` are the command's alone: the runner and later commands do not see them.
+// TestVariablesOfTheRunner checks that a command sees none of the runner's own variables, and that variables of the
+// same names in its `_env` belong to the command alone: the runner and later commands do not see them.
 func TestVariablesOfTheRunner(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -214,7 +214,7 @@ func TestSecrets(t *testing.T) {
 
 func c0(w *sandboxtest.World) string { return w.Machines.All()[0].Of.Name() }
 
-// TestEnds checks that the ways in which a command can end are told apart.
+// TestEnds checks that the ways in which a command can end are distinguished.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -244,7 +244,7 @@ func TestEnds(t *testing.T) {
 	all.Wait()
 }
 
-// TestAway checks that a command goes on while the API throttles its machine or is away, and that its log, its output
+// TestAway checks that a command continues while the API throttles its machine or is down, and that its log, its output
 // and its end are delivered when the API is back. Its links to the store have expired by then.
 func TestAway(t *testing.T) {
 	t.Parallel()
@@ -280,7 +280,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestMachineLost checks that a command whose machine is killed runs again once, and never beside its first run.
+// TestMachineLost checks that a command whose machine is killed runs again once, and never at the same time as its
+// first run.
 func TestMachineLost(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -311,7 +312,7 @@ func TestMachineLost(t *testing.T) {
 }
 
 // TestKill checks that a command and all processes that it started end soon after its task is stopped, and that the
-// machine goes.
+// machine leaves.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	w := world(t, func(o *sandbox.Options) {
@@ -365,7 +366,7 @@ func BenchmarkCommand(b *testing.B) {
 }
 
 // TestTimeOver checks that a command whose task's time is over ends, with all processes that it started, before its
-// task goes on. It also checks that this does not disturb the command of another task on the same machine.
+// task continues. It also checks that this does not disturb the command of another task on the same machine.
 func TestTimeOver(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// users assigns each command a separate user, so that commands cannot see each other, and what one leaves behind can be
-// found by its user. This requires root.
+// users assigns each command a separate user, so that commands cannot see each other, and everything that a command
+// leaves behind can be found by its user. This requires root.
 type users struct {
 	separate bool
 
@@ -36,7 +36,7 @@ func firstUser() int {
 	}
 	n, err := strconv.Atoi(fields[2])
 	if err != nil || n < 1<<31-1 {
-		return max(1000, n/2) // a user namespace has a part of them
+		return max(1000, n/2) // a user namespace has only some of them
 	}
 	return above + each*rand.IntN((1<<31-1-above)/each) // #nosec G404 -- the user need not be secret, only another one than those of other commands
 }
@@ -136,7 +136,7 @@ func readProcess(pid int) (process, bool) {
 			p.user = number()
 		case "VmRSS":
 			p.memory = int64(number()) << 10
-		case "Threads": // after all of these
+		case "Threads": // comes after all of these
 			return p, p.user >= 0
 		}
 	}

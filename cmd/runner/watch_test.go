@@ -9,8 +9,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestSameRules checks that the runner's own copies of rules, which it has because it links the standard library only,
-// do the same as the other executors.
+// TestSameRules checks that the runner's own copies of rules, which it has because it links only the standard library,
+// work like the rules of the other executors.
 func TestSameRules(t *testing.T) {
 	t.Parallel()
 	for first := others.OOMKills(); ; first = others.OOMKills() {

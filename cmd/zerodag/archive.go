@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// newArchive writes a project's archive to a file, without a server.
+// newArchive returns the command that writes a project's archive to a file, without a server.
 func newArchive(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s, Format: cli.TextForm}}
 	project, output, copyLinks := "", "", false

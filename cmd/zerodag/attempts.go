@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newAttempts lists attempts.
+// newAttempts returns the command that lists attempts.
 func newAttempts(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	var page pageFlags
@@ -39,7 +39,7 @@ func newAttempts(s cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if !r.Ours() { // Digdag shows the newest at the end
+		if !r.Ours() { // Digdag shows the newest last
 			slices.Reverse(list)
 		}
 		return r.List(list, func(p cli.Printer) {
@@ -91,7 +91,7 @@ func (r *remote) attemptOf(ctx context.Context, argument string) (client.Attempt
 	return r.Attempt(ctx, id)
 }
 
-// newAttempt shows one attempt.
+// newAttempt returns the command that shows one attempt.
 func newAttempt(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "attempt attempt-id", Short: "Show an attempt"}
@@ -206,7 +206,7 @@ func printAttempt(p cli.Printer, a client.Attempt, status string) {
 		"created at", a.CreatedAt, "finished at", a.FinishedAt, "kill requested", a.CancelRequested, "status", status)
 }
 
-// newKill ends an attempt.
+// newKill returns the command that ends an attempt.
 func newKill(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "kill attempt-id", Short: "Kill a running attempt; a second kill also ends its _cancel and _finally tasks"}

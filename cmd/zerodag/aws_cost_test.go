@@ -172,7 +172,7 @@ func (s *costStage) cost(t *testing.T, folder, arguments string) (code int, out,
 
 // TestAWSCost checks the report of `aws cost` for a month: it contains the attempts of that month only, by workflow and
 // with prices, and the costs that belong to no workflow. A part that the user may not read is reported as unknown and
-// stops no other part.
+// does not affect the other parts.
 func TestAWSCost(t *testing.T) {
 	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "eu-central-1", "AWS_MAX_ATTEMPTS": "1", "AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent",
 		"ZERODAG_TOKEN": "other", "HOME": t.TempDir(), "XDG_CONFIG_HOME": t.TempDir()} {
@@ -200,7 +200,7 @@ func TestAWSCost(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, x, want)
 		}
 	}
-	// A machine of 4 vCPUs and 8 GB, which one command has for itself, for a minute and a minute after it.
+	// A machine of 4 vCPUs and 8 GB, which runs one command alone for a minute, and stays up for another minute.
 	hours := 100 * 2.0 / 60
 	machines := hours * (4*prices.FargateCPUHour + 8*prices.FargateGBHour + prices.AddressHour)
 	load, report := got.Workflows[0], got.Workflows[1]

@@ -27,7 +27,8 @@ type backfillCommand struct {
 	isNamed    bool // by the user; otherwise the name is random
 }
 
-// newBackfill starts past sessions of a workflow: one after the other, as in Digdag, or as one object.
+// newBackfill returns the command that starts past sessions of a workflow: one after the other, as in Digdag, or as one
+// object.
 func newBackfill(s cli.Streams) *cobra.Command {
 	c := &backfillCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "backfill schedule-id | project-name name --from TIME", Short: "Start past sessions of a workflow", Args: cobra.ArbitraryArgs,
@@ -73,7 +74,7 @@ func newBackfill(s cli.Streams) *cobra.Command {
 	})
 }
 
-// ofOneThing are the options that Digdag does not have: with one of them, the backfill is one object.
+// ofOneThing returns the options that Digdag does not have: with one of them, the backfill is one object.
 func ofOneThing() []string {
 	return []string{"to", "dates", "every", "parallel", "order", "existing", "priority", "param", "params-file", "wait"}
 }

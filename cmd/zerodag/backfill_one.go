@@ -61,7 +61,7 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 }
 
 // forAPI writes a time with an offset, which may have any form that the program prints, in the form of the API. The
-// server reads all others.
+// server reads all other forms.
 func forAPI(text string) string {
 	if t, ok := term.ParseOffset(text); ok {
 		return t.Format(time.RFC3339Nano)

@@ -10,8 +10,8 @@ import (
 	"zerodag/integration/badprojects"
 )
 
-// TestBadProjects checks that a wrong project ends with a non-zero exit code and one clear error, whether its text is
-// wrong or it fails while it runs.
+// TestBadProjects checks that a faulty project ends with a non-zero exit code and one clear error, whether its text is
+// invalid or it fails while it runs.
 func TestBadProjects(t *testing.T) {
 	t.Parallel()
 	projects, err := badprojects.Load("../../integration/badprojects")

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/icalendar"
 )
 
-// newCalendar creates calendars for schedules.
+// newCalendar returns the command that creates calendars for schedules.
 func newCalendar(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "calendar", Short: "Create calendars of business days for schedules"}
 	c.AddCommand(&cobra.Command{

@@ -26,7 +26,7 @@ type checkCommand struct {
 	strict  bool
 }
 
-// newCheck shows what a project defines, and its recognizable mistakes.
+// newCheck returns the command that shows what a project defines, and its recognizable mistakes.
 func newCheck(s cli.Streams) *cobra.Command {
 	c := &checkCommand{Streams: s}
 	cmd := &cobra.Command{
@@ -98,7 +98,7 @@ func (c *checkCommand) check(args []string) error {
 	return c.warn(append(warnings, more...))
 }
 
-// doubts returns what is legal in a project but rarely does what its author means.
+// doubts returns warnings about parts of a project that are legal but rarely do what their author intends.
 func (c *checkCommand) doubts(project projectfolder.Folder, contents projectfolder.Contents, params *param.Map) (dig.Errors, error) {
 	list, err := project.Warnings(contents, "", params)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"zerodag/cmd/zerodag/internal/transfer"
 )
 
-// clientCommands are the commands that talk to a server.
+// clientCommands returns the commands that talk to a server.
 func clientCommands(s cli.Streams) []*cobra.Command {
 	return []*cobra.Command{
 		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newFork(s), newKill(s), newPause(s), newUnpause(s), newDelete(s),

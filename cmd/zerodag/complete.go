@@ -74,7 +74,7 @@ func operatorNames(context.Context, *cobra.Command, []string) ([]string, error) 
 	return names, nil
 }
 
-// workflowFiles returns those of the project's folder, without reading them.
+// workflowFiles returns the workflow files of the project's folder, without reading them.
 func workflowFiles(_ context.Context, c *cobra.Command, _ []string) ([]string, error) {
 	_, names, err := filesHere(c)
 	return names, err

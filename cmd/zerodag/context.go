@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newContext manages the servers that a user works with.
+// newContext returns the command that manages the servers that a user works with.
 func newContext(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context",

@@ -15,8 +15,8 @@ import (
 )
 
 // TestDaguOutcomes runs workflows of Dagu after `import dagu` and compares the outcome with the outcome of Dagu 2.15.1
-// (532c5129) for the same file: the exit code, and the lines that its steps wrote into the file RESULT, in their order.
-// Dagu read old keys in today's form.
+// (532c5129) for the same file: the exit code, and the lines that its steps wrote into the file RESULT, in order. Dagu
+// was given old keys in their current form.
 func TestDaguOutcomes(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("testdata/dagu/*.txtar")

@@ -12,7 +12,7 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// newDelete deletes a project.
+// newDelete returns the command that deletes a project.
 func newDelete(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	var force bool

@@ -13,7 +13,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// newDocs lists the user pages, shows one by its name or by a term that it defines, or searches them.
+// newDocs returns the command that lists the user pages, shows one by its name or by a term that it defines, or
+// searches them.
 func newDocs(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	var search bool
@@ -93,7 +94,7 @@ func (r *remote) showTopic(word string) error {
 	return nil
 }
 
-// mostHits is how many sections a search shows: what fits on a screen.
+// mostHits is how many sections a search shows: as many as fit on a screen.
 const mostHits = 8
 
 func (r *remote) searchTopics(words string) error {

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// newDownload unpacks a revision into a folder.
+// newDownload returns the command that unpacks a revision into a folder.
 func newDownload(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	revision, output := "", ""

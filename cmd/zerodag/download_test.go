@@ -8,7 +8,7 @@ import (
 )
 
 // TestNoArchive checks that a download of a revision reports that its archive was removed, and that the message for a
-// revision that never existed is that of Digdag.
+// revision that never existed is Digdag's.
 func TestNoArchive(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

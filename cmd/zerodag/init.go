@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// newInit creates a new project from a sample.
+// newInit returns the command that creates a new project from a sample.
 func newInit(s cli.Streams) *cobra.Command {
 	var kind string
 	c := &cobra.Command{

@@ -12,7 +12,7 @@ import (
 )
 
 // TestKilledRunResumes checks that a run that is killed in the middle (SIGKILL) leaves a state from which the next run
-// goes on: tasks that succeeded do not run again, all others do, and no file is half-written.
+// continues: tasks that succeeded do not run again, all others do, and no file is half-written.
 func TestKilledRunResumes(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
@@ -119,7 +119,7 @@ func read(name string) string {
 	return string(text)
 }
 
-// waitFor waits for another process, which no simulated clock can move.
+// waitFor waits for another process, which a simulated clock cannot control.
 func waitFor(t *testing.T, ready func() bool) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)

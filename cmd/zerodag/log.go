@@ -21,7 +21,7 @@ type logCommand struct {
 	verbose, follow, urls bool
 }
 
-// newLog shows the logs of an attempt.
+// newLog returns the command that shows the logs of an attempt.
 func newLog(s cli.Streams) *cobra.Command {
 	c := &logCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "log attempt-id [+task name prefix]", Aliases: []string{"logs"}, Short: "Show the logs of an attempt or of its tasks"}

@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	return 1
 }
 
-// plainError returns the text of an error; of a server's JSON answer, only the message. Scripts for Digdag read the
+// plainError returns the text of an error; for a server's JSON answer, only the message. Scripts for Digdag read the
 // JSON, and expect a project's errors before their place.
 func plainError(err error) string {
 	text := err.Error()
@@ -114,7 +114,7 @@ func plainError(err error) string {
 	return strings.Replace(text, status.Body, body.Message, 1)
 }
 
-// longHelp converts Digdag's `-help` to `--help`: with one hyphen it is parsed as letters.
+// longHelp converts Digdag's `-help` to `--help`: with one hyphen it is parsed as single-letter options.
 func longHelp(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {

@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// newOperators lists the operators, or shows the user page of one.
+// newOperators returns the command that lists the operators, or shows the user page of one.
 func newOperators(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{

@@ -110,8 +110,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestLogForPeople checks that each line stands beside its task, that the output of every try has a heading of its own,
-// and that the engine's own lines of level debug are left out.
+// TestLogForPeople checks that each line is shown next to its task, that the output of every try has a separate
+// heading, and that the engine's own lines of level debug are omitted.
 func TestLogForPeople(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestPackagedSettings checks that the server accepts each setting of the file that packages install, including the
-// examples behind a "#".
+// examples after a "#".
 func TestPackagedSettings(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../packaging/files/server.properties")

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// newPause pauses an attempt: nothing new begins.
+// newPause returns the command that pauses an attempt: nothing new begins.
 func newPause(s cli.Streams) *cobra.Command {
 	r, reason := &remote{cli.Remote{Streams: s}}, ""
 	c := &cobra.Command{Use: "pause attempt-id", Short: "Pause an attempt: no new task starts, running ones finish"}
@@ -36,7 +36,7 @@ func newPause(s cli.Streams) *cobra.Command {
 	})
 }
 
-// newUnpause resumes a paused attempt.
+// newUnpause returns the command that resumes a paused attempt.
 func newUnpause(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "unpause attempt-id", Short: "Resume a paused attempt"}

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// newProjectPause pauses a project: none of its attempts start.
+// newProjectPause returns the command that pauses a project: none of its attempts start.
 func newProjectPause(s cli.Streams) *cobra.Command {
 	r, reason := &remote{cli.Remote{Streams: s}}, ""
 	c := &cobra.Command{Use: "pause project", Short: "Pause a project: no attempt of it starts, existing ones continue"}
@@ -21,7 +21,7 @@ func newProjectPause(s cli.Streams) *cobra.Command {
 		"It was already paused, and nothing has changed. `zerodag project unpause %s` lets attempts start again.")
 }
 
-// newProjectUnpause resumes a project.
+// newProjectUnpause returns the command that resumes a project.
 func newProjectUnpause(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "unpause project", Short: "Resume a paused project: attempts start again"}

@@ -24,7 +24,7 @@ type pageFlags struct {
 
 func (f *pageFlags) page() client.Page { return client.Page{Last: client.ID(f.last), Count: f.count} }
 
-// newProjects lists projects, or shows one.
+// newProjects returns the command that lists projects, or shows one.
 func newProjects(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	var page pageFlags
@@ -82,8 +82,8 @@ func (r *remote) pausedProjects(ctx context.Context) ([]client.Project, error) {
 	return overview.Paused(list), err
 }
 
-// hintPausedName is hintPaused for the name of a project. An unreadable one counts as not paused: the requested result
-// has been shown.
+// hintPausedName is hintPaused for the name of a project. An unreadable project counts as not paused, since the
+// requested result has already been shown.
 func (r *remote) hintPausedName(ctx context.Context, name string) {
 	if program.AsDigdag() {
 		return
@@ -100,7 +100,7 @@ func (r *remote) hintPaused(p client.Project) {
 	}
 }
 
-// noProject is the error about an unknown project name.
+// noProject returns the error about an unknown project name.
 func (r *remote) noProject(ctx context.Context, name string) error {
 	text := fmt.Sprintf("Project '%s' does not exist.", name)
 	if program.AsDigdag() {

@@ -28,7 +28,7 @@ type pushCommand struct {
 	strict, allowEmpty      bool
 }
 
-// newPush uploads a project's folder as a new revision.
+// newPush returns the command that uploads a project's folder as a new revision.
 func newPush(s cli.Streams) *cobra.Command {
 	c := &pushCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "push project", Short: "Upload a project's folder as a new revision"}
@@ -114,7 +114,7 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	return err
 }
 
-// warn shows the warnings of `check`: a project that is pushed silently fails at night.
+// warn shows the warnings of `check`, so that a project does not first fail at night.
 func (c *pushCommand) warn(folder projectfolder.Folder) error {
 	contents, err := folder.Read()
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *pushCommand) warn(folder projectfolder.Folder) error {
 	return projectfolder.TellWarnings(c.Err, warnings, c.strict)
 }
 
-// listPacked lists the workflows in packed, and notes that there are none.
+// listPacked writes the list of workflows to packed, and a warning to notes if there are none.
 func listPacked(workflows []dig.Workflow, packed, notes io.Writer) {
 	fmt.Fprintln(packed, "Workflows:")
 	for _, w := range workflows {
@@ -146,7 +146,7 @@ func listPacked(workflows []dig.Workflow, packed, notes io.Writer) {
 }
 
 // uploadGiven sends an archive that was created elsewhere, unless it contains a server's data: even a server that would
-// accept it must not get that.
+// accept it must not get such data.
 func (r *remote) uploadGiven(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
 	data := projectfiles.ServerData(ctx, archive, projectfolder.Generous())
 	if len(data) > 0 {

@@ -54,7 +54,7 @@ func (r *remote) current(ctx context.Context, project string) (state, error) {
 	return s, err
 }
 
-// compare lists what differs, first workflows and then schedules; after has the next runs of schedules.
+// compare lists the differences, first workflows and then schedules; after has the next runs of schedules.
 func compare(before state, workflows []dig.Workflow, after map[string]client.Schedule) []change {
 	list := []change{}
 	now := map[string]*param.Map{}
@@ -95,7 +95,7 @@ func compare(before state, workflows []dig.Workflow, after map[string]client.Sch
 	return list
 }
 
-// sameText compares including the order of keys: it is the order of tasks.
+// sameText compares mappings including the order of their keys, which is the order of tasks.
 func sameText(a, b *param.Map) bool { return cli.Shown(a) == cli.Shown(b) }
 
 // tellChanges shows the user what changed.
@@ -153,7 +153,7 @@ func (c *pushCommand) showChanges(ctx context.Context, folder projectfolder.Fold
 }
 
 // findPools fails as the push would if tasks name unknown pools. A server that cannot list its pools is older than
-// pools, or is Digdag; then the push decides.
+// pools, or is Digdag; in that case, the push decides.
 func (c *pushCommand) findPools(ctx context.Context, folder projectfolder.Folder, workflows []dig.Workflow, project string) error {
 	named := dig.NamedPools(folder.Source, workflows)
 	if len(named) == 0 {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestPoolsOfADryRun checks that a dry run never fails because a server does not report its pools: an older server and
-// Digdag's have none, and another server may not let everybody read them.
+// Digdag's have none, and another server may not let every user read them.
 func TestPoolsOfADryRun(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -20,7 +20,7 @@ type rescheduleCommand struct {
 	dryRun    bool
 }
 
-// newReschedule skips sessions of a schedule.
+// newReschedule returns the command that skips sessions of a schedule.
 func newReschedule(s cli.Streams) *cobra.Command {
 	c := &rescheduleCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "reschedule schedule-id | project-name name", Short: "Skip sessions of a schedule"}

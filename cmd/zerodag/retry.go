@@ -29,7 +29,7 @@ type retryCommand struct {
 	marked                    []string
 }
 
-// newRetry starts another attempt of a session.
+// newRetry returns the command that starts another attempt of a session.
 func newRetry(s cli.Streams) *cobra.Command {
 	c := &retryCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "retry attempt-id | --all-failed [project-name [name]] --from TIME", Short: "Start another attempt of a session, or of all failed sessions"}

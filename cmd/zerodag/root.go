@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// newRoot builds the command tree.
+// newRoot returns the root of the command tree.
 func newRoot(s cli.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           program.Called(),

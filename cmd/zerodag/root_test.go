@@ -61,7 +61,7 @@ func TestGroups(t *testing.T) {
 }
 
 // theirs contains the options of each of Digdag's commands except the common ones, read from its command classes. A
-// single letter is an option with one hyphen. `selfupdate` is left out.
+// single letter is an option with one hyphen. `selfupdate` is omitted.
 var theirs = map[string]string{
 	"init": "t type", "new": "t type",
 	"run": "project a rerun all s start g goal e end o save no-save p param P params-file t session-time session d dry-run E show-params timezone max-task-threads O task-log",
@@ -80,8 +80,8 @@ var theirs = map[string]string{
 	"kill": "", "schedule": "", "schedules": "", "disable": "", "enable": "", "delete": "force", "secrets": "project set delete local", "secret": "project", "version": "",
 }
 
-// TestOptionsOfTheOriginal checks that zerodag understands each command line of Digdag: it has all its commands, their
-// other names and their options.
+// TestOptionsOfTheOriginal checks that zerodag accepts every command line of Digdag: it has all of Digdag's commands,
+// their other names and their options.
 func TestOptionsOfTheOriginal(t *testing.T) {
 	t.Parallel()
 	local := strings.Fields("init new run r check c scheduler sched server migrate")

@@ -34,7 +34,7 @@ type runCommand struct {
 	accept   bool
 }
 
-// newRun runs one workflow in this process.
+// newRun returns the command that runs one workflow in this process.
 func newRun(s cli.Streams) *cobra.Command {
 	c := &runCommand{Streams: s, Options: localrun.Options{Out: s.Out, Err: s.Err}}
 	cmd := &cobra.Command{
@@ -172,7 +172,7 @@ func readEnvFiles(names []string) (variables []string, err error) {
 	return variables, nil
 }
 
-// warn shows warnings about the workflow's file, and about wrong schedules of others.
+// warn shows warnings about the workflow's file, and about wrong schedules of other workflows.
 func (c *runCommand) warn(project projectfolder.Folder, contents projectfolder.Contents, file string, params *param.Map) error {
 	warnings, err := projectfolder.SortFaults(contents.Faults, file)
 	if err != nil {

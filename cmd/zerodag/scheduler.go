@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/serverrun"
 )
 
-// newScheduler runs the schedules of a folder.
+// newScheduler returns the command that runs the schedules of a folder.
 func newScheduler(s cli.Streams) *cobra.Command {
 	c := &serverCommand{Streams: s, CommandLine: serverconfig.CommandLine{Version: version()}}
 	folder := ""

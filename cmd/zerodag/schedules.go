@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newSchedules lists schedules.
+// newSchedules returns the command that lists schedules.
 func newSchedules(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "schedules", Aliases: []string{"schedule"}, Short: "Show schedules"}
@@ -67,7 +67,7 @@ func scheduleTable(now time.Time, list []client.Schedule, paused []client.Projec
 	return t
 }
 
-// newEnable and newDisable enable and disable schedules.
+// newEnable and newDisable return the commands that enable and disable schedules.
 func newEnable(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	return r.switchCommand("enable", "Enabled", (*client.Client).Enable)

@@ -9,7 +9,7 @@ import (
 	"zerodag/docs"
 )
 
-// newSchema prints the JSON Schema of workflows, for editors.
+// newSchema returns the command that prints the JSON Schema of workflows, for editors.
 func newSchema(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",

@@ -18,7 +18,7 @@ import (
 
 // serve is a command of scripts: `serve NAME [-o DIR] [options...]` starts a server, in memory or on a folder, that
 // lives as long as the script, and sets $NAME to its address. It reads the script's server.properties, if there is one,
-// and nothing of this machine.
+// and no settings of this machine.
 func serve(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: serve NAME [options...]")

@@ -20,7 +20,7 @@ type serverCommand struct {
 	local *serverrun.Project // of `zerodag scheduler`
 }
 
-// newServer serves the API and runs schedules and tasks.
+// newServer returns the command that serves the API and runs schedules and tasks.
 func newServer(s cli.Streams) *cobra.Command {
 	c := &serverCommand{Streams: s, CommandLine: serverconfig.CommandLine{Version: version()}}
 	cmd := &cobra.Command{

@@ -19,7 +19,7 @@ func (f *pageFlags) registerShort(c *cobra.Command, what string) {
 	c.Flags().IntVarP(&f.count, "page-size", "s", 0, "`NUMBER` of "+what+" (default: 100)")
 }
 
-// newSessions lists sessions, or shows one.
+// newSessions returns the command that lists sessions, or shows one.
 func newSessions(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	var page pageFlags

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// stubborn returns workflows whose commands go on after the first Ctrl-C. Each command notes that it has started, and
-// that it, or the run, was told to end. The shell writes the first note itself: a touch that has written the note may
-// still run when the signal comes, and the script would end with it.
+// stubborn returns workflows whose commands keep running after the first Ctrl-C. Each command records that it has
+// started, and that it, or the run, was asked to end. The shell itself writes the first record: a touch that has
+// written it may still be running when the signal comes, and the script would end with it.
 func stubborn() map[string]string {
 	return map[string]string{
 		"ignores TERM": `+a:
@@ -41,8 +41,8 @@ func stubborn() map[string]string {
 	}
 }
 
-// TestSecondSignal checks that a run that is told to end for the second time ends at once, by the signal. No process
-// that its commands had started is left then, not even a process that starts in that moment.
+// TestSecondSignal checks that a run that is asked to end for the second time ends at once, by the signal. No process
+// that its commands started is left afterwards, not even one that starts at that moment.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
@@ -93,7 +93,7 @@ func TestIgnoredSignal(t *testing.T) {
 	}
 }
 
-// signalled is a run in a process group of its own, which gets signals in the way a terminal sends them.
+// signalled is a run in a separate process group, which gets signals the way a terminal sends them.
 type signalled struct {
 	t   *testing.T
 	dir string

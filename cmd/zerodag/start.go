@@ -24,7 +24,7 @@ type startCommand struct {
 	waiting                                waitFlags
 }
 
-// newStart starts a session of a workflow.
+// newStart returns the command that starts a session of a workflow.
 func newStart(s cli.Streams) *cobra.Command {
 	c := &startCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{

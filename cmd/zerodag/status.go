@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newStatus shows the running, the failed, the late and the next sessions.
+// newStatus returns the command that shows the running, the failed, the late and the next sessions.
 func newStatus(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "status [project-name]", Short: "Show running attempts, failures of the last day, and late and upcoming sessions"}

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newTasks lists the tasks of an attempt.
+// newTasks returns the command that lists the tasks of an attempt.
 func newTasks(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "tasks attempt-id", Aliases: []string{"task"}, Short: "Show the tasks of an attempt"}

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// newUpload uploads an archive as a new revision.
+// newUpload returns the command that uploads an archive as a new revision.
 func newUpload(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	revision := ""

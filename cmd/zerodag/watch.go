@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newWatch shows the progress of an attempt, as `run` does for its own.
+// newWatch returns the command that shows the progress of an attempt, as `run` does for its own.
 func newWatch(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "watch attempt-id", Short: "Watch the tasks of an attempt until it ends; exit code 0 only if it succeeded"}

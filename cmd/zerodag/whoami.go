@@ -9,7 +9,7 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// newWhoami shows the user's identity on the server, and how it was authenticated.
+// newWhoami returns the command that shows the user's identity on the server, and how it was authenticated.
 func newWhoami(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "whoami", Short: "Show your identity and role on the server, and how you authenticated"}

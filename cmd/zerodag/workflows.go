@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// newWorkflows lists workflows, or shows the definition of one.
+// newWorkflows returns the command that lists workflows, or shows the definition of one.
 func newWorkflows(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	var page pageFlags

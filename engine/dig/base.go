@@ -19,7 +19,7 @@ const baseKey = "base"
 
 const settingsForm = "write `zerodag: 1` and, below `base:`, top-level keys of workflow files"
 
-// BaseKeys are the keys that `base:` may have. `schedule` is not among them: called files have no schedule.
+// BaseKeys returns the keys that `base:` may have. `schedule` is not among them: called files have no schedule.
 func BaseKeys() []string {
 	return slices.DeleteFunc(append(TopKeys(), keys.Added(keys.AtTop)...), func(key string) bool { return key == keys.LevelKey || key == "schedule" })
 }

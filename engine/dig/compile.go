@@ -153,7 +153,7 @@ func (c *compiler) rest(config *param.Map, s keys.Shape) *param.Map {
 	return out
 }
 
-// rest returns what messages show of a task: everything except its subtasks.
+// rest returns the part of a task that messages show: everything except its subtasks.
 func rest(config *param.Map) *param.Map {
 	out := param.New()
 	for k, v := range config.All() {
@@ -164,9 +164,9 @@ func rest(config *param.Map) *param.Map {
 	return out
 }
 
-// handlers compiles _error only to find its mistakes now: when the task has failed, it is too late. _check and _do are
-// left alone; they fail their task when it runs. With `zerodag: 1`, _check is compiled also, since no existing files
-// can break.
+// handlers compiles _error only to find its mistakes now: it would be too late once the task has failed. _check and _do
+// are not compiled; their mistakes fail the task when it runs. With `zerodag: 1`, _check is also compiled, since that
+// cannot break existing files.
 func (c *compiler) handlers(index int, config *param.Map) {
 	keys := []string{"_error"}
 	if c.language.Level > 0 {

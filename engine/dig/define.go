@@ -45,7 +45,7 @@ func define(read Source, name, folder string, raw, calendar *param.Map) defined 
 	return defined{w, problems, wrong, unused}
 }
 
-// TopKeys are the keys of a workflow other than its tasks.
+// TopKeys returns the keys of a workflow other than its tasks.
 func TopKeys() []string { return append([]string{"timezone", "_export"}, storedKeys()...) }
 
 // storedKeys lists the keys that follow _export in the stored config, in this order.

@@ -122,7 +122,7 @@ type Problem struct {
 // message, and its place is that of the first key.
 type further struct{ key, hint string }
 
-// furtherKey is a further key with its own hint, unless the message already has that hint.
+// furtherKey returns a further key with its own hint, unless the message already has that hint.
 func furtherKey(key, hint, told string) further {
 	switch {
 	case hint == "" || hint == told:

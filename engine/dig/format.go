@@ -155,7 +155,7 @@ func plainKey(key string) bool {
 func (w *yamlWriter) quoted(s string, indent int) {
 	w.put(`"`)
 	runes := []rune(s)
-	start := 0 // runes[start:i] wait to be written
+	start := 0 // runes[start:i] are not written yet
 	for i := 0; i <= len(runes); i++ {
 		end := i == len(runes)
 		if end || escape(runes[i]) != "" || runes[i] > '~' {

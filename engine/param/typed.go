@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Types are the types that a rule may require.
+// Types returns the types that a rule may require.
 func Types() []string {
 	return []string{"string", "integer", "number", "boolean", "array", "object"}
 }

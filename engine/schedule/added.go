@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// AddedKeys are the keys that zerodag adds to all kinds of schedules, for files with `zerodag: 1`.
+// AddedKeys returns the keys that zerodag adds to all kinds of schedules, for files with `zerodag: 1`.
 func AddedKeys() []string {
 	return []string{"catch_up", "skip_if_successful", "calendar", "on_holiday"}
 }

@@ -29,7 +29,7 @@ const (
 	longestHold = 366 // days without a business day
 )
 
-// CalendarKeys are the keys of a calendar.
+// CalendarKeys returns the keys of a calendar.
 func CalendarKeys() []string { return []string{"weekend", "holidays", "workdays"} }
 
 // CalendarForm describes how to write a calendar.
@@ -253,7 +253,7 @@ func dayStart(day int64, zone *time.Location) int64 {
 	return Local(time.Unix(day*daySeconds, 0).UTC(), zone).Unix()
 }
 
-// BusinessVariables are the variables of a workflow whose schedule has a calendar.
+// BusinessVariables returns the variables of a workflow whose schedule has a calendar.
 func BusinessVariables() []string { return []string{"last_business_date", "next_business_date"} }
 
 // BusinessDates returns the values of BusinessVariables: the business days before and after the day of a session. ok is

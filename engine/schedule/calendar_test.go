@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// goldenWeek is a calendar with holidays before and after a weekend, and a working Saturday.
+// goldenWeek returns a calendar with holidays before and after a weekend, and a working Saturday.
 func goldenWeek() *param.Map {
 	return param.New("weekend", []param.Value{"sat", "Sunday"}, "holidays", []param.Value{"2026-04-29", "2026-05-01", "2026-05-04", "2026-05-05", "2026-05-06"},
 		"workdays", []param.Value{"2026-05-09"})

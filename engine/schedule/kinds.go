@@ -34,12 +34,12 @@ func reader(kind string) (func(*Schedule, param.Value) error, bool) {
 	return nil, false
 }
 
-// Kinds are the keys that name the types of schedules.
+// Kinds returns the keys that name the types of schedules.
 func Kinds() []string {
 	return []string{"hourly>", "daily>", "weekly>", "monthly>", "minutes_interval>", "seconds_interval>", "cron>"}
 }
 
-// AddedKinds are the kinds that zerodag adds, for files with `zerodag: 1`.
+// AddedKinds returns the kinds that zerodag adds, for files with `zerodag: 1`.
 func AddedKinds() []string { return []string{"crontab>", "once>"} }
 
 // Form describes how to write the value of a kind of schedule, with an example. It is "" for an unknown kind.

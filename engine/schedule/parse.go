@@ -105,7 +105,7 @@ func UnusedKeys(config *param.Map, added bool) (list []Unused) {
 	return list
 }
 
-// Keys are the keys that a schedule of a kind may have in addition to the key of the kind, such as "daily>", and
+// Keys returns the keys that a schedule of a kind may have in addition to the key of the kind, such as "daily>", and
 // AddedKeys.
 func Keys(kind string) []string {
 	keys := []string{"skip_on_overtime", "skip_delayed_by", "start", "end"}

@@ -21,7 +21,7 @@ type Time struct {
 // endSeconds is 9999-01-01T00:00:00Z, which REST clients interpret as "no more".
 const endSeconds = 253370764800
 
-// Ended is the time of a schedule without further sessions: both fields of Time.
+// Ended returns the time of a schedule without further sessions: both fields of Time.
 func Ended() time.Time { return time.Unix(endSeconds, 0).UTC() }
 
 // IsEnded reports whether there are no more sessions.

@@ -40,7 +40,7 @@ func ParseSLA(config *param.Map) (*SLA, error) {
 	return s, nil
 }
 
-// SLAKeys are the keys of `sla:` other than its tasks.
+// SLAKeys returns the keys of `sla:` other than its tasks.
 func SLAKeys() []string { return []string{"time", "duration", "alert", "fail"} }
 
 // choice reads true or false; anything else is ignored, as in Digdag.

@@ -35,7 +35,7 @@ const sunday = 7
 // and its descendants; the library has the same bit.
 const starBit = 1 << 63
 
-// usualNames are the named patterns.
+// usualNames returns the named patterns.
 func usualNames() map[string]string {
 	return map[string]string{"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 		"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *"}

@@ -92,8 +92,8 @@ func exampleTask(t *testing.T, name string) string {
 	return ""
 }
 
-// ownKeys returns the keys of the first mapping in a tree that has an operator, with the command by its name in a task;
-// nil for none.
+// ownKeys returns the keys of the first mapping in a tree that has an operator, with the command under its name in a
+// task; nil for none.
 func ownKeys(tree param.Value, operator string) *param.Map {
 	node, isMap := tree.(*param.Map)
 	if !isMap {
@@ -119,8 +119,8 @@ func ownKeys(tree param.Value, operator string) *param.Map {
 	return nil
 }
 
-// TestStoresThatAreAway checks for every operator that a store of the deployment that is away fails no task and uses up
-// no try of its `_retry`: the run is repeated later, with its state. A kill in the meantime waits as well.
+// TestStoresThatAreAway checks for every operator that an unavailable store of the deployment neither fails a task nor
+// uses up a try of its `_retry`: the run is repeated later, with its state. A kill in the meantime also waits.
 func TestStoresThatAreAway(t *testing.T) {
 	t.Parallel()
 	registry, evaluate := all.Registry(), evaluator.InProcess(nil)
@@ -169,7 +169,7 @@ func resumes(state *param.Map, want string) bool {
 	return param.Text(own) == want && run == 7 && away == 1
 }
 
-// TestWaitsForStores checks that the time between two runs that find a store away grows and is bounded.
+// TestWaitsForStores checks that the time between two runs that find a store unavailable grows and is limited.
 func TestWaitsForStores(t *testing.T) {
 	t.Parallel()
 	for count, most := range map[int]time.Duration{0: 2 * time.Second, 1: 4 * time.Second, 4: 32 * time.Second, 5: time.Minute, 1000: time.Minute} {

@@ -66,7 +66,7 @@ func (c *CSV) Line(texts []string) error {
 	return nil
 }
 
-// Keep is called after the last row: without it Close removes the file.
+// Keep keeps the file. It is called after the last row; without it, Close removes the file.
 func (c *CSV) Keep() error {
 	if err := errors.Join(c.out.Flush(), c.file.Close()); err != nil {
 		return fmt.Errorf("write the result: %w", err)

@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// object is a value in the form in which Digdag's driver returns types without a Java class, such as `json`. Its "null"
-// is true for every existing value, which is a bug in that driver; existing workflows may rely on it.
+// object returns a value in the form in which Digdag's driver returns types without a Java class, such as `json`. Its
+// "null" is true for every existing value, which is a bug in that driver; existing workflows may rely on it.
 func object(kind, text string, more ...any) *param.Map {
 	o := param.New("type", kind, "value", text)
 	for i := 0; i < len(more); i += 2 {

@@ -145,7 +145,7 @@ func (s *Server) Login() Login {
 	return Login{Host: s.host, Database: s.database, User: s.user, Password: s.password, Port: s.port, TLS: s.ssl, Silence: s.silence}
 }
 
-// Project is the name of the task's project.
+// Project returns the name of the task's project.
 func (s *Server) Project() string { return s.project }
 
 // Plain returns a text of the server without known secrets.

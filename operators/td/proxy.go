@@ -54,7 +54,7 @@ func (p *maybePlain) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.by.RoundTrip(again)
 }
 
-// CloseIdleConnections is called by the method of that name of http.Client.
+// CloseIdleConnections implements the method that http.Client calls to close idle connections.
 func (p *maybePlain) CloseIdleConnections() {
 	for _, by := range []http.RoundTripper{p.by, p.plain} {
 		if c, ok := by.(interface{ CloseIdleConnections() }); ok {

@@ -96,7 +96,7 @@ func TestQueryRequests(t *testing.T) {
 	}
 }
 
-// script returns a query that tells the fake service how to behave.
+// script returns a query that instructs the fake service how to behave.
 func script(does string) string { return `"query": ` + param.Text("-- td: "+does+"\nselect") }
 
 const table = `{"columns": [["a", "bigint"], ["b", "varchar"], ["c", "double"], ["d", "array(bigint)"], ["e", "map"], ["f", "boolean"]], "rows": [` +
@@ -150,7 +150,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// TestPreviewFails checks that a preview that cannot be shown fails no task: the query itself is done.
+// TestPreviewFails checks that a preview that cannot be shown does not fail the task: the query itself is done.
 func TestPreviewFails(t *testing.T) {
 	t.Parallel()
 	for fault, path := range map[fake.Fault]string{fake.Nonsense: "/v3/job/status/1002", fake.HugeHeader: "/v3/job/result/1002"} {

@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// BranchKeys are the keys of `switch>` that hold tasks: of its cases, and of the default.
+// BranchKeys returns the keys of `switch>` that hold tasks: of its cases, and of the default.
 func BranchKeys() []string { return []string{"_cases", "_default"} }
 
 const casesForm = "write the tasks of each case below it: `_cases: {JP: {+a: {...}}, /^U/: {+b: {...}}}`"

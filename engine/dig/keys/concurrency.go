@@ -108,7 +108,7 @@ func ReadConcurrency(v param.Value, c *Concurrency, report rule.Report) {
 
 func keyReference() *regexp.Regexp { return regexp.MustCompile(`\$\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}`) }
 
-// notKnownAtStart are variables of an attempt that do not exist before it is started.
+// notKnownAtStart returns variables of an attempt that do not exist before it is started.
 func notKnownAtStart() []string {
 	return []string{"session_id", "session_uuid", "attempt_id", "retry_attempt_name", "task_name", "project_id", "timezone"}
 }

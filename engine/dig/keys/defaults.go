@@ -22,7 +22,7 @@ func defaultsKey() Key {
 	}
 }
 
-// DefaultableKeys are the keys that `_defaults` may have: keys for how a task is run, not for its work.
+// DefaultableKeys returns the keys that `_defaults` may have: keys for how a task is run, not for its work.
 func DefaultableKeys() []string {
 	keys := []string{"_retry", "_error", "_check", "_env", "_workdir", "_secrets"}
 	for _, k := range All() {

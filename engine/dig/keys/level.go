@@ -82,7 +82,7 @@ func Ungated(key string) string {
 	return ""
 }
 
-// GateHint is the hint for a key that only files with `zerodag: 1` may have.
+// GateHint returns the hint for a key that only files with `zerodag: 1` may have.
 func GateHint(key string) string {
 	return fmt.Sprintf("'%s' is a zerodag key: put `%s: %d` at the top of the file", key, LevelKey, Latest)
 }

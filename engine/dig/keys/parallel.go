@@ -7,7 +7,7 @@ import (
 // ParallelForm describes where to write _parallel.
 const ParallelForm = "write it in the group whose tasks run at the same time, or next to the `_do` of a loop"
 
-// ParallelFault is the message about `_parallel` at an operator that generates no tasks.
+// ParallelFault returns the message about `_parallel` at an operator that generates no tasks.
 func ParallelFault(operator string) string {
 	return "'_parallel' runs the tasks below it at the same time, but " + operator + "> has none"
 }
@@ -45,7 +45,7 @@ func ParallelOf(config *param.Map) (parallelMode, error) {
 	return parallelMode{}, param.Errorf("Invalid _parallel format: %s", param.Sample(v))
 }
 
-// ParallelKeys are the keys of `_parallel` if it is a mapping.
+// ParallelKeys returns the keys of `_parallel` if it is a mapping.
 func ParallelKeys() []string { return []string{"limit", SlidingKey} }
 
 // SlidingKey is the key of `_parallel` that lets the next task start when any one ends, instead of a whole chunk.

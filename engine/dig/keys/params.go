@@ -104,7 +104,7 @@ func (p *Params) read(v param.Value, report rule.Report) {
 	}
 }
 
-// paramWords are the keys of a parameter other than its rule.
+// paramWords returns the keys of a parameter other than its rule.
 func paramWords() []string { return []string{"default", "required", "fixed", "secret"} }
 
 // readParam reads one parameter.
@@ -217,7 +217,7 @@ func (p Params) undeclared(given *param.Map) (names []string) {
 	return names
 }
 
-// builtInNames are the variables that every task has, or that a schedule sets.
+// builtInNames returns the variables that every task has, or that a schedule sets.
 func builtInNames() []string {
 	names := []string{"timezone", "project_id", "task_name", "session_id", "session_uuid", "attempt_id", "retry_attempt_name",
 		"last_business_date", "next_business_date", "failed"}

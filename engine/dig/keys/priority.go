@@ -21,7 +21,7 @@ func priorityKey() Key {
 	}
 }
 
-// priorities are the priorities by name, lowest first.
+// priorities returns the priorities by name, lowest first.
 func priorities() []string { return []string{"lowest", "low", "normal", "high", "highest"} }
 
 // PriorityForm is the hint for an invalid priority.

@@ -11,16 +11,16 @@ import (
 // ExitCodeKey is a key of `_retry`, `_repeat` and `_ignore_error` with exit codes of a command.
 const ExitCodeKey = "exit_code"
 
-// RetryKeys are the keys of `_retry` if it is a mapping.
+// RetryKeys returns the keys of `_retry` if it is a mapping.
 func RetryKeys() []string { return []string{"limit", "interval", "max_interval", "interval_type"} }
 
-// AddedRetryKeys are the additional keys in a file with `zerodag: 1`.
+// AddedRetryKeys returns the additional keys in a file with `zerodag: 1`.
 func AddedRetryKeys() []string { return []string{ExitCodeKey, "factor", "jitter"} }
 
 // allRetryKeys returns both.
 func allRetryKeys() []string { return append(RetryKeys(), AddedRetryKeys()...) }
 
-// RetryNumbers are the keys with whole numbers, of retries or of seconds.
+// RetryNumbers returns the keys with whole numbers, of retries or of seconds.
 func RetryNumbers() []string { return []string{"limit", "interval", "max_interval"} }
 
 // LacksLimit reports whether a `_retry` has no limit. An unknown key may be a misspelled limit.

@@ -33,7 +33,7 @@ func ShapeOf(config *param.Map) (s Shape) {
 	return s
 }
 
-// TaskKeys are the keys that the language has for tasks, other than subtasks and operators.
+// TaskKeys returns the keys that the language has for tasks, other than subtasks and operators.
 func TaskKeys() []string {
 	return []string{"_export", "_do", "_else_do", "_parallel", "_background", "_after", "_retry", "_error", "_check",
 		"_type", "_command", "_env", "_disable", "_workdir", "_secrets"}
@@ -97,7 +97,7 @@ func HoldsTasks(config *param.Map, key string) bool {
 	return slices.Contains(TaskBodies, key) || slices.Contains(BranchKeys(), key) && OperatorOf(config) == "switch"
 }
 
-// LoopNames are the variables that the tasks of a loop see.
+// LoopNames returns the variables that the tasks of a loop see.
 func LoopNames(operator string, command param.Value) []string {
 	m, _ := command.(*param.Map)
 	switch operator {
@@ -111,7 +111,7 @@ func LoopNames(operator string, command param.Value) []string {
 	return nil
 }
 
-// GroupKeys are the keys of a group other than its subtasks.
+// GroupKeys returns the keys of a group other than its subtasks.
 func GroupKeys() []string {
 	return []string{"timezone", "schedule", "sla", "_parallel", "_background", "_after",
 		"_error", "_check", "_retry", "_export", "_secrets"}

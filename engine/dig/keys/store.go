@@ -32,13 +32,13 @@ func storeKey() Key {
 	}
 }
 
-// StoredFrom are the sources from which `_store` takes values.
+// StoredFrom returns the sources from which `_store` takes values.
 func StoredFrom() []string { return []string{"stdout", "stderr", "file"} }
 
-// StoredDecode are the formats that `_store` decodes.
+// StoredDecode returns the formats that `_store` decodes.
 func StoredDecode() []string { return []string{"text", "lines", "json", "yaml"} }
 
-// StoredWords are the keys of a value of `_store` other than its rule.
+// StoredWords returns the keys of a value of `_store` other than its rule.
 func StoredWords() []string {
 	return []string{"from", "path", "decode", "match", "select", "optional"}
 }

@@ -39,7 +39,7 @@ func (c *critic) habits(path []string, task string, config *param.Map) {
 	}
 }
 
-// passwords are names that can only mean a secret.
+// passwords returns names that can only mean a secret.
 func passwords() []string {
 	return []string{"password", "passwd", "api_key", "apikey", "secret_key", "secret_access_key", "access_token", "private_key"}
 }

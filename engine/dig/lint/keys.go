@@ -171,7 +171,7 @@ func (c *critic) unmarked(place []string, task, operator, key string) {
 	c.warn(place, task, hint, "the tasks in %s never run", key)
 }
 
-// anyForm are names with a meaning for commands, which need not be mappings.
+// anyForm lists names with a meaning for commands whose values need not be mappings.
 var anyForm = []string{"docker", "sandbox", "python", "shell"}
 
 // misnamed checks a name that may be a misspelling of one with a meaning for operators, if no expression reads it.
@@ -213,7 +213,7 @@ func (c *critic) parallel(place []string, task, operator string, v param.Value) 
 	c.whole(place, task, v, "limit", 1, "write how many tasks may run at once, such as `_parallel: {limit: 2}`")
 }
 
-// steeringHint returns the hint for an unknown key that begins with "_"; own are the keys that the operator reads.
+// steeringHint returns the hint for an unknown key that begins with "_"; own lists the keys that the operator reads.
 func (c *critic) steeringHint(key string, own []string) string {
 	if foreign := keys.SteeringHint(key, c.level); foreign != "" {
 		return foreign
@@ -225,13 +225,13 @@ func (c *critic) steeringHint(key string, own []string) string {
 	if near := param.Nearest(key, known); near != "" {
 		return "did you mean " + near + "?"
 	}
-	if far := param.Suggest(key, keys.TaskKeys()); len(far) > 0 { // such as _retires: users' own keys do not begin so
+	if far := param.Suggest(key, keys.TaskKeys()); len(far) > 0 { // such as _retires: users' own keys do not begin like that
 		return "did you mean " + strings.Join(far, ", ") + "?"
 	}
 	return "the task keys that begin with _ are " + strings.Join(keys.TaskKeys(), ", ")
 }
 
-// whole checks a number below a key of the language: whether it is one, and at least the smallest meaningful one.
+// whole checks that a value below a key of the language is a whole number, and at least the smallest meaningful one.
 func (c *critic) whole(place []string, task string, v param.Value, key string, least int64, form string) {
 	m, _ := v.(*param.Map)
 	value := m.Value(key)
@@ -271,7 +271,7 @@ func (c *critic) unknownKey(place []string, task, key string, known []string) {
 	c.warn(append(slices.Clone(place), key), task, hint, "unknown key %s of %s", key, place[len(place)-1])
 }
 
-// steeringKeys are keys of the language whose underscore is often forgotten.
+// steeringKeys lists keys of the language whose underscore is often forgotten.
 var steeringKeys = []string{"_retry", "_parallel", "_export", "_background", "_after", "_error", "_check"}
 
 // parameter checks a key of a task that its operator does not read.

@@ -93,7 +93,7 @@ func manyTasks(n int) string {
 	return text.String()
 }
 
-// TestStoredByScript checks that lines which store text with ${...} are found.
+// TestStoredByScript checks that lines that store text with ${...} are found.
 func TestStoredByScript(t *testing.T) {
 	t.Parallel()
 	script := "import digdag\n# ${a}\ndigdag.env.store({'a': '${b}'})\nprint('${c}')\nDigdag.env.export(a: '${d}')\nrestore = 1 # ${e}\n"
@@ -156,8 +156,8 @@ func TestWaitsWithSlots(t *testing.T) {
 		"main.dig:6:29: s3_wait> waits while +main+g occupies slots of a pool, which no other task can use meanwhile (task +main+g+b^sub+c)")
 }
 
-// TestCallsThatNeverEnd checks that a cycle of call> over several files is reported wherever it can be entered, and no
-// cycle that something may end.
+// TestCallsThatNeverEnd checks that a cycle of call> over several files is reported wherever it can be entered, and
+// that a cycle that something may end is not.
 func TestCallsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -189,7 +189,7 @@ func TestRequiresThatNeverEnd(t *testing.T) {
 		"d.dig:4:24: require> waits for its own workflow, so it never ends (task +d+own^sub)")
 }
 
-// TestSLAThatNoStartTakes checks that a push refuses it in a file with `zerodag: 1`.
+// TestSLAThatNoStartTakes checks that a push refuses an `sla:` that no start accepts in a file with `zerodag: 1`.
 func TestSLAThatNoStartTakes(t *testing.T) {
 	t.Parallel()
 	for sla, want := range map[string]string{

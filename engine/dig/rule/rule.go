@@ -45,7 +45,7 @@ func ruleWords() map[string][]string {
 		"minLength": text, "maxLength": text, "pattern": text, "format": text, "items": {"array"}, "properties": {"object"}}
 }
 
-// Formats are the values of `format` for text.
+// Formats returns the values of `format` for text.
 func Formats() []string { return []string{"date", "date-time", "email", "uri"} }
 
 // mostDeep limits how deep rules may nest, and so the cost of checking a value.

@@ -123,7 +123,7 @@ func (w *watcher) stop() (doubtful bool) {
 	return w.spent == nil && len(w.delay)+len(w.greedy) > 0
 }
 
-// random is a source of numbers that depends only on the seed (splitmix64).
+// random returns a source of numbers that depends only on the seed (splitmix64).
 func random(seed uint64) goja.RandSource {
 	return func() float64 {
 		seed += 0x9e3779b97f4a7c15

@@ -77,7 +77,7 @@ func isPure(parts []expr.Part) bool {
 	return !slices.ContainsFunc(parts, func(p expr.Part) bool { return p.Code && !pureForm().MatchString(p.Text) })
 }
 
-// listMethods are the methods of lists that walk over a whole list, without the methods that guard.js reimplements.
+// listMethods returns the methods of lists that walk over a whole list, without the methods that guard.js reimplements.
 func listMethods() []string {
 	return []string{"at", "concat", "copyWithin", "entries", "every", "fill", "filter", "find", "findIndex",
 		"findLast", "findLastIndex", "flatMap", "forEach", "includes", "indexOf", "keys", "lastIndexOf",
@@ -90,7 +90,7 @@ func javaMethods() []string {
 		"compareTo", "strip", "hashCode", "toCharArray"}
 }
 
-// code holds what the reflection over a parsed script looks for.
+// code holds what the reflection over a parsed script has found.
 type code struct {
 	source   string
 	chained  bool // comparisons that goja reads from the right, now grouped from the left
@@ -100,8 +100,8 @@ type code struct {
 	deepest  int
 }
 
-// check reports what cannot be compiled: the compiler's time for deep nesting grows with its square, and an operation
-// on BigInts can take any amount of time and memory.
+// check reports code that cannot be compiled: the compiler's time grows with the square of the nesting depth, and an
+// operation on BigInts can take any amount of time and memory.
 func (c *code) check(tree *ast.Program) error {
 	c.inspect(reflect.ValueOf(tree.Body))
 	switch {

@@ -178,7 +178,7 @@ func (c *Client) send(ctx context.Context, r request, heard func(), use func(io.
 		return unanswered(r, body.failed)
 	}
 	if err == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostRest)) // a connection is only reused after the end of its content
+		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostRest)) // needed to reuse the connection
 	}
 	return err
 }

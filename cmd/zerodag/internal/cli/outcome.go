@@ -36,7 +36,8 @@ func (r *Remote) TellEnd(a client.Attempt, failed []attemptview.Failure) error {
 }
 
 // TellFailed writes to stderr, after a list or a log, which logs of an attempt are incomplete, why it failed, and how
-// to resume it; nothing else about a success. tasks are those of the attempt, nil if they were not read.
+// to resume it. It writes nothing else about a successful attempt. tasks are those of the attempt, nil if they were not
+// read.
 func (r *Remote) TellFailed(ctx context.Context, id client.ID, tasks []client.Task) error {
 	a, err := r.Attempt(ctx, id)
 	if err != nil || !a.Done {

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newQueue shows waiting messages.
+// newQueue returns the command that shows waiting messages.
 func newQueue(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	queue, count, after := "", 0, ""
@@ -71,7 +71,7 @@ func waiting(list []client.Queued, now time.Time) *term.Table {
 	return t
 }
 
-// subjectColumns are the columns that describe the subject of a message.
+// subjectColumns returns the columns that describe the subject of a message.
 func subjectColumns() []term.Column {
 	return []term.Column{{Title: "WHAT"}, {Title: "ATTEMPT"}, {Title: "WORKFLOW", Name: true}, {Title: "TASK", Name: true}}
 }
@@ -101,7 +101,7 @@ func agoMillis(now time.Time, millis int64) string {
 	return term.Ago(now, new(time.UnixMilli(millis)))
 }
 
-// newLimits shows the limits of a server.
+// newLimits returns the command that shows the limits of a server.
 func newLimits(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "limits", Short: "Show the limits of the server and their settings"}
@@ -149,7 +149,7 @@ func longDuration(d time.Duration) string {
 	return term.WholeDuration(d)
 }
 
-// newSites shows the sites of a server.
+// newSites returns the command that shows the sites of a server.
 func newSites(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "sites", Short: "Show the sites that share the server"}
@@ -173,7 +173,7 @@ func newSites(s cli.Streams) *cobra.Command {
 	})
 }
 
-// newDeadLetters shows dead letters.
+// newDeadLetters returns the command that shows dead letters.
 func newDeadLetters(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	count := 0

@@ -43,7 +43,7 @@ func split(c *cobra.Command, args []string) (before, after []string) {
 	return args, nil
 }
 
-// newDoctor reports what in the account would make a deployment fail.
+// newDoctor returns the command that reports problems in the account that would make a deployment fail.
 func newDoctor(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "doctor [STAGE] [-- CDK-ARGUMENT...]", Short: "Check whether a stage can be deployed to the account, and show what to change first",
@@ -111,7 +111,7 @@ func stageSettings(folder, stage string) (stages.Settings, error) {
 	return stages.ReadContext(folder, map[string]string{"stage": stage})
 }
 
-// newDeployed prints an answer for scripts.
+// newDeployed returns the command that prints an answer for scripts.
 func newDeployed(s cli.Streams) *cobra.Command {
 	return &cobra.Command{Use: "deployed [STAGE]", Short: "Print whether the account has a table of the stage: yes, no or unknown", Args: cli.UpTo(1), RunE: func(cmd *cobra.Command, args []string) error {
 		a, err := account.Open(cmd.Context())
@@ -130,7 +130,7 @@ func newDeployed(s cli.Streams) *cobra.Command {
 // stopTime is how long machines may take to stop: ECS kills them after two minutes.
 const stopTime = 5 * time.Minute
 
-// newStopStage switches a stage off, which is required before its removal.
+// newStopStage returns the command that switches a stage off, which is required before its removal.
 func newStopStage(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "stop STAGE", Short: "Switch a stage off and stop its machines, for example before you remove it", Args: cli.UpTo(1)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -157,7 +157,7 @@ func newStopStage(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// newStartStage undoes newStopStage.
+// newStartStage returns the command that undoes newStopStage.
 func newStartStage(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "start STAGE", Short: "Switch on a stage that `zerodag aws stop` switched off", Args: cli.UpTo(1)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {

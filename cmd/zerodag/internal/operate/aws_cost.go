@@ -30,7 +30,7 @@ type costCommand struct {
 // usualSample is the default for how many attempts of a workflow have their tasks read.
 const usualSample = 20
 
-// newCost reports the cost of a stage by project and workflow.
+// newCost returns the command that reports the cost of a stage by project and workflow.
 func newCost(s cli.Streams) *cobra.Command {
 	r := &costCommand{Remote: cli.Remote{Streams: s}, now: time.Now}
 	c := &cobra.Command{Use: "cost [STAGE]", Short: "Show what a stage cost in a month, by project and workflow"}

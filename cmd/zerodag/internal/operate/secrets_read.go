@@ -102,7 +102,7 @@ func (r *secretReader) add(key, value, source string) error {
 	return nil
 }
 
-// stdin reads all of it, once.
+// stdin reads all of stdin, once.
 func (r *secretReader) stdin() ([]byte, error) {
 	if r.consumed {
 		return nil, program.UsageError(errors.New("Can only read once from stdin"))

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/serverconfig"
 )
 
-// NewBackup copies all data of a running server into a file.
+// NewBackup returns the command that copies all data of a running server into a file.
 func NewBackup(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "backup FILE", Short: "Copy all data of a running server into a file",
@@ -46,7 +46,7 @@ keep the file as safe as the secrets. "zerodag restore" restores the data from i
 	})
 }
 
-// save writes a new file that appears once it is complete.
+// save writes a new file that appears only once it is complete.
 func save(file string, in io.Reader) (int64, error) {
 	if _, err := os.Stat(file); err == nil {
 		return 0, fmt.Errorf("%s already exists: remove it, or name a different file", file)
@@ -73,7 +73,7 @@ func save(file string, in io.Reader) (int64, error) {
 	return n, nil
 }
 
-// NewRestore creates the data of a server from a backup.
+// NewRestore returns the command that creates the data of a server from a backup.
 func NewRestore(s cli.Streams) *cobra.Command {
 	folder := ""
 	c := &cobra.Command{Use: "restore FILE", Short: "Restore the data of a server from a backup", Args: func(_ *cobra.Command, args []string) error {

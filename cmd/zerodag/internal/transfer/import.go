@@ -43,7 +43,7 @@ type importedSchedule struct {
 	Disabled bool      `json:"disabled"`
 }
 
-// NewImport copies projects from another server.
+// NewImport returns the command that copies projects from another server.
 func NewImport(s cli.Streams) *cobra.Command {
 	c := &importCommand{Remote: cli.Remote{Streams: s}}
 	cmd := &cobra.Command{

@@ -22,7 +22,7 @@ type importDagu struct {
 	by     dagu.Release
 }
 
-// newImportDagu converts Dagu workflows to workflow files.
+// newImportDagu returns the command that converts Dagu workflows to workflow files.
 func newImportDagu(s cli.Streams) *cobra.Command {
 	c := &importDagu{Streams: s}
 	var release string

@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/serverconfig"
 )
 
-// NewMigrate migrates the database of a stopped server, or shows pending migrations.
+// NewMigrate returns the command that migrates the database of a stopped server, or shows pending migrations.
 func NewMigrate(s cli.Streams) *cobra.Command {
 	m := &migrate{Streams: s}
 	c := &cobra.Command{Use: "migrate run|check", Short: "Migrate a database, or show pending migrations", ValidArgs: []string{"run", "check"}}
@@ -69,7 +69,7 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 	return program.UsageError(errors.New("--database, or --config option is required"))
 }
 
-// local is run for the database in a folder.
+// local runs the command for the database in a folder.
 func (m *migrate) local(ctx context.Context, folder string, apply bool) error {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && !apply && !program.AsDigdag() {
 		return fmt.Errorf("folder %s does not exist: name the folder of the server's data", folder)
@@ -112,7 +112,7 @@ func (m *migrate) apply(pending []string, apply bool, do func() error) (done boo
 	return true, nil
 }
 
-// shared is run for the database of several servers, which may be running.
+// shared runs the command for the database of several servers, which may be running.
 func (m *migrate) shared(ctx context.Context, s configuration.Settings, apply bool) error {
 	r := s.Reading()
 	o, err := serverconfig.Database(r)

@@ -1,6 +1,6 @@
-// Wordcount is `wordcount>: FILE`, an operator in Go with the standard library alone: it counts the words of a file of
-// the project. It stores ${words} and, with `each: true`, generates a task for each word. It must write nothing else to
-// the file of its answer.
+// Wordcount is `wordcount>: FILE`, an operator in Go that uses only the standard library: it counts the words of a file
+// of the project. It stores ${words} and, with `each: true`, generates a task for each word. It must write nothing else
+// to the file of its answer.
 package main
 
 import (
@@ -50,7 +50,7 @@ func run() error {
 	return os.WriteFile(os.Getenv("ZERODAG_RESULT"), text, 0o600)
 }
 
-// count makes the answer; what is the user's mistake is an error in it.
+// count returns the answer, which contains an error if the user made a mistake.
 func count(r request) answer {
 	file, isText := r.Command.(string)
 	if !isText {
@@ -69,7 +69,7 @@ func count(r request) answer {
 	return a
 }
 
-// tasks has a task for each different word.
+// tasks returns a task for each different word.
 func tasks(words []string) map[string]any {
 	times := map[string]int{}
 	for _, w := range words {
