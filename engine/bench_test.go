@@ -33,7 +33,7 @@ func step(tb testing.TB, s *engine.State, e engine.Event) []engine.Change {
 	return changes
 }
 
-// succeed ends the task's current run successfully and reads what the message now owes.
+// succeed ends the task's current run successfully and reads the effects that the message now owes.
 func succeed(tb testing.TB, s *engine.State, id engine.TaskID, o engine.Outcome) {
 	run := engine.Run{Task: id, Dispatch: s.Task(id).Dispatch}
 	by := engine.By{Guard: s.Task(id).Name}

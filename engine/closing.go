@@ -164,7 +164,7 @@ func (t *Task) withoutOutputs() *Outcome {
 }
 
 // closingFailure merges the errors of tasks below t that failed since its `_finally` began: its own tasks and tasks
-// that `sla:` has added meanwhile. It returns nil if none failed.
+// that `sla:` has added in the meantime. It returns nil if none failed.
 func (d *decision) closingFailure(t *Task) *param.Map {
 	var failure *param.Map
 	for _, id := range slices.Backward(t.children) {

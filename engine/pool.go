@@ -75,8 +75,9 @@ func (t *Task) keepsSlots(p Progress) bool {
 // notBegun reports whether a group has not had its slots yet, and so has not begun.
 func (t *Task) notBegun() bool { return t.Group && t.Pool != nil && !t.Pool.Begun }
 
-// besides returns what a task needs in addition to the slots that it already runs with; nil for nothing. A file that
-// `call>` runs can also run alone, so it may name a pool of which a group around the call already has as many slots.
+// besides returns the slots that a task needs in addition to those with which it already runs; nil for none. A file
+// that `call>` runs can also run alone, so it may name a pool of which a group around the call already has as many
+// slots.
 func (s *tree) besides(t *Task, asked claim.Pool) *claim.Pool {
 	caller := s.Task(t.Parent)
 	if caller == nil || keys.OperatorOf(caller.Config) != "call" {

@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// scope is what a task sees of the others (language.md 1.5): a chain of links, each adding what one task exported or
+// scope is a task's view of the other tasks (language.md 1.5): a chain of links, each adding what one task exported or
 // what one upstream and its descendants stored. Links are merged only when a task is about to run. The merged tree is
 // kept at every mergeEvery-th link and at links that are read twice.
 type scope struct {
@@ -136,7 +136,7 @@ func (s *tree) storesInto(m *param.Map, t *Task) *param.Map {
 	return layStores(m, t.Left.After)
 }
 
-// scopeOf returns what a task sees, once all its upstreams are done.
+// scopeOf returns the scope of a task, once all its upstreams are done.
 func (s *State) scopeOf(t *Task) *scope {
 	if t.Parent == 0 {
 		return &scope{}
@@ -191,7 +191,7 @@ func (s *State) stored(base *scope, u *Task) *scope {
 	return u.after
 }
 
-// innerOf returns what the children of a task see before any of them stored something.
+// innerOf returns the scope of the children of a task before any of them has stored anything.
 func (s *State) innerOf(t *Task) *scope {
 	if t.inner != nil {
 		return t.inner

@@ -115,7 +115,7 @@ type Progress struct {
 	Timeout *claim.Timeout `json:"timeout,omitempty"` // nil for no limit
 }
 
-// Outcome is what the runs of a task returned.
+// Outcome holds the results that the runs of a task returned.
 type Outcome struct {
 	Subtasks   *param.Map `json:"sub,omitempty"`
 	Exports    *param.Map `json:"export,omitempty"`
@@ -257,7 +257,7 @@ func (s *State) HoldsSecrets() bool { return s.secret }
 // Params returns the parameters given at start.
 func (s *State) Params() *param.Map { return s.params }
 
-// Definition returns what the attempt runs.
+// Definition returns the definition that the attempt runs.
 func (s *State) Definition() *Definition { return s.def }
 
 // Outputs returns the outputs of an attempt that has succeeded; nil if its file has none.

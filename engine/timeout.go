@@ -60,7 +60,7 @@ func (d *decision) nextTimer(t *claim.Timeout, pool *claim.Use, below, waits boo
 	return at
 }
 
-// heard returns what is left of the limits of a run that asks to be called again.
+// heard returns the remaining limits of a run that asks to be called again.
 func heard(t *claim.Timeout, e Later) *claim.Timeout {
 	if t == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"zerodag/engine/claim"
 )
 
-// Waiting is why a task that is due or under way does not run: what it waits for, since when, and until when if that is
-// known. Each reason has a row in waits, which determines how the rest of the package treats it.
+// Waiting describes why a task that is due or under way does not run: what it waits for, since when, and until when if
+// that is known. Each reason has a row in waits, which determines how the rest of the package treats it.
 type Waiting struct {
 	Reason Reason
 	Since  time.Time   // zero if not recorded

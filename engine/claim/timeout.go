@@ -47,7 +47,7 @@ const (
 	ByWait  TimeoutKind = "wait" // of `_pool`
 )
 
-// Deadline returns when a run that begins now must be over, and which limit says so; zero means never.
+// Deadline returns when a run that begins now must be over, and which limit requires that; zero means never.
 func (t *Timeout) Deadline(now time.Time) (time.Time, TimeoutKind) {
 	if t == nil {
 		return time.Time{}, ""

@@ -141,7 +141,7 @@ func (in *interpreter) resume(a args, _ Step) (string, error) {
 	return list.String(), nil
 }
 
-// part returns what a resumed attempt skips, from the until and done keys.
+// part returns the tasks that a resumed attempt skips, from the until and done keys.
 func (a args) part() (part engine.Part, err error) {
 	if part.Until, err = a.text("until", ""); err != nil {
 		return part, err

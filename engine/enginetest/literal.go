@@ -9,8 +9,8 @@ import (
 )
 
 // LiteralParams is the walk of language.md 1.5, word for word: from the root to the task; before each, its upstream
-// siblings, oldest first, each with all its descendants; then what the ancestor exported, then what it stored. A
-// carried-over task has left what it and all tasks below it stored in the earlier attempt.
+// siblings, oldest first, each with all its descendants; then the exports of the ancestor, then its stores. A
+// carried-over task leaves the values that it and all tasks below it stored in the earlier attempt.
 func LiteralParams(s *engine.State, earlier *Earlier, defaults *param.Map, t *engine.Task) *param.Map {
 	params := param.Merge(defaults, s.Params())
 	w := walk{tasks: s.Tasks(), earlier: earlier, params: &params}
@@ -40,7 +40,7 @@ func LiteralParams(s *engine.State, earlier *Earlier, defaults *param.Map, t *en
 // Earlier is an attempt whose results are carried over into another.
 type Earlier struct {
 	State   *engine.State
-	Carried []engine.Carried // what is carried over; only names and whether a task was skipped count
+	Carried []engine.Carried // the tasks carried over; only names and whether a task was skipped count
 	Earlier *Earlier         // the attempt before that; nil if it ran all its tasks
 }
 

@@ -23,7 +23,7 @@ func (in *interpreter) reload(args, Step) (string, error) {
 	return "ok", nil
 }
 
-// outstanding prints what a guard still owes, or what all guards owe: outstanding [guard=m1]
+// outstanding prints the effects that a guard, or all guards, still owe: outstanding [guard=m1]
 func (in *interpreter) outstanding(a args, _ Step) (string, error) {
 	if err := a.only(0, "guard"); err != nil {
 		return "", err

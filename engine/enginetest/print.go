@@ -253,7 +253,7 @@ func important(priority int) string {
 	return fmt.Sprintf(", priority %d", priority)
 }
 
-// effect describes what a guard owes.
+// effect describes an effect that a guard owes.
 func (in *interpreter) effect(guard string, e engine.Effect) line {
 	at := func(t time.Time) string {
 		if t.IsZero() {

@@ -50,8 +50,8 @@ func (s *Scope) Location() *time.Location {
 	return s.Zone
 }
 
-// scope is what a string sees: siblings first, then vars. mark, unless empty, is missing from the code in vars, since
-// that code was not evaluated.
+// scope holds the values that a string sees: siblings first, then vars. mark, unless empty, is missing from the code in
+// vars, since that code was not evaluated.
 type scope struct {
 	siblings, vars *param.Map
 	mark           string

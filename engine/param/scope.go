@@ -1,6 +1,6 @@
 package param
 
-// Scope is what a place sees of the mappings around it: inner ones hide outer ones, name by name. A nil Scope sees
+// Scope is a place's view of the mappings around it: inner ones hide outer ones, name by name. A nil Scope sees
 // nothing. It shares the mappings, so a scope for each of many tasks costs next to nothing.
 type Scope struct {
 	above *Scope

@@ -88,7 +88,7 @@ func both(x, over engine.Stored) engine.Stored {
 }
 
 // replaced lists the paths at which over has a mapping and base has a value that is not one: merged into one, they
-// would no longer replace what they are merged into.
+// would no longer replace the values into which they are merged.
 func replaced(at []string, base, over *param.Map) (paths [][]string) {
 	for k, v := range over.All() {
 		if sub, isMap := v.(*param.Map); !isMap || !base.Has(k) {

@@ -39,10 +39,10 @@ func leftOut(s *engine.State, old map[engine.TaskID]bool) map[engine.TaskID]bool
 }
 
 // OfPart lists what an attempt of the definition carries over from an earlier one, s, if only a part of it will run.
-// carried is what it would carry over otherwise; that does not matter with Part.Only, which carries over all tasks but
-// one. A task that does not run keeps its results if it succeeded before, and otherwise counts as skipped from then on.
-// The groups around a task that runs also run. It returns an error if a pattern matches no task, several tasks, or the
-// whole workflow.
+// carried lists the tasks that it would otherwise carry over; this does not matter with Part.Only, which carries over
+// all tasks but one. A task that does not run keeps its results if it succeeded before, and otherwise counts as skipped
+// from then on. The groups around a task that runs also run. It returns an error if a pattern matches no task, several
+// tasks, or the whole workflow.
 func OfPart(d *engine.Definition, s *engine.State, carried []engine.Carried, p engine.Part, now time.Time) ([]engine.Carried, error) {
 	f := familyWith(d, s)
 	done, err := f.named(p.Done)

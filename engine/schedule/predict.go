@@ -76,7 +76,7 @@ func (f fields) walk(c clock, zone *time.Location) (int64, bool) {
 }
 
 // walkFields moves to the first fields that match in everything but the day of week. Every month has 31 days here: walk
-// handles what the calendar makes of it. It returns false if there is no match until the year limit.
+// then carries days that do not exist into the next month. It returns false if there is no match until the year limit.
 func (f fields) walkFields(c *clock, limit int) bool {
 	for c.year <= limit {
 		f.walkTime(c)

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// last returns what is stored about a job, and added to an error object.
+// last returns the facts about a job that are stored, and added to an error object.
 func (j *job) last(found types.JobDetail) *param.Map {
 	m := param.New("id", j.id, "name", j.name)
 	if c := found.Container; c != nil {

@@ -51,7 +51,7 @@ type job struct {
 	progress
 }
 
-// progress is what is known about a job from one run to the next.
+// progress holds the facts known about a job from one run to the next.
 type progress struct {
 	id      string // "" before it is submitted
 	outages int64  // submissions without an answer

@@ -57,7 +57,7 @@ type calls struct {
 	describeTaskDefinition aws.Operation[ecs.DescribeTaskDefinitionInput, ecs.DescribeTaskDefinitionOutput, ecs.Options]
 }
 
-// progress is what is known about a job from one run to the next.
+// progress holds the facts known about a job from one run to the next.
 type progress struct {
 	arn       string // "" before it is started
 	container string // whose exit code counts

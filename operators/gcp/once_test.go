@@ -153,7 +153,7 @@ func TestUnusedKeys(t *testing.T) {
 	}
 }
 
-// TestLongErrors checks that the error of a task is bounded, and is valid text.
+// TestLongErrors checks that the error of a task is limited in length, and is valid text.
 func TestLongErrors(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -19,7 +19,7 @@ func waitOperators() []operators.Operator {
 	}
 }
 
-// wait is what a task waits for: a query that runs again and again.
+// wait is the condition for which a task waits: a query that runs again and again.
 type wait struct {
 	engineOptions
 	text     string

@@ -41,10 +41,10 @@ func aboutKey(name, doc string, longest int) Key {
 	}
 }
 
-// DescriptionOf returns what a workflow is for, according to its file; "" if it has no description.
+// DescriptionOf returns the description of a workflow in its file; "" if it has none.
 func DescriptionOf(config *param.Map) string { return aboutOf(config, descriptionKey) }
 
-// OwnerOf returns the owner of a workflow, according to its file; "" if it names none.
+// OwnerOf returns the owner of a workflow in its file; "" if it names none.
 func OwnerOf(config *param.Map) string { return aboutOf(config, ownerKey) }
 
 func aboutOf(config *param.Map, key string) string {

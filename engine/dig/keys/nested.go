@@ -20,7 +20,7 @@ func ExportsExpression(exports *param.Map) bool {
 // NestedUses finds text within mappings of a task that uses an exported parameter which is itself an expression: there,
 // the text of that expression is inserted. Directly in the task, a text or a list gets its value.
 type NestedUses struct {
-	Exports *param.Scope           // what the task sees
+	Exports *param.Scope           // the exports that the task sees
 	Skip    func(name string) bool // names that are set elsewhere; may be nil
 	Report  func(below []string, message, hint string)
 }

@@ -85,7 +85,7 @@ func (c *critic) targets(place []string, task, operator, text string, config *pa
 	}
 }
 
-// twoOperators warns about a second operator, or a second value, that is written in another form and ignored.
+// twoOperators warns about a second operator, or a second value, that is written in a different form and ignored.
 func (c *critic) twoOperators(at []string, task, operator, key string, config *param.Map) {
 	if key != "_type" {
 		if config.Has("_command") {

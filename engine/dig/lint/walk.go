@@ -15,8 +15,8 @@ import (
 // taskLimit is the default number of tasks of an attempt, in which the root counts twice.
 const taskLimit = 1000
 
-// Warnings lists what is legal in the named files but rarely does what its author expects: `check`, `push` and `run`
-// show it. Files that Load refuses are skipped.
+// Warnings lists parts of the named files that are legal but rarely do what their author expects; `check`, `push` and
+// `run` show them. Files that Load refuses are skipped.
 func Warnings(read dig.Source, names []string, known Known) dig.Errors {
 	var all dig.Errors
 	sources := map[string]*script{}

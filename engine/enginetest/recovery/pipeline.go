@@ -96,7 +96,7 @@ func (d *drawing) piece(name string, depth int, mayRetry bool) *Piece {
 	return p
 }
 
-// results draws what a command stores and resets.
+// results draws the values that a command stores and resets.
 func (d *drawing) results(p *Piece) {
 	for _, k := range []string{"k0", "k1", "m"} {
 		if d.One("key", 3) {

@@ -104,7 +104,7 @@ func (s *Attempt) Resume() (bool, error) {
 	return true, s.feed(s.start(1000, carried))
 }
 
-// part draws what a resumed attempt skips, if anything.
+// part draws the tasks that a resumed attempt skips, if any.
 func (s *Attempt) part() (p engine.Part) {
 	tasks := s.state.Tasks()
 	name := func() string { return tasks[s.Choose("part", len(tasks))].Name }

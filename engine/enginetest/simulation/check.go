@@ -124,7 +124,7 @@ func (s *Attempt) follow(text []byte, guard string) error {
 	return nil
 }
 
-// bookAttempt records what is owed for the attempt as a whole, and by which guard.
+// bookAttempt records the effects that are owed for the attempt as a whole, and by which guard.
 func (s *Attempt) bookAttempt(c engine.Change, guard string) {
 	switch c := c.(type) {
 	case engine.AttemptStarted:
@@ -198,7 +198,7 @@ func (s *Attempt) number(t *engine.Task, was engine.Progress) error {
 	return nil
 }
 
-// book records what the changes make owed, and by which guard.
+// book records the effects that are owed because of the changes, and by which guard.
 func (s *Attempt) book(c engine.TaskChanged, guard string) {
 	if c.Progress.Held {
 		delete(s.owed, c.Task)

@@ -16,8 +16,8 @@ import (
 )
 
 // plan lists the parts of the library that must be guarded for a template. It is derived from the text: a script cannot
-// reach what it does not name, unless it computes names; then everything is guarded. Guarding the library takes a
-// while, and most expressions call one harmless function.
+// reach what it does not name, unless it computes names, in which case everything is guarded. Guarding the library
+// takes a while, and most expressions call one harmless function.
 type plan struct {
 	pure                                            bool     // only chains of methods of moment, which change nothing
 	call                                            bool     // anything can be called at all

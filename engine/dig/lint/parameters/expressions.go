@@ -135,7 +135,7 @@ func (c Expressions) text(place []string, task string, use param.Use) {
 	case param.Compared:
 		other := c.textual(use.Other)
 		if other == "" || from == "-p passes text" && other == from && (ordered().MatchString(use.Name) || ordered().MatchString(use.Other)) {
-			return // a number beside it makes both numbers; dates and names are compared as text
+			return // next to a number, both count as numbers; dates and names are compared as text
 		}
 		kind, message, cast = "integer", use.Name+" and "+use.Other+" are compared character by character if both are text: 9 is greater than 10", "Number("+use.Name+")"
 	}
