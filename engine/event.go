@@ -98,7 +98,7 @@ type Later struct {
 	Retry  bool      `json:"retry,omitempty"` // the try has failed, and the next run is a new one
 }
 
-// Due reports that the time of a waiting task has come. It is never compared with now.
+// Due reports that a waiting task is due. It is never compared with now.
 type Due struct {
 	By
 	Run
@@ -144,7 +144,7 @@ type Unpause struct{ By }
 // GoOn requests the next portion of tasks that are created in portions.
 type GoOn struct{ By }
 
-// TimedOut reports that the time of a `_timeout` timer has come.
+// TimedOut reports that a `_timeout` timer has expired.
 type TimedOut struct {
 	By
 	Expiry
@@ -156,8 +156,8 @@ type Expiry struct {
 	Timer int    `json:"timer"`
 }
 
-// StartDue reports that the start time of the attempt has come (see Start.At).
+// StartDue reports that the start time of the attempt has been reached (see Start.At).
 type StartDue struct{ By }
 
-// SLADue reports that the time of `sla:` has come.
+// SLADue reports that the time of `sla:` has been reached.
 type SLADue struct{ By }

@@ -42,7 +42,7 @@ func (d *decision) start(e Start) {
 	d.begin()
 }
 
-// startDue begins an attempt whose start time has come.
+// startDue begins an attempt whose start time has been reached.
 func (d *decision) startDue() {
 	d.apply(Begun{At: d.now, Guard: d.guard})
 	d.begin()

@@ -96,7 +96,7 @@ func (d *decision) outOfTime(t *Task) {
 	d.groupFailed(t, t.Timeout.Error(claim.ByTotal))
 }
 
-// timedOut ends what a task's timer was set for.
+// timedOut ends a task, or its try, when its timer has expired, or records that users were warned that it is slow.
 func (d *decision) timedOut(t *Task) {
 	if t.Waits() && !t.Timeout.At.Equal(t.Timeout.TotalEnds) {
 		d.errored(t, t.Pool.Asked().Waited())

@@ -18,7 +18,7 @@ type Waiting struct {
 // Reason is what a task waits for.
 type Reason uint8
 
-// The reasons, NoWait for none of them.
+// The reasons; NoWait means none of them.
 const (
 	NoWait       Reason = iota
 	ForStartTime        // the time for which the attempt was started

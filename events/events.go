@@ -79,7 +79,7 @@ type Event struct {
 	Results []Result    `json:"results,omitempty"`
 	Logs    []Log       `json:"logs,omitempty"`  // of Results: short ones, which are not yet stored
 	Guard   string      `json:"guard,omitempty"` // of TakeOver: the guard that fenced the runs
-	// Expiry is set for TimedOut: the timer whose time has come.
+	// Expiry is set for TimedOut: the timer that has expired.
 	Expiry *engine.Expiry `json:"expiry,omitempty"`
 	// Blameless is set for Lost if the run had not begun, or if a stop of the server ended it.
 	Blameless bool `json:"blameless,omitempty"`
@@ -152,7 +152,7 @@ const (
 	Kill      Kind = "kill"
 	Pause     Kind = "pause" // nothing new may begin
 	Unpause   Kind = "unpause"
-	StartDue  Kind = "start_due" // the start time of the attempt has come
+	StartDue  Kind = "start_due" // the start time of the attempt has been reached
 	Due       Kind = "due"
 	SLADue    Kind = "sla_due"
 	TimedOut  Kind = "timed_out" // the time limit of a task's `_timeout` has passed

@@ -49,8 +49,8 @@ type Operator struct {
 	Find func(t *Task, name string) (Operator, bool, error)
 }
 
-// AnyOther is the name of the Registry entry that finds operators which are in no registry. It is not a valid name in
-// the language, so tasks cannot refer to it.
+// AnyOther is the name of the Registry entry that finds operators that are not in any registry. It is not a valid name
+// in the language, so tasks cannot refer to it.
 const AnyOther = "*"
 
 // Registry finds operators by name.

@@ -130,7 +130,7 @@ func (a *archives) download(ctx context.Context, url, name string) error {
 	return errors.Join(err, out.Close())
 }
 
-// unpack creates the project's files in an existing folder; they belong to a user, unless that is 0.
+// unpack creates the project's files in an existing folder; they belong to a user, unless user is 0.
 func unpack(file, folder string, user int) error {
 	in, err := os.Open(file)
 	if err != nil {

@@ -102,7 +102,7 @@ func FuzzEnvFile(f *testing.F) {
 			if !keys.EnvName().MatchString(v.Name) || strings.Contains(v.Value, "\x00") {
 				t.Errorf("no command can have %q", v)
 			}
-			if strings.Contains(v.Value, "\n") || len(text) > 1000 { // these are written in a different form, and may then be too long
+			if strings.Contains(v.Value, "\n") || len(text) > 1000 { // these have a different form, and may then be too long
 				continue
 			}
 			again, err := ReadEnvFile("f", []byte(v.Name+`="`+quote.Replace(v.Value)+`"`))

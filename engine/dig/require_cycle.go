@@ -19,8 +19,8 @@ type Requires struct {
 // NewRequires returns a Requires that has not read any files yet.
 func NewRequires(read Source) *Requires { return &Requires{read: read, of: map[string][]string{}} }
 
-// Faults returns the tasks of a workflow that wait for the end of a session which in turn waits for the end of this
-// one. Only tasks that always run count: a task below an if>, a loop or an _error may never run.
+// Faults returns the tasks of a workflow that wait for the end of a session that in turn waits for the end of this one.
+// Only tasks that always run count: a task below an if>, a loop or an _error may never run.
 func (r *Requires) Faults(name string, config *param.Map) (list []Problem) {
 	for path, task := range certainTasks(config) {
 		required := requiredHere(task)

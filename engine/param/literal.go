@@ -94,7 +94,7 @@ func CodeMap(m *Map) *Map {
 func Same(a, b Value) bool { return Equal(Code(a), Code(b)) }
 
 // In stored text a Literal is an object with literalKey as its only key. Keys of mappings that begin with literalKey
-// get it prepended once more, so that they cannot be mistaken for a Literal.
+// get it prepended again, so that they cannot be mistaken for a Literal.
 const literalKey = "\x00"
 
 func appendLiteral(b []byte, text Literal) []byte {

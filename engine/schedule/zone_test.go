@@ -116,7 +116,7 @@ func TestStartOfDay(t *testing.T) {
 	}
 }
 
-// TestLocal checks that local times which do not exist, or exist twice, are read as schedules read them.
+// TestLocal checks that local times that do not exist, or exist twice, are read as schedules read them.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ zone, local, want string }{

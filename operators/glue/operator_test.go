@@ -272,7 +272,7 @@ func TestCrawler(t *testing.T) {
 	if n := len(b.crawls(t)); n != 2 || !strings.HasPrefix(got.Store, `{"glue":{"last_crawl":{"crawler":"`+b.name+`","state":"SUCCEEDED","started":"20`) {
 		t.Errorf("%d crawls, %+v", n, got)
 	}
-	w = b.world(t, `"crawler": "NAME"`) // and once more
+	w = b.world(t, `"crawler": "NAME"`) // and again
 	if got := untilDone(t, w); got.Error != "" || len(b.crawls(t)) != 3 {
 		t.Errorf("%d crawls, %+v", len(b.crawls(t)), got)
 	}

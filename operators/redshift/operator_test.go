@@ -30,7 +30,7 @@ func operator(name string) operators.Operator {
 	panic(name)
 }
 
-// start starts a PostgreSQL with additions that Redshift has and PostgreSQL lacks.
+// start starts a PostgreSQL server with additions that Redshift has and PostgreSQL lacks.
 func start(t *testing.T) postgres.Server {
 	t.Helper()
 	s := postgres.Start(t)

@@ -249,7 +249,7 @@ func testLoad(t *testing.T, s postgres.Server) {
 				t.Errorf("%s%s: %s", way, c.more, got.Error)
 				continue
 			}
-			if c.more == "" { // once more: it is done
+			if c.more == "" { // again: it is done
 				finish(t, "redshift_load", w)
 			}
 			rows := received(t, s, table)

@@ -111,8 +111,8 @@ func Run(ctx context.Context, r operators.Registry, e Evaluator, j *Job) (out Ou
 		return Outcome{Later: later}
 	}
 	if errors.Is(ctx.Err(), context.Canceled) && !j.Cancel && j.State.Len() > 0 {
-		// A kill cut off the run, and work that earlier runs started elsewhere continues: if a killed task requests
-		// another run, the engine has it cleaned up.
+		// A kill cut off the run, and work that earlier runs started elsewhere continues: if a killed task requests another
+		// run, the engine cleans up after it.
 		return Outcome{Later: &operators.Later{State: j.State}}
 	}
 	failure := report(j, err)

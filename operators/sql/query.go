@@ -16,7 +16,7 @@ type Query struct {
 
 	Strict bool          // exactly once
 	Status Table         // of queries that are done
-	Keep   time.Duration // how long that is remembered
+	Keep   time.Duration // how long the table remembers them
 }
 
 // Wanted describes how to handle the rows of a query.

@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Places for a command in a query, as in Digdag. In Digdag's regular expressions, a dot stops at every kind of line
+// Places for a command in a query, as in Digdag. In Digdag's regular expressions, a dot does not match any kind of line
 // end.
 var (
 	insertLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\A|\r?\n)--\s*DIGDAG_INSERT_LINE` + restOfLine) })

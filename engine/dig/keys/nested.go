@@ -17,7 +17,7 @@ func ExportsExpression(exports *param.Map) bool {
 	return false
 }
 
-// NestedUses finds text within mappings of a task that uses an exported parameter which is itself an expression: there,
+// NestedUses finds text within mappings of a task that uses an exported parameter that is itself an expression: there,
 // the text of that expression is inserted. Directly in the task, a text or a list gets its value.
 type NestedUses struct {
 	Exports *param.Scope           // the exports that the task sees

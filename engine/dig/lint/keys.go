@@ -89,7 +89,7 @@ func (c *critic) unusedKey(place []string, task, operator, key string, config *p
 	}
 }
 
-// exportedName warns about a name that overrides a variable which programs need, or that no expression can refer to.
+// exportedName warns about a name that overrides a variable that programs need, or that no expression can refer to.
 func (c *critic) exportedName(place []string, task, key string, v param.Value) {
 	text, isText := v.(string)
 	ofCommands := isText && !strings.Contains(text, "${") && c.runsScripts()

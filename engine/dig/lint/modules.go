@@ -10,7 +10,7 @@ import (
 
 // module checks the module that py> names if no file was found for it: parts are the names between the dots. Python may
 // have modules that are in no project, so only two mistakes are reported: a part that is missing in a project folder
-// with other modules, and a first part that is similar to a module of the project which has the named member.
+// with other modules, and a first part that is similar to a module of the project that has the named member.
 func (c scripts) module(place []string, task, folder string, parts []string, config *param.Map) {
 	if c.known.Folder == nil || c.makesFiles || config.Map("_env").Has("PYTHONPATH") {
 		return

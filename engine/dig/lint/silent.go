@@ -127,7 +127,7 @@ func (c *critic) scheduled(place []string, task, file string) {
 	}
 }
 
-// storeFile warns about a command that writes to a file which exists only with `zerodag: 1`.
+// storeFile warns about a command that writes to a file that exists only with `zerodag: 1`.
 func (c *critic) storeFile(place []string, task, operator string, command param.Value) {
 	text, _ := command.(string)
 	if c.level > 0 || operator != "sh" && !c.runsCommand(operator) {

@@ -174,7 +174,7 @@ func (p *Pipeline) family(r *Prediction) []string {
 	return list
 }
 
-// verdicts decides on all tasks that are known when an attempt starts.
+// verdicts decides how the attempt treats all tasks that are known when it starts.
 func (p *Pipeline) verdicts(g Given) map[string]verdict {
 	r, m := g.Before, g.Mode
 	v := p.takenOver(r, m)
@@ -206,7 +206,7 @@ func (p *Pipeline) verdicts(g Given) map[string]verdict {
 	return v
 }
 
-// takenOver decides on the tasks that a mode carries over if no part of the attempt is skipped.
+// takenOver decides which tasks a mode carries over if no part of the attempt is skipped.
 func (p *Pipeline) takenOver(r *Prediction, m Mode) map[string]verdict {
 	v := map[string]verdict{}
 	keep := func(name string) {

@@ -7,8 +7,8 @@ import (
 )
 
 // parseDate reads the text of a date as Date.parse does: the ISO forms, and the loose forms that users and Date's own
-// toString write. The fields are those of instant. Without a zone, the ISO form with a "T" and a date alone are UTC, as
-// in ECMAScript 5; everything else is local.
+// toString write. The fields are those that instant takes. Without a zone, the ISO form with a "T" and a date alone are
+// UTC, as in ECMAScript 5; everything else is local.
 func parseDate(text string, local *time.Location) (f [7]float64, zone *time.Location, ok bool) {
 	text = strings.TrimSpace(text)
 	if f, zone, ok = parseISO(text, local); !ok {

@@ -44,7 +44,7 @@ const matchGrace = 150 * time.Millisecond
 // may be blamed for allocations of others. That can only happen to a script that takes some time, as the first check
 // comes after a pause, and only if it is blamed in every attempt.
 //
-// In a separate process, all memory and time used belong to the script. Then its time is processor time, and an
+// In a separate process, all memory and time used belong to the script. In that case its time is processor time, and an
 // overloaded machine only delays it.
 type watcher struct {
 	rt          *goja.Runtime

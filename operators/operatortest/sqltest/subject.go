@@ -109,7 +109,7 @@ func (s Subject) Once(ctx context.Context, w *operatortest.World) (operators.Res
 	}
 }
 
-// Finish runs a task until it is done. Obstacles disappear soon: a session ends after its client is gone.
+// Finish runs a task until it is done. Obstacles soon disappear: a session ends after its client is gone.
 func (s Subject) Finish(t *testing.T, w *operatortest.World) operators.Result {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {

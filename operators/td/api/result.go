@@ -76,7 +76,7 @@ func readRows(from io.Reader, f func(row []param.Value) (bool, error)) error {
 // errLongRow ends the reading of a row that is too long to hold.
 var errLongRow = fmt.Errorf("a row is longer than %d MiB", mostRow>>20)
 
-// bounded lets a number of bytes pass until its limit is raised.
+// bounded passes on a limited number of bytes until its limit is raised.
 type bounded struct {
 	from io.Reader
 	left int

@@ -11,7 +11,7 @@ import (
 )
 
 // EnsureDatabase creates a database unless it exists. Like Digdag, it checks afterwards that it exists, and otherwise
-// creates it once more.
+// creates it again.
 func (c *Client) EnsureDatabase(ctx context.Context, name string) error {
 	create := func() error {
 		return unless(http.StatusConflict, c.change(ctx, "Database", name, post(pathOf("/v3/database/create", name), nil)))

@@ -62,7 +62,7 @@ func (r *Remote) Notes() io.Writer {
 	return r.Err
 }
 
-// Hint tells the user what to do next.
+// Hint shows the user what to do next.
 func (r *Remote) Hint(format string, args ...any) {
 	fmt.Fprintf(r.Err, program.AsCalled(format)+"\n", args...)
 }

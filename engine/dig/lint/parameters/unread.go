@@ -57,7 +57,7 @@ func UnreadIn(read dig.Source, folder func(string) ([]string, bool), names []str
 	return found
 }
 
-// beaten warns about a parameter that is read only by tasks which set it themselves.
+// beaten warns about a parameter that is read only by tasks that set it themselves.
 func beaten(name string, sources map[string]*param.Map) dig.Errors {
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	var task, of string
