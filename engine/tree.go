@@ -135,8 +135,8 @@ func (s *tree) UpstreamsOf(t *Task, to []*Task, seen map[TaskID]bool) []*Task {
 	return to
 }
 
-// closes reports whether the cleanup of a task has begun, or that of a task around it which is below the given one (0
-// for any).
+// closes reports whether the cleanup of a task has begun, or that of a task around it and below the given one (0 for
+// any).
 func (s *tree) closes(t *Task, below TaskID) bool {
 	for ; t != nil && t.ID != below; t = s.Task(t.Parent) {
 		if t.Closing != "" {

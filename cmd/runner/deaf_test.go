@@ -171,7 +171,7 @@ func (f *fleet) task(n int64) {
 	}
 }
 
-// all runs tasks side by side, with the checks of the machines, and then ends the machines.
+// all runs tasks concurrently, with the checks of the machines, and then ends the machines.
 func (f *fleet) all(tasks int) {
 	ctx, stop := context.WithCancel(f.t.Context())
 	go func() {

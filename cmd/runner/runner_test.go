@@ -145,8 +145,8 @@ func TestVariablesOfTheRunner(t *testing.T) {
 	}
 }
 
-// TestOneMachine checks that twenty commands of a kind, one after the other and side by side, share a machine and one
-// copy of the archive.
+// TestOneMachine checks that twenty commands of the same kind, run one after the other and concurrently, share a
+// machine and one copy of the archive.
 func TestOneMachine(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)

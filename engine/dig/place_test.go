@@ -96,8 +96,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestNames checks that a task sees exports of itself and of groups around it, also around the call> that generated it,
-// and the variables of the loops around it, but nothing of its siblings.
+// TestNames checks that a task sees exports of itself and of groups around it, including groups around the call> that
+// generated it, and the variables of the loops around it, but nothing of its siblings.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	read := mapSource(map[string]string{

@@ -82,8 +82,8 @@ func (s *session) rows(ctx context.Context, text string, to sql.Rows) error {
 	return s.failure(ctx, what, rows.Err())
 }
 
-// form describes how values of a type are passed on: as values of which PostgreSQL type, by its number, and how to
-// convert them to that type's text if it differs.
+// form describes how values of a type are passed on: the number of the PostgreSQL type that they get, and a conversion
+// to the text of that type if it differs.
 type form struct {
 	oid  uint32
 	text func([]byte) []byte

@@ -104,7 +104,7 @@ func asJitter(v param.Value) (float64, bool) {
 	return asNumber(v, 0, 1)
 }
 
-// exitCodes reads an exit code or a list of exit codes, of which the smallest is 0 or 1.
+// exitCodes reads an exit code or a list of exit codes, none of which may be below least (0 or 1).
 func exitCodes(v param.Value, least int64) (codes []int64, ok bool) {
 	list, isList := v.([]param.Value)
 	if !isList {
