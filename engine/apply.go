@@ -121,7 +121,7 @@ func shifted(indexes []int, first TaskID) []TaskID {
 	return ids
 }
 
-// insert links a new task to its parent and upstreams, which were made before it.
+// insert links a new task to its parent and upstreams, which were created before it.
 func (s *State) insert(t *Task) {
 	s.tasks[t.ID-1] = t
 	s.secret = s.secret || t.Outcome != nil && t.Outcome.Secret || t.Left.holdsSecrets()

@@ -54,8 +54,8 @@ type Succeeded struct {
 	Result Outcome `json:"result"`
 }
 
-// Prepared has the evaluated keys of a task, for a run that evaluates them (Progress.Preparing). A host also evaluates
-// them for groups, whose other keys are not evaluated.
+// Prepared holds the evaluated keys of a task, for a run that evaluates them (Progress.Preparing). A host also
+// evaluates them for groups, whose other keys are not evaluated.
 type Prepared struct {
 	By
 	Run

@@ -197,7 +197,7 @@ func (s *tree) ComputedPriorityOf(id TaskID) string {
 	return ""
 }
 
-// Priority returns the priority given at the start of the attempt: -2 to 2, higher ones go first.
+// Priority returns the priority given at the start of the attempt: -2 to 2; higher ones go first.
 func (s *State) Priority() int { return s.priority }
 
 // granted runs a task that has its slots, or requests those of its next pool. Slots of earlier tries were given up

@@ -160,8 +160,8 @@ func (s *State) scopeOf(t *Task) *scope {
 	return base
 }
 
-// commonScope returns the scope that all upstreams started with when they waited for
-// the same tasks: a sequence, a chunk of `_parallel: {limit: N}`, a simple join.
+// commonScope returns the scope with which all upstreams started if they waited for the same tasks: a sequence, a chunk
+// of `_parallel: {limit: N}`, a simple join.
 func (s *State) commonScope(upstreams []TaskID) (*scope, bool) {
 	first := s.task(upstreams[0])
 	for _, id := range upstreams[1:] {

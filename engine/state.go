@@ -106,8 +106,8 @@ type Progress struct {
 	Skipped   string `json:"skipped,omitempty"` // why it was skipped; it counts as succeeded
 	Ignored   bool   `json:"ignored,omitempty"` // it failed, but counts as succeeded
 
-	// Held reports, of a task that waits for its next run, that it waits for a place of `concurrency: {tasks: N}`, for
-	// the end of a pause or, for the root, for the turn of the attempt. No guard owes it.
+	// Held reports that a task that waits for its next run waits for a place of `concurrency: {tasks: N}`, for the end of
+	// a pause or, if it is the root, for the turn of the attempt. No guard owes it.
 	Held bool `json:"held,omitempty"`
 
 	Closing Closing        `json:"closing,omitempty"` // the part of its cleanup under way; Ending follows

@@ -132,7 +132,7 @@ func (d *decision) bounded(e Prepared) func(*Progress) {
 }
 
 // succeed ends a group below which everything has succeeded, after its `_check`. If the root's file has `outputs`, they
-// are evaluated first, in a run like that which prepares a task.
+// are evaluated first, in a run like the one that prepares a task.
 func (d *decision) succeed(t *Task) {
 	if d.check(t) {
 		return
@@ -171,7 +171,7 @@ func (s *State) EndsTasks() bool {
 	return false
 }
 
-// skip skips a task and everything below it, including tasks that are not created yet.
+// skip skips a task and everything below it, including tasks that have not been created yet.
 func (d *decision) skip(t *Task, why string) {
 	for _, g := range append([]growth(nil), d.growing...) {
 		if g.First == t.ID {

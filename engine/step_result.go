@@ -207,7 +207,7 @@ func crashed(times int) string {
 		"Either the task crashes the server (for example, by using too much memory), or agent.max_crashes is too low for this machine", times)
 }
 
-// compileCheck compiles `_check`, which was not validated before.
+// compileCheck compiles `_check`, which has not been validated before.
 func compileCheck(t *Task) ([]dig.Node, error) {
 	v, ok := t.Config.Get("_check")
 	if !ok {

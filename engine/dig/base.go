@@ -14,7 +14,7 @@ import (
 // such files may use the name for something else, since the file is then not read.
 const SettingsFile = "zerodag.yml"
 
-// baseKey is the key of SettingsFile that holds the top-level keys which each file inherits.
+// baseKey is the key of SettingsFile that holds the top-level keys that each file inherits.
 const baseKey = "base"
 
 const settingsForm = "write `zerodag: 1` and, below `base:`, top-level keys of workflow files"

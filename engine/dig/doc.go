@@ -8,6 +8,6 @@
 // the text alone decides.
 //
 // Terms: a workflow is one top-level file; a task is a key that starts with "+"; a task with an operator key ("sh>")
-// runs something, a task without one is a group; the full name of a task is the concatenation of all names from the
+// runs something, and a task without one is a group; the full name of a task is the concatenation of all names from the
 // root ("+main+a").
 package dig

@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// textKeys have one-line values in which a # is rarely a comment.
+// textKeys lists keys with one-line values in which a # is rarely a comment.
 var textKeys = []string{"echo>", "fail>", "sh>", "ssh>", "slack>", "notify>", "subject"}
 
 // cut records a text that a comment ends: a # after one space, directly followed by text, as in `order #5`.

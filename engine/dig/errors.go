@@ -76,7 +76,7 @@ func fileText(name string) string {
 // Unwrap makes every Error a *param.ConfigError: a retry cannot help.
 func (e Error) Unwrap() error { return &param.ConfigError{Message: e.Message} }
 
-// Errors is everything that is wrong, ordered by file and position. It is never empty if it is returned as an error.
+// Errors lists everything that is wrong, ordered by file and position. It is never empty if it is returned as an error.
 type Errors []Error
 
 // Error lists all errors, one per line.
@@ -108,7 +108,7 @@ func (e Errors) AsError() error {
 	return slices.Compact(e)
 }
 
-// maxReported limits the errors of one file: no user reads more.
+// maxReported limits the errors of one file, since no user reads more.
 const maxReported = 100
 
 // Problem is an Error whose place is still a path of keys from the workflow's root.

@@ -32,7 +32,7 @@ func lookAlikes(file string, text []byte) (found Errors) {
 	return found
 }
 
-// explained replaces the errors of files by the look-alikes in them that caused these errors.
+// explained replaces the errors of files with the look-alikes that caused them.
 func explained(read Source, errs Errors) Errors {
 	var files []string
 	for _, e := range errs {

@@ -18,7 +18,7 @@ func IsOperatorFile(name string) bool {
 	return path.Dir(name) == operatorFolder && path.Ext(name) == Suffix && path.Base(name) != Suffix
 }
 
-// operatorFile returns the workflow file that an operator may be defined in.
+// operatorFile returns the workflow file in which an operator may be defined.
 func operatorFile(name string) string {
 	return operatorFolder + "/" + strings.TrimSuffix(name, Suffix) + Suffix
 }

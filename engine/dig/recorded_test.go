@@ -69,7 +69,7 @@ func readJSON(t *testing.T, file string, into any) {
 	}
 }
 
-// staticTasks drops generated tasks; copies of a group retry are the same task again.
+// staticTasks drops generated tasks; the copies that a group retry creates count as the same task.
 func staticTasks(tasks []recordedTask) map[string]recordedTask {
 	static := map[string]recordedTask{}
 	for _, task := range tasks {

@@ -92,7 +92,7 @@ func invalidText(file string, text []byte) *Error {
 	return nil
 }
 
-// isControl reports whether YAML 1.1 considers a character not printable.
+// isControl reports whether YAML 1.1 considers a character non-printable.
 func isControl(r rune) bool {
 	switch r {
 	case '\t', '\n', '\r', 0x85:
@@ -114,7 +114,7 @@ var parserFaults = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or|<)|found (duplicate|incompatible|undefined))`)
 })
 
-// bareInclude matches an !include whose colon YAML takes for a part of the tag.
+// bareInclude matches an !include whose colon YAML takes as part of the tag.
 var bareInclude = regexp.MustCompile(`(?m)^[ \t]*!include:`)
 
 // syntaxError adds a place and a hint to an error of the YAML library.

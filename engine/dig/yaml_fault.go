@@ -205,7 +205,7 @@ var afterBracket = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:- +)*[^\s"'#\[{][^"'\[{]*:\s+(?:\[[^\[\]{}]*\]|\{[^\[\]{}]*\})\s*[^\s#,:\]}]`)
 })
 
-// mostLevels is how many candidate lines are named to which another could belong.
+// mostLevels is how many lines a message names to which another line could belong.
 const mostLevels = 4
 
 // levels returns the indentations above the line to which it could belong, nearest first, and whether the line has one

@@ -64,7 +64,7 @@ func (sc scope) get(key string) (param.Value, bool) {
 	return sc.vars.Get(key)
 }
 
-// merged returns the scope as one mapping: siblings replace values, they do not merge with them.
+// merged returns the scope as one mapping: siblings replace values instead of merging with them.
 func (sc scope) merged() *param.Map {
 	m := markCode(sc.vars, sc.mark).(*param.Map).Clone()
 	for key, value := range sc.siblings.All() {

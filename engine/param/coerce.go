@@ -40,8 +40,8 @@ func AsString(key string, v Value) (string, error) {
 	return "", mismatch("string type", key, v)
 }
 
-// AsInt reads a whole number; numeric text is parsed, fractions of numbers are cut off. Empty text is 0, as in Digdag:
-// `loop>: ${n}` with an empty n.
+// AsInt reads a whole number; numeric text is parsed, and fractions of numbers are cut off. Empty text is 0, as in
+// Digdag: `loop>: ${n}` with an empty n.
 func AsInt(key string, v Value) (int64, error) {
 	switch x := v.(type) {
 	case int64:

@@ -173,7 +173,7 @@ func (m *Map) Without(keys ...string) *Map {
 	return c
 }
 
-// Merge merges over into base: mappings merge into mappings, everything else is replaced, including lists and null
+// Merge merges over into base: mappings merge into mappings, and everything else is replaced, including lists and null
 // (language.md 1.5). Neither is changed; the result shares unchanged parts.
 func Merge(base, over *Map) *Map {
 	switch {

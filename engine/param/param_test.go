@@ -25,8 +25,8 @@ func tree(t testing.TB, text string) *param.Map {
 	return m
 }
 
-// TestMerge checks the rules of language.md 1.5: mappings merge into mappings, all else is replaced, null included, and
-// a key keeps the place of its first appearance.
+// TestMerge checks the rules of language.md 1.5: mappings merge into mappings, everything else is replaced, including
+// null, and a key keeps the place of its first appearance.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ base, over, want string }{

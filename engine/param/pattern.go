@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/regex"
 )
 
-// Pattern is a text to search for: `/a+b/` is a regular expression (RE2), anything else is the text itself.
+// Pattern is a text to search for: `/a+b/` is a regular expression (RE2), and anything else is the text itself.
 type Pattern struct {
 	text string
 	re   *regex.Regexp // nil if it is plain text

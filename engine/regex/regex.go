@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-// The limits. The largest expression within them takes a few megabytes and some milliseconds.
+// The limits. The largest expression within them takes a few megabytes and a few milliseconds.
 const (
 	MaxText         = 1000    // bytes of one expression
 	MaxInstructions = 10_000  // of one expression, once compiled
@@ -76,7 +76,7 @@ var ignoresCase = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 func wide(c byte) bool { return c >= utf8.RuneSelf || c == '}' || c == '\\' }
 
 // instructions returns the size of the compiled form. The parser limits the depth of an expression to 1,000 levels, and
-// its size to a few millions.
+// its size to a few million.
 func instructions(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestLargeExpressions proves that expressions that would take much memory are refused before they are compiled, and
-// that ordinary ones are not.
+// TestLargeExpressions proves that expressions that would take a lot of memory are refused before they are compiled,
+// and that ordinary ones are not.
 func TestLargeExpressions(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

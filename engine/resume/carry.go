@@ -11,7 +11,7 @@ import (
 )
 
 // addStored appends to a list. Two entries become one if that gives the same parameters in every case: a loop of 10,000
-// iterations that stores one value leaves one.
+// iterations that stores one value leaves one entry.
 func addStored(list []engine.Stored, x engine.Stored) []engine.Stored {
 	if len(x.Reset) == 0 && x.Stores.Len() == 0 {
 		return list

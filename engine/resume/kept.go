@@ -87,7 +87,7 @@ func both(x, over engine.Stored) engine.Stored {
 	return engine.Stored{Reset: reset, Stores: param.Merge(param.Reset(x.Stores, over.Reset...), over.Stores), Secret: x.Secret || over.Secret}
 }
 
-// replaced lists the paths at which over has a mapping and base has a value that is not one: merged into one, they
+// replaced lists the paths at which over has a mapping and base has a different value: merged into one entry, they
 // would no longer replace the values into which they are merged.
 func replaced(at []string, base, over *param.Map) (paths [][]string) {
 	for k, v := range over.All() {

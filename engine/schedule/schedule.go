@@ -119,7 +119,7 @@ func (s *Schedule) timed(t time.Time) Time {
 	return Time{Time: t.In(s.zone), RunTime: t.Add(s.delay).In(s.zone)}
 }
 
-// RunTime returns when the session with a session time runs, according to the file.
+// RunTime returns the run time of the session with the given session time, according to the file.
 func (s *Schedule) RunTime(session time.Time) time.Time { return s.timed(session).RunTime }
 
 // match returns the first session time after t, without start, end and delay.

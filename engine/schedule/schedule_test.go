@@ -165,7 +165,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestAgainstRobfig compares with a second implementation for patterns that both dialects read alike.
+// TestAgainstRobfig compares the results with a second implementation for patterns that both dialects read alike.
 func TestAgainstRobfig(t *testing.T) {
 	t.Parallel()
 	field := func(t *rapid.T, name string, low, high int) string {

@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// SLA is a parsed `sla:`: when a running attempt is late, and what then happens.
+// SLA is a parsed `sla:`: when a running attempt is late, and what happens then.
 type SLA struct {
 	Alert bool       // notify "SLA violation"; true unless disabled
 	Fail  bool       // fail the attempt

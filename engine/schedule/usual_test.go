@@ -55,7 +55,7 @@ func TestCrontab(t *testing.T) {
 	}
 }
 
-// TestCrontabRefused checks that an invalid schedule is one error.
+// TestCrontabRefused checks that an invalid schedule causes a single error.
 func TestCrontabRefused(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{

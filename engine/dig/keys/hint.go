@@ -6,8 +6,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// Misspelling asks whether key is a misspelling of a key that is known in its place, or would be with `zerodag: 1`;
-// then remedy is how to enable that key. A key that has a meaning in another place is not a misspelling.
+// Misspelling returns the question whether key is a misspelling of a key that is known in its place, or would be with
+// `zerodag: 1`; in the second case, remedy is how to enable that key. A key that has a meaning in another place is not
+// a misspelling.
 func Misspelling(key string, known []string, level int, at Where) (question, remedy string) {
 	if _, isAdded := Find(key); isAdded || slices.Contains(TaskKeys(), key) {
 		return "", ""

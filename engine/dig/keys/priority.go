@@ -27,7 +27,7 @@ func priorities() []string { return []string{"lowest", "low", "normal", "high", 
 // PriorityForm is the hint for an invalid priority.
 const PriorityForm = "write one of lowest, low, normal, high, highest"
 
-// ParsePriority reads the name of a priority: -2 to 2, higher ones go first.
+// ParsePriority reads the name of a priority: -2 to 2; higher ones go first.
 func ParsePriority(word string) (int, bool) {
 	at := slices.Index(priorities(), word)
 	return at - len(priorities())/2, at >= 0

@@ -137,7 +137,7 @@ func falseComment(text string) (int, rune) {
 // quoteInBrackets matches a typographic quote at the beginning of a value within brackets.
 var quoteInBrackets = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[\[{,]|: )\s*([“”„‘])`) })
 
-// withoutQuoted replaces quoted text by spaces.
+// withoutQuoted replaces quoted text with spaces.
 func withoutQuoted(text string) string {
 	out := []byte(text)
 	var quote byte

@@ -94,8 +94,8 @@ func unixEnds(file string) string {
 	return "save it with Unix line endings: sed -i 's/\\r$//' " + file
 }
 
-// pythonModules lists standard modules of Python whose names are likely for files of a project, and digdag and zerodag,
-// which the runner provides. Python finds these modules before the files of a project.
+// pythonModules lists standard modules of Python whose names projects are likely to use for files, and digdag and
+// zerodag, which the runner provides. Python finds these modules before the files of a project.
 var pythonModules = []string{"array", "ast", "calendar", "code", "collections", "copy", "csv", "dataclasses", "datetime", "digdag", "email", "enum", "fractions", "glob", "graphlib",
 	"html", "http", "io", "json", "locale", "logging", "mailbox", "math", "numbers", "operator", "os", "pickle", "platform", "profile", "queue", "random", "re", "sched",
 	"secrets", "select", "shelve", "signal", "site", "socket", "sqlite3", "statistics", "string", "subprocess", "sys", "tempfile", "threading", "time", "token", "trace",

@@ -15,8 +15,8 @@ import (
 // maxMissing limits the number of tasks of one file that are counted.
 const maxMissing = 10_000
 
-// missing collects the tasks whose operator does not exist, by operator: a project for another engine has hundreds of
-// them, and one line per operator is enough.
+// missing collects the tasks whose operator does not exist, by operator: a project for another engine may have hundreds
+// of them, and one line per operator is enough.
 type missing struct {
 	order []string
 	tasks map[string]dig.Errors

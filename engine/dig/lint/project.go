@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/dig/lint/parameters"
 )
 
-// projectFiles warns about project files that are not workflows: a misnamed one, and private keys, which everyone who
+// projectFiles warns about project files that are not workflows: misnamed files, and private keys, which everyone who
 // may download the project could read.
 func projectFiles(read dig.Source, known Known) (list dig.Errors) {
 	if known.Folder == nil || known.Only != "" {

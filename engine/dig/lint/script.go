@@ -63,7 +63,7 @@ func (c scripts) hasShell(config *param.Map) bool {
 	return config.Has("shell") || c.exports.Has("shell") || c.exports.Map("sh").Has("shell") || c.exports.Map("docker").Len() > 0 || config.Map("docker").Len() > 0
 }
 
-// keyInScript warns about a key of the task that is indented so far that it is a line of the script.
+// keyInScript warns about a key of the task that is indented so far that it becomes a line of the script.
 func (c scripts) keyInScript(place []string, task, script string) {
 	for _, key := range shell.KeyLines(script) {
 		if slices.Contains(c.known.parameters("sh"), key) || slices.Contains(keys.TaskKeys(), key) || strings.HasPrefix(key, "_") && slices.Contains(keys.Added(keys.AtTask), key) {

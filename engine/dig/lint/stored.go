@@ -14,7 +14,8 @@ import (
 
 const storedHint = "stored text is not evaluated again (`zerodag docs compatibility`) unless you write `_export: {eval: {stored: true}}`"
 
-// handsOn are the operators whose evaluated values other tasks see: text that was written to be evaluated there is not.
+// handsOn lists the operators whose evaluated values other tasks see. Those tasks do not evaluate text again that was
+// written to be evaluated there.
 var handsOn = []string{"for_each>", "param_set>", "fail>"}
 
 // madeReference matches an expression that assembles a reference to a secret.
@@ -59,7 +60,7 @@ func escapes(v param.Value) bool {
 // scriptStores matches a line of a script that stores or exports text with `${`.
 var scriptStores = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:store|export|set_state)\w*\b.*\$\{`) })
 
-// StoredByScript lists the lines of a Python or Ruby file that store text which Digdag would evaluate.
+// StoredByScript lists the lines of a Python or Ruby file that store text that Digdag would evaluate.
 func StoredByScript(name string, content []byte) dig.Errors {
 	var found dig.Errors
 	line := 0

@@ -68,7 +68,7 @@ func TestExpressionsOfParameters(t *testing.T) {
 	})
 }
 
-// TestTextsAsOtherTypes checks the warnings about text that an expression takes for a number or a boolean; values that
+// TestTextsAsOtherTypes checks the warnings about text that an expression treats as a number or a boolean; values that
 // may be one cause none.
 func TestTextsAsOtherTypes(t *testing.T) {
 	t.Parallel()

@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/dig/lint/parameters"
 )
 
-// TestBeatenParameters checks the warning about a parameter that has no effect because the only task that reads it sets
-// it, and that there are no others.
+// TestBeatenParameters checks the warning about a parameter that has no effect because the only task that reads it also
+// sets it, and that there are no other warnings.
 func TestBeatenParameters(t *testing.T) {
 	t.Parallel()
 	const beaten = "main.dig: the given parameter n has no effect here: the task overrides it (task +main+a"

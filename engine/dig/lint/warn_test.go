@@ -119,8 +119,8 @@ func wantWarnings(t *testing.T, read dig.Source, names []string, known Known, wa
 	}
 }
 
-// TestKeysAboutCommands checks the warnings about keys for commands in tasks without one that no push refuses:
-// generated tasks, and tasks whose operator is a workflow file.
+// TestKeysAboutCommands checks the warnings about keys for commands in tasks that run no command and that no push
+// refuses: generated tasks, and tasks whose operator is a workflow file.
 func TestKeysAboutCommands(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

@@ -94,7 +94,7 @@ func (c Choose) settings(m *param.Map) {
 	}
 }
 
-// Extended returns a workflow with keys that zerodag adds at some of its tasks.
+// Extended returns a workflow in which some of the tasks have keys that zerodag adds.
 func (c Choose) Extended(config *param.Map) *param.Map {
 	m := param.New()
 	for key, v := range config.All() {
@@ -151,7 +151,7 @@ func (c Choose) closing(m *param.Map) {
 	}
 }
 
-// Closings returns a workflow with `zerodag: 1` and with cleanup at some of its tasks.
+// Closings returns a workflow with `zerodag: 1` in which some of the tasks have cleanup tasks.
 func (c Choose) Closings(config *param.Map) *param.Map {
 	m := c.closings(config)
 	m.Set("zerodag", int64(1))

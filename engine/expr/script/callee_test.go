@@ -23,7 +23,7 @@ func TestCalleeBefore(t *testing.T) {
 	}
 }
 
-// FuzzCalleeBefore checks that any line and place return a part of the line.
+// FuzzCalleeBefore checks that the result for any line and place is a part of the line.
 func FuzzCalleeBefore(f *testing.F) {
 	f.Add("((__t=(s.nosuch())", 14)
 	f.Add("a[0](", 4)

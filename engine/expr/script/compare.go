@@ -34,7 +34,7 @@ func chained(source string, n *ast.BinaryExpression) *ast.BinaryExpression {
 }
 
 // closed counts the parentheses that end in a piece of source and began before it. It does not recognize regular
-// expressions: an expression with a quote or a parenthesis, inside parentheses, may be read wrongly.
+// expressions: an expression with a quote or a parenthesis, inside parentheses, may be misread.
 func closed(source string) int {
 	depth, least, quote := 0, 0, byte(0)
 	for i := 0; i < len(source); i++ {

@@ -244,7 +244,7 @@ type formRule struct {
 	says string
 }
 
-// form checks a format of moment, whose letters have other meanings than those of Java, C and Python.
+// form checks a format of moment, whose letters have meanings that differ from those in Java, C and Python.
 func (u *uses) form(text string) {
 	plain := bracketed().ReplaceAllString(text, "")
 	for _, r := range formRules() {

@@ -60,7 +60,7 @@ func (e *Engine) Run(q expr.Script) (string, error) {
 	return result, nil
 }
 
-// compiled compiles a template, or returns it from the cache: tasks of a loop evaluate the same text again and again.
+// compiled compiles a template, or returns it from the cache: tasks of a loop evaluate the same text repeatedly.
 func (e *Engine) compiled(text, mark string) (*compiled, error) {
 	if p, ok := e.scripts[text]; ok {
 		return p, nil

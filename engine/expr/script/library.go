@@ -32,7 +32,7 @@ func CompileMoment(text string) *Moment {
 	return &Moment{program, err}
 }
 
-// libraries are the scripts that run before a user's.
+// libraries are the scripts that run before a user's script.
 type libraries struct {
 	guard, date *goja.Program
 	moment      func() *Moment
@@ -114,7 +114,7 @@ type hostFunction struct {
 	call func(goja.FunctionCall) goja.Value
 }
 
-// host creates an object of functions that scripts of users cannot reach.
+// host creates an object with functions that user scripts cannot reach.
 func (x *script) host(functions ...hostFunction) *goja.Object {
 	o := x.rt.NewObject()
 	for _, f := range functions {

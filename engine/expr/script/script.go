@@ -64,7 +64,7 @@ func (x *script) eval(c *compiled, vars *param.Map, s *expr.Scope) (result strin
 		defer func() { doubtful = w.stop() }()
 	}
 	defer func() {
-		// A bug of the engine must not end the process.
+		// A bug in the engine must not end the process.
 		if p := recover(); p != nil {
 			result, err = "", fmt.Errorf("the JavaScript engine failed: %v", p)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUses checks which uses of parameters are found in expressions, and that names which an expression sets itself are
+// TestUses checks which uses of parameters are found in expressions, and that names that an expression sets itself are
 // not.
 func TestUses(t *testing.T) {
 	t.Parallel()

@@ -257,7 +257,7 @@ func (c Expressions) part(place []string, task string, use param.Use) {
 	c.Warn(place, task, hint+" Write ${"+name+"."+first+" || 'default'} if a start may set it", "%s has no %s in any _export, so ${%s.%s} is empty", name, first, name, first)
 }
 
-// content checks the use of what `http>` has stored.
+// content checks how the response that `http>` has stored is used.
 func (c Expressions) content(place []string, task string, use param.Use) {
 	if len(use.Path) > 1 && !slices.Contains(ofTexts, use.Path[1]) {
 		c.Warn(place, task, "write ${JSON.parse(http.last_content)."+strings.Join(use.Path[1:], ".")+"}", "http.last_content is text and has no %s", use.Path[1])
@@ -268,7 +268,7 @@ func (c Expressions) content(place []string, task string, use param.Use) {
 	}
 }
 
-// StoresAnswers reports whether answers of http> may be stored: a request of the file does so, or others make the
+// StoresAnswers reports whether answers of http> may be stored: a request in the file does so, or other files may make
 // requests.
 func StoresAnswers(file *param.Map) bool {
 	asks, stores := answers(file)

@@ -40,7 +40,7 @@ var (
 	written    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`>>?\s*([\w][\w./-]*\.\w+)(?:\s|$)`) })
 )
 
-// Slip is something in a script that its author probably does not mean.
+// Slip is something in a script that its author probably does not intend.
 type Slip struct{ Message, Hint string }
 
 // Slips returns the slips of a script that do not depend on its task; inSh means that /bin/sh runs it, unless the
@@ -83,8 +83,8 @@ func bashOnly(plain string) []Slip {
 	return nil
 }
 
-// characters finds the first character that a shell takes as part of a word by mistake, in a script without quoted
-// text.
+// characters finds the first character that a shell takes as part of a word against its author's intent, in a script
+// without quoted text.
 func characters(plain string) []Slip {
 	for line := range strings.Lines(plain) {
 		line = strings.TrimRight(line, " \t\r\n")
