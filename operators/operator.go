@@ -36,7 +36,7 @@ type Operator struct {
 	// Commands means that it runs a command, so that a machine for it may be prepared.
 	Commands bool
 
-	// Run does the work of one run. A Later error requests another run, a Failure or a ConfigError fails the task, any
+	// Run does the work of one run. A Later error requests another run, a Failure or a ConfigError fails the task, and any
 	// other error fails it as "(runtime)".
 	Run func(ctx context.Context, t *Task) (Result, error)
 
@@ -110,7 +110,7 @@ type Task struct {
 	// Variables are "NAME=value" for commands, below all others: `zerodag run --env-file`. References to secrets
 	// in their values are replaced.
 	Variables []string
-	// VariableFiles have further variables; later files win.
+	// VariableFiles are files with further variables; later files win.
 	VariableFiles []keys.EnvFile
 	// References identify the `${secret:key}` that the project wrote, for SecretText and CheckNames. If nil, nothing is
 	// data, and the project wrote all of them.

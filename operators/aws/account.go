@@ -97,7 +97,7 @@ func (a *Account) Config(ctx context.Context, t *operators.Task, p *operators.Pa
 	return c, present(ctx, c.Credentials, role, service)
 }
 
-// present reports missing credentials early: the error of a call would hide them.
+// present reports missing credentials early, since the error of a call would hide the cause.
 func present(ctx context.Context, p sdk.CredentialsProvider, role, service string) error {
 	_, err := p.Retrieve(ctx) // cached by the provider
 	switch {

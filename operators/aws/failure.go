@@ -23,8 +23,8 @@ type Call struct {
 	Missing  string // hint if the resource is missing; "" for a note on name and region
 }
 
-// Failure converts an error of a call to one sentence with a remedy, which can serve as the task's failure. Errors of a
-// context are returned unchanged.
+// Failure converts an error of a call to one sentence with a remedy, which can serve as the task's failure. Context
+// errors are returned unchanged.
 func (c Call) Failure(ctx context.Context, err error) error {
 	var told *operators.Failure
 	if errors.As(err, &told) {

@@ -54,8 +54,8 @@ func Opened[W any](o operators.Operator, open func(context.Context, *Account, *o
 	return o
 }
 
-// Name identifies the job of this task: it is the same for every run of one try, however often it is delivered, and
-// different for each try of `_retry`.
+// Name returns a name that identifies the job of this task: it is the same for every run of one try, however often it
+// is delivered, and different for each try of `_retry`.
 func Name(t *operators.Task) string {
 	try, _ := operators.NewParams(t.State).IntOr("retry_count", 0) // the engine's: always a number
 	return operators.Derived(t.IdempotencyKey(), t.SessionUUID, t.ProjectName, try)

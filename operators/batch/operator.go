@@ -210,7 +210,7 @@ func (j *job) find(ctx context.Context) ([]types.JobSummary, error) {
 		}
 		list = append(list, page.JobSummaryList...)
 	}
-	// The jobs of an array, "ID:0" and so on, are parts of the submitted one.
+	// The jobs of an array, "ID:0" and so on, are parts of the submitted job.
 	list = slices.DeleteFunc(list, func(s types.JobSummary) bool { return strings.Contains(deref(s.JobId), ":") })
 	slices.SortFunc(list, func(a, b types.JobSummary) int {
 		return cmp.Or(cmp.Compare(deref(a.CreatedAt), deref(b.CreatedAt)), cmp.Compare(deref(a.JobId), deref(b.JobId)))

@@ -218,7 +218,7 @@ func (j *job) refuse(why string) error {
 	return j.again(wait)
 }
 
-// noCapacity reports whether a reason of ECS is temporary.
+// noCapacity reports whether a reason given by ECS is temporary.
 func noCapacity(reason string) bool {
 	return strings.HasPrefix(reason, "RESOURCE:") || reason == "AGENT" || reason == "EMPTY CAPACITY PROVIDER" ||
 		strings.Contains(reason, "Capacity is unavailable at this time") || strings.Contains(reason, "limit on the number of tasks")
@@ -237,7 +237,7 @@ func remedy(reason string) string {
 	return ""
 }
 
-// result determines the outcome of a finished task by the exit code of its container.
+// result determines the outcome of a finished task from the exit code of its container.
 func (j *job) result(found types.Task) (operators.Result, error) {
 	var container types.Container
 	for _, c := range found.Containers {
@@ -263,7 +263,7 @@ func (j *job) result(found types.Task) (operators.Result, error) {
 	return operators.Result{}, &operators.Failure{Message: message, Properties: param.New("task", last)}
 }
 
-// reasons returns what ECS reports about an end, without the information in the exit code.
+// reasons returns the reasons that ECS reports for the end of a task, without the information in the exit code.
 func reasons(found types.Task, c types.Container) string {
 	var list []string
 	if code := found.StopCode; code != "" && code != types.TaskStopCodeEssentialContainerExited {

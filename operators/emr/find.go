@@ -31,7 +31,7 @@ func (call clustersOf) ListClusters(ctx context.Context, in *emr.ListClustersInp
 	return call(ctx, in, options...)
 }
 
-// listedSteps returns the steps of this try in the order of their submission; EMR lists the last first. Steps of a
+// listedSteps returns the steps of this try in the order of their submission; EMR lists the latest first. Steps of a
 // second submission are excluded.
 func (w *stepsWork) listedSteps(ctx context.Context) ([]types.StepSummary, error) {
 	var list []types.StepSummary

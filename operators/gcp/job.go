@@ -142,7 +142,7 @@ func (j *job) run(ctx context.Context, configuration *param.Map) (operators.Resu
 		}
 		j.started, j.retries = true, 0
 		if j.location != before && !foundAnywhere(j.location) {
-			// The location is stored before the first poll: without it, the job could not be found to cancel it.
+			// The location is stored before the first poll: without it, the job could not be found and cancelled.
 			return operators.Result{}, &operators.Later{State: j.state()}
 		}
 	}
@@ -289,7 +289,7 @@ func newJobID(t *operators.Task) string {
 	return prefix[:min(len(prefix), mostJobID-len(suffix))] + suffix
 }
 
-// inJobID replaces characters that BigQuery does not allow in an id by underscores.
+// inJobID replaces characters that BigQuery does not allow in an id with underscores.
 func inJobID(name string) string {
 	id := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {

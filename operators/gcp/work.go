@@ -120,7 +120,7 @@ func failure(doing string, err error) error {
 	return err
 }
 
-// progress is what a task stores about a part of its work, in Digdag's form.
+// progress holds what a task stores about a part of its work, in Digdag's form.
 type progress struct {
 	of      *operators.Params
 	retries int64 // consecutive failures

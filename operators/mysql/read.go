@@ -26,8 +26,8 @@ func read(ctx context.Context, t *operators.Task, at *sql.Server, q *sql.Query) 
 	if _, err := s.lock(ctx); err != nil { // so that clean finds it; two may read
 		return operators.Result{}, err
 	}
-	// For the session, not only for one transaction: a statement that defines something ends the transaction, and would be
-	// executed after it.
+	// Set for the session, not only for one transaction: a statement that defines something ends the transaction, and
+	// would be executed after it.
 	for _, text := range []string{"SET SESSION TRANSACTION READ ONLY", "START TRANSACTION"} {
 		if err := s.exec(ctx, "begin a transaction", text); err != nil {
 			return operators.Result{}, err

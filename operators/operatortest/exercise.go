@@ -64,7 +64,7 @@ func (s Subject) described(t *testing.T) {
 	}
 }
 
-// changesNothing checks that a run changes no trees, which all tasks of an attempt share.
+// changesNothing checks that a run does not change parameter trees, which all tasks of an attempt share.
 func (s Subject) changesNothing(t *testing.T) {
 	w := s.world(t, s.Good)
 	before := []string{param.Text(w.Params.All()), param.Text(w.Local), param.Text(w.State), param.Text(w.Config)}

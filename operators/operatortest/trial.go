@@ -50,7 +50,7 @@ func (x *Trial) Runs() []string {
 	return slices.Sorted(slices.Values(x.runs))
 }
 
-// Add adds the commands of pipelines to a registry; of returns the trial that a task belongs to.
+// Add adds the commands of pipelines to a registry; of returns the trial to which a task belongs.
 func Add(r operators.Registry, of func(*operators.Task) *Trial) {
 	for _, name := range []string{"work", "make"} {
 		r[name] = operators.Operator{Name: name, Retries: true, Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {

@@ -74,7 +74,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// TestRequest compares the request to a program with the golden file, which is the protocol.
+// TestRequest compares the request to a program with the golden file, which defines the protocol.
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"_type": "show", "_command": {"a": [1, 2.5, null]}, "size": 3, "_secrets": {"api": {"token": true}}}`)

@@ -2,7 +2,7 @@
 // connection or through its Data API. Any agent may run them. They must connect only to servers that the task names,
 // and must never log secrets.
 //
-// Changes of the database are made exactly once. With a connection, a table whose name has the id of the query is
+// Changes to the database are made exactly once. With a connection, a table whose name has the id of the query is
 // created in the transaction of the statement itself: Redshift locks no rows, but no two transactions can create the
 // same table. With the Data API, the statements form one transaction, and a token makes repeated starts count as one.
 package redshift

@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// Subject is an operator and the server that it is tested on. Parts that are not set are not tested, see Suite.
+// Subject is an operator and the server on which it is tested. Parts that are not set are not tested, see Suite.
 type Subject struct {
 	Operator operators.Operator
 	Secrets  string // prefix of the names of its secrets: "pg"
