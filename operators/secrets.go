@@ -34,7 +34,7 @@ func (t *Task) replace(text string, secret func(key string) (string, error)) (st
 }
 
 // SecretText expects the parameter, or the result of Template, itself: a copy of the text does not count as written. It
-// replaces every `${secret:key}` that was written in text by the secret, literally; references in data are not
+// replaces every `${secret:key}` that was written in text with the secret, literally; references in data are not
 // replaced. Anything else of the form `${name:...}` is a ConfigError if it was written, including the shell's
 // `${x:-y}`: a command that silently differs from the written one is worse than a refused command.
 func (t *Task) SecretText(text string) (string, error) {

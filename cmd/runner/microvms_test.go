@@ -166,9 +166,9 @@ func appears(ctx context.Context, t *testing.T, file string) {
 	}
 }
 
-// TestMicrovms checks the whole path of commands in MicroVMs with the real program: a machine starts through its hooks,
-// joins with the ticket from its start, runs the commands of its attempt with their project, secrets, output and log,
-// leaves, and is terminated.
+// TestMicrovms checks the complete path of commands in MicroVMs with the real program: a machine starts through its
+// hooks, joins with the ticket from its start, runs the commands of its attempt with their project, secrets, output and
+// log, leaves, and is terminated.
 func TestMicrovms(t *testing.T) {
 	t.Parallel()
 	w, s := microvms(t)

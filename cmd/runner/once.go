@@ -25,7 +25,7 @@ const onceWord = "once"
 // functionImage is the name of the commands' image in messages.
 const functionImage = "the function of commands (Python 3.13)"
 
-// keptArchives is how much a function stores of project archives, in bytes: a quarter of its disk.
+// keptArchives is how many bytes of project archives a function keeps: a quarter of its disk.
 const keptArchives = 512 << 20
 
 // once runs the command that it reads, writes its result, and leaves nothing in folder except the archive of its

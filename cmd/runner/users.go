@@ -216,7 +216,7 @@ func sweep(user int) {
 	}
 }
 
-// reap reaps dead orphans of a command, except its first process, which is waited for.
+// reap reaps dead orphans of a command, except its first process, for which this program waits.
 func reap(user, first int) {
 	for _, p := range members(user) {
 		if p.pid != first {

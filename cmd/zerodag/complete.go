@@ -20,7 +20,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// proposal returns completions for one argument. before are the preceding arguments.
+// proposal returns completions for one argument. before holds the preceding arguments.
 type proposal func(ctx context.Context, c *cobra.Command, before []string) ([]string, error)
 
 // completions returns proposals for the arguments of commands, by kind.

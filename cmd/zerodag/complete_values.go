@@ -32,8 +32,8 @@ func words(list ...string) proposal {
 	}
 }
 
-// completeOptions enables shell completion of the values of all options. All other options complete files, or folders
-// if the option names one.
+// completeOptions enables shell completion of the values of all options. Options without proposals complete files, or
+// folders if the option names one.
 func completeOptions(c *cobra.Command) {
 	list := optionValues()
 	c.Flags().VisitAll(func(f *pflag.Flag) {

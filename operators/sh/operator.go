@@ -21,7 +21,7 @@ const runner = "runner.sh"
 // shells are the shells whose option -e ends a script at the first command that fails.
 const shells = " sh bash dash ash ksh mksh zsh "
 
-// stopping adds -e to a shell, after its name so that options of the user take precedence: `[/bin/sh, +e]` continues
+// stopping adds -e to a shell, after its name so that the user's options take precedence: `[/bin/sh, +e]` continues
 // after failures. Other programs are unchanged.
 func stopping(shell []string) []string {
 	for i, word := range shell[:min(len(shell), 2)] { // the second word for `[/usr/bin/env, bash]` and `[busybox, sh]`

@@ -30,7 +30,7 @@ const (
 )
 
 // target chooses the destination: a webhook parameter takes precedence; a message that names a channel needs the token,
-// any other uses the webhook from the secrets.
+// and any other uses the webhook from the secrets.
 func target(t *operators.Task, p *operators.Params, m *param.Map, hook string) (destination, error) {
 	d := destination{}
 	var err error

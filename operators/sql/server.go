@@ -148,7 +148,7 @@ func (s *Server) Login() Login {
 // Project returns the name of the task's project.
 func (s *Server) Project() string { return s.project }
 
-// Plain returns a text of the server without known secrets.
+// Plain returns a text from the server without known secrets.
 func (s *Server) Plain(text string) string { return s.hide.Replace(text) }
 
 // Hide hides further secrets in the server's messages.

@@ -67,7 +67,7 @@ func (s *Session) Script(ctx context.Context, what, sql string) error {
 }
 
 // Query executes one statement with arguments $1, $2 ... and passes its rows to take, unless that is nil, in the
-// server's text form. An error of take ends it.
+// server's text form. An error from take ends the query.
 func (s *Session) Query(ctx context.Context, what, sql string, args []string, take func(fields []pgconn.FieldDescription, row [][]byte) error) error {
 	limited, heard, done := s.patient(ctx)
 	defer done()

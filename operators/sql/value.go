@@ -72,7 +72,7 @@ const (
 	timestamptzForm = "2006-01-02 15:04:05-07"
 )
 
-// value returns the stored form of a text of the server.
+// value returns the stored form of a text from the server.
 func (c Column) value(text string) param.Value {
 	f, known := forms[c.OID]
 	if c.singleBit() {
@@ -90,7 +90,7 @@ func (c Column) value(text string) param.Value {
 	return object(c.Kind, text)
 }
 
-// csv returns a text of the server for a file.
+// csv returns a text from the server for a file.
 func (c Column) csv(text string) string {
 	if c.singleBit() {
 		return strconv.FormatBool(text == "1")

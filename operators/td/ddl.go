@@ -125,7 +125,7 @@ func (d *ddl) readRenames() error {
 // ddlKey is the state of the task: {checked, operation, retry}.
 const ddlKey = "ddl"
 
-// progress is the progress of the task.
+// progress holds the progress of the task.
 type progress struct {
 	checked   bool  // all tables to rename exist, or existed
 	operation int64 // the first step that is not known to be done

@@ -182,7 +182,7 @@ func columns(schema string) ([]string, error) {
 	return names, nil
 }
 
-// Kill ends a job; the service ignores it for a finished one.
+// Kill ends a job; the service ignores the call for a finished job.
 func (c *Client) Kill(ctx context.Context, id string) error {
 	return c.call(ctx, post(pathOf("/v3/job/kill", id), nil))
 }

@@ -51,7 +51,7 @@ func (c *Client) EnsureNoTable(ctx context.Context, database, name string) error
 	return unless(http.StatusNotFound, c.call(ctx, post(pathOf("/v3/table/delete", database, name), nil)))
 }
 
-// EnsureRenamed renames a table that existed before, replacing one with the new name. A missing table was already
+// EnsureRenamed renames a table that existed before, replacing one with the new name. A missing table counts as already
 // renamed.
 func (c *Client) EnsureRenamed(ctx context.Context, database, from, to string) error {
 	return unless(http.StatusNotFound, c.change(ctx, "Table", to,

@@ -93,7 +93,7 @@ func subjectCells(s client.Subject) []string {
 	return []string{s.What, attempt, workflow, tasks}
 }
 
-// agoMillis returns how long ago a time was, in milliseconds since 1970; "" for 0.
+// agoMillis returns how long ago a time, in milliseconds since 1970, was; "" for 0.
 func agoMillis(now time.Time, millis int64) string {
 	if millis == 0 {
 		return ""

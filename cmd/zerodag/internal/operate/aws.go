@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/account"
 )
 
-// NewAWS returns the commands for the AWS account that a stage is deployed to, with the credentials of the user.
+// NewAWS returns the commands for the AWS account to which a stage is deployed, with the user's credentials.
 func NewAWS(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "aws", Short: "Inspect the AWS account of a stage, and switch the stage off and on",
 		RunE: func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) }}
