@@ -28,8 +28,8 @@ type Carried struct {
 // Left holds the stores of the tasks below a task that the new attempt does not create: generated tasks, earlier
 // iterations of a group, handlers. Later tasks see them as if these tasks had run.
 type Left struct {
-	Before []Stored `json:"before,omitempty"` // lower than the stores of children that the new attempt creates
-	After  []Stored `json:"after,omitempty"`  // on top of these
+	Before []Stored `json:"before,omitempty"` // merged below the stores of children that the new attempt creates
+	After  []Stored `json:"after,omitempty"`  // merged on top of these
 	// Whole reports that After has the stores of all tasks below, including tasks that the new attempt creates: some of
 	// them failed, the failure was ignored, and none runs again.
 	Whole bool `json:"whole,omitempty"`

@@ -102,7 +102,7 @@ type Progress struct {
 
 	// Only for tasks of a file with `zerodag: 1`.
 	Preparing bool   `json:"prep,omitempty"`    // the current run evaluates its `zerodag: 1` keys, see Prepared
-	Ends      bool   `json:"ends,omitempty"`    // of such a run: everything below has succeeded, and it evaluates `outputs`
+	Ends      bool   `json:"ends,omitempty"`    // everything below has succeeded, and such a run evaluates `outputs`
 	Skipped   string `json:"skipped,omitempty"` // why it was skipped; it counts as succeeded
 	Ignored   bool   `json:"ignored,omitempty"` // it failed, but counts as succeeded
 
@@ -201,7 +201,7 @@ type State struct {
 	endAt time.Time
 
 	priority  int        // given at start
-	slot      *claim.Use // that the attempt needs to begin; nil: none. It is replaced as a whole, never changed
+	slot      *claim.Use // the slot that the attempt needs to begin; nil: none. It is replaced as a whole, never changed
 	slotGuard string     // the message that owes the request for it
 
 	occupied int // tasks that take a place of `concurrency: {tasks: N}`; derived

@@ -86,7 +86,7 @@ type Command struct {
 
 	Sandbox Sandbox           // where it runs, and its limits
 	Secrets map[string]string // secrets that may be in Args, Env or Files; they are never stored
-	Status  *param.Map        // of the Pending with which an earlier run of the task ended; nil at first
+	Status  *param.Map        // from the Pending with which an earlier run of the task ended; nil at first
 	Grace   time.Duration     // see GraceFor
 }
 

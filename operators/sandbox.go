@@ -26,7 +26,7 @@ type Sandbox struct {
 	Output    int64         // bytes of stdout and stderr
 	Role      string        // in AWS, for the command: one that the deployment allows
 	Spot      bool          // on capacity that may be reclaimed
-	Fresh     bool          // on a machine that nothing else has run on
+	Fresh     bool          // on a machine on which nothing else has run
 }
 
 // The executors of commands.

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// change is one thing that a push changes.
+// change is one change that a push makes.
 type change struct {
 	Change string     `json:"change"` // added, changed or removed
 	Kind   string     `json:"kind"`   // workflow or schedule

@@ -80,7 +80,7 @@ func (d defaulting) fitting(key string, v param.Value, operator string) (param.V
 		return m, m.Len() > 0
 	case key == "_store", key == "_repeat" && m.Has(keys.ExitCodeKey):
 		return v, !keys.RunsNoCommand(operator) && !d.unclear(operator)
-	case key == "_repeat": // it would run such an operator again and again before any of its tasks
+	case key == "_repeat": // it would repeatedly run such an operator before any of its tasks
 		return v, !keys.OnlyRunsTasks(operator) && !keys.AsksForTasks(operator) && !d.unclear(operator)
 	}
 	return v, true

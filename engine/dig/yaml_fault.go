@@ -39,7 +39,7 @@ func parseFault(text []byte) (fault string) {
 		}
 	}()
 	d := yaml.NewDecoder(bytes.NewReader(text))
-	for range 2 { // the second document is missing, or the fault
+	for range 2 { // the second time, it finds no document, or the fault
 		var node yaml.Node
 		if err := d.Decode(&node); err != nil {
 			return err.Error()

@@ -20,7 +20,7 @@ type CatchUp string
 const (
 	CatchUpAll    CatchUp = "all"    // all of them, as in Digdag
 	CatchUpLatest CatchUp = "latest" // only the last one
-	CatchUpNone   CatchUp = "none"   // none, except one whose time has just come
+	CatchUpNone   CatchUp = "none"   // none, except one that has just become due
 )
 
 // JustNow limits how late a session that CatchUpNone still runs may be, unless skip_delayed_by sets a different limit.

@@ -73,7 +73,7 @@ func kindOf(config *param.Map) (kind string, command param.Value, err error) {
 // Unused is a key below `schedule:` that is never read.
 type Unused struct {
 	Key  string
-	Near []string // keys that it may be a misspelling of; one of AddedKeys if that is nearest, even in a file that may not have them
+	Near []string // keys that it may misspell; one of AddedKeys if that is nearest, even in a file that may not have them
 }
 
 // UnusedKeys lists the keys that are never read; none if the type of the schedule is unknown. added means that the file

@@ -114,7 +114,7 @@ func (r *request) readHeaders() ([]header, error) {
 			return nil, err
 		}
 		h := header{name, value, name != key || value != text}
-		if !slices.Contains(headers, h) { // Digdag sends duplicates once
+		if !slices.Contains(headers, h) { // Digdag sends duplicates only once
 			headers = append(headers, h)
 		}
 	}

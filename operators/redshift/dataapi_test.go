@@ -182,7 +182,7 @@ func (s *service) transaction(ctx context.Context, list []string) ([]*pgconn.Res
 		rows := conn.ExecParams(ctx, asReceived(sql), nil, nil, nil, nil)
 		fields := slices.Clone(rows.FieldDescriptions())
 		r := rows.Read()
-		r.FieldDescriptions = fields // also without a row
+		r.FieldDescriptions = fields // even without a row
 		if r.Err != nil {
 			return nil, r.Err
 		}

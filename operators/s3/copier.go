@@ -18,7 +18,7 @@ const (
 // copier copies objects within S3. Repeating a copy replaces it with an identical one.
 type copier struct {
 	client      *s3.Client
-	large, part int64 // the size above which objects are copied in parts, and that of the parts
+	large, part int64 // the size above which objects are copied in parts, and the size of the parts
 }
 
 func (c copier) copy(ctx context.Context, from, to place, size int64) error {

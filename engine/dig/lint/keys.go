@@ -225,7 +225,7 @@ func (c *critic) steeringHint(key string, own []string) string {
 	if near := param.Nearest(key, known); near != "" {
 		return "did you mean " + near + "?"
 	}
-	if far := param.Suggest(key, keys.TaskKeys()); len(far) > 0 { // such as _retires: users do not name keys so
+	if far := param.Suggest(key, keys.TaskKeys()); len(far) > 0 { // such as _retires, unlike users' own keys
 		return "did you mean " + strings.Join(far, ", ") + "?"
 	}
 	return "the task keys that begin with _ are " + strings.Join(keys.TaskKeys(), ", ")

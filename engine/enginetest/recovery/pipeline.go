@@ -20,7 +20,7 @@ import (
 type Pipeline struct {
 	Root  *Piece
 	Gated bool                  // its files have `zerodag: 1`
-	Files map[string]*param.Map // that call> runs, by name
+	Files map[string]*param.Map // the files that call> runs, by name
 	seed  uint64
 }
 
@@ -31,7 +31,7 @@ type Piece struct {
 	Rounds   int    // of a loop or each
 	Below    []*Piece
 	Parallel bool
-	Keys     []string // that work and make store
+	Keys     []string // keys that work and make store
 	Resets   []string
 	Export   *param.Map
 	Retry    int

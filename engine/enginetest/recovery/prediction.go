@@ -79,7 +79,7 @@ type made struct {
 	before  *made    // the same task in the earlier attempt, if it is carried over
 	byPart  bool     // skipped because the retry runs only a part
 	skipped bool     // skipped for any reason
-	left    []effect // of a skipped task that did not succeed before: the results of carried-over tasks below it
+	left    []effect // for a skipped task that did not succeed before: the results of carried-over tasks below it
 	checked []effect // for such a group: the results of its check, which is not created again
 }
 

@@ -84,7 +84,7 @@ func (x *script) needs(p plan) *goja.Object {
 	}{{"lists", p.lists}, {"texts", p.texts}, {"code", p.code}, {"regexp", p.regexp},
 		{"java", p.java}, {"memory", p.memory}, {"dates", p.dates}} {
 		if err := o.Set(group.name, group.need); err != nil {
-			panic(err) // a new object takes every name
+			panic(err) // a new object accepts every name
 		}
 	}
 	return o
@@ -119,7 +119,7 @@ func (x *script) host(functions ...hostFunction) *goja.Object {
 	o := x.rt.NewObject()
 	for _, f := range functions {
 		if err := o.Set(f.name, f.call); err != nil {
-			panic(err) // a new object takes every name
+			panic(err) // a new object accepts every name
 		}
 	}
 	return o

@@ -49,7 +49,7 @@ const matchGrace = 150 * time.Millisecond
 type watcher struct {
 	rt          *goja.Runtime
 	spent       func() time.Duration // nil: the process is shared
-	began       time.Duration        // of the time spent
+	began       time.Duration        // the time spent before the script began
 	clock, heap *time.Timer
 	sample      []metrics.Sample
 	limit       uint64

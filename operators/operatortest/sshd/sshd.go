@@ -25,9 +25,9 @@ import (
 type Server struct {
 	Port        int
 	User        string
-	Key         string // private, which logs in
+	Key         string // the private key that logs in
 	Fingerprint string // of the server's key
-	KnownHosts  string // a line for it
+	KnownHosts  string // the known_hosts line for it
 }
 
 const program = "/usr/sbin/sshd"

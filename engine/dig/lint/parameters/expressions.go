@@ -22,7 +22,7 @@ type Expressions struct {
 	Defined   func() *Definitions
 	Uses      func(text string) []param.Use // lists what the expressions in a text do; nil if unavailable
 	Variables []string                      // built-in ones
-	Taken     []string                      // further names that are not the project's: of operators, and of what these read
+	Taken     []string                      // further names that are not the project's: of operators and their parameters
 	Warn      func(place []string, task, hint, format string, args ...any)
 }
 
