@@ -1,7 +1,6 @@
 package server
 
 import (
-
 	"zerodag/internal/httpapi/endpoint"
 	"zerodag/internal/httpapi/wire"
 )
