@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// TestCleanExport proves that the CDK's command line alone deploys from the files of the repository and nothing else:
-// no command comes before it, and no file of the user's home is needed. The CDK's own command line is that of
-// infra/_cdk.
+// TestCleanExport proves that the CDK's command line can deploy from the files of the repository alone: no command has
+// to run first, and no file of the user's home is needed. The CDK's command line is the one in infra/_cdk.
 func TestCleanExport(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -31,7 +30,7 @@ func TestCleanExport(t *testing.T) {
 	}
 	folder := export(t)
 	home := t.TempDir()
-	// The addresses of registries, and whom to trust there, belong to the machine.
+	// The addresses of registries and their certificates belong to the machine.
 	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return slices.ContainsFunc([]string{"AWS_", "CDK_", "XDG_", "ZERODAG_"}, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 	})
@@ -87,7 +86,7 @@ func TestCleanExport(t *testing.T) {
 	}
 }
 
-// export copies the files that git knows, as they are now, into a new folder.
+// export copies the files that git knows, in their current state, into a new folder.
 func export(t *testing.T) string {
 	t.Helper()
 	c := exec.Command("git", "ls-files", "-z")

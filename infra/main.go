@@ -1,5 +1,5 @@
 // Command infra is the CDK app: one stack with one deployment. `cdk synth`, `cdk diff` and `cdk deploy` run it; it
-// builds the functions' programs first, and the files that they embed if these are missing.
+// first builds the functions' programs, and the files that they embed if these are missing.
 //
 // The context parameter stage names the stage, main by default, and stages/STAGE.yaml has the settings that differ from
 // the defaults. Any setting may be overridden by a context parameter of its name. The resources of the deployment are
@@ -20,7 +20,7 @@ import (
 	"zerodag/infra/settings"
 )
 
-// stages is the folder of the files of settings, and assets where programs are built.
+// stages is the folder of the settings files, and assets the folder in which programs are built.
 const (
 	stages = "stages"
 	assets = "bin/functions"
@@ -52,9 +52,9 @@ func run() error {
 	return nil
 }
 
-// build builds the programs, and before that the files that they embed if these are missing. It returns
-// the folder, and what to call when the app is synthesized. For commands of the CDK that deploy nothing
-// it only puts placeholders there: a bootstrap or a removal need not wait minutes for programs.
+// build builds the programs, and before that the files that they embed if these are missing. It returns the folder, and
+// a function to call when the app is synthesized. For commands of the CDK that deploy nothing, it only puts
+// placeholders there, so that a bootstrap or a removal need not wait minutes for programs.
 func build(node constructs.Node, s settings.Settings) (folder string, done func(), err error) {
 	if deploys(node) {
 		err := deployment.Build(s, assets)
@@ -72,8 +72,8 @@ func build(node constructs.Node, s settings.Settings) (folder string, done func(
 	return folder, func() { os.RemoveAll(folder) }, deployment.Placeholders(folder)
 }
 
-// deploys reports whether the command of the CDK that runs this app uses its assets. The command line
-// sends the stacks whose assets it needs: none for bootstrap, destroy and list.
+// deploys reports whether the command of the CDK that runs this app uses its assets. The CDK's command line lists the
+// stacks whose assets it needs: none for bootstrap, destroy and list.
 func deploys(node constructs.Node) bool {
 	stacks, ok := node.TryGetContext(jsii.String("aws:cdk:bundling-stacks")).([]any)
 	return !ok || len(stacks) > 0
@@ -90,10 +90,10 @@ func makeAssets() error {
 	return nil
 }
 
-// newStack makes the stack of a stage, in the account and region of the cdk command.
+// newStack creates the stack of a stage in the account and region of the cdk command.
 func newStack(app awscdk.App, s settings.Settings, assets string) (awscdk.Stack, error) {
 	props := awscdk.StackProps{StackName: jsii.String("zerodag-" + s.Stage), Description: jsii.String("zerodag: a workflow engine for the Digdag language"), Env: environment()}
-	if s.Qualifier != settings.CDKQualifier { // else the CDK's own ways to set one count
+	if s.Qualifier != settings.CDKQualifier { // otherwise the CDK's own ways to set a qualifier apply
 		props.Synthesizer = awscdk.NewDefaultStackSynthesizer(&awscdk.DefaultStackSynthesizerProps{Qualifier: &s.Qualifier})
 	}
 	stack := awscdk.NewStack(app, jsii.String("Zerodag-"+s.Stage), &props)
@@ -101,8 +101,8 @@ func newStack(app awscdk.App, s settings.Settings, assets string) (awscdk.Stack,
 	return stack, err
 }
 
-// environment is the account and region of the credentials; nil when there are none, as for synth:
-// then buckets get names that CloudFormation computes, and it cannot import them.
+// environment returns the account and region of the credentials, or nil if there are none, for example for synth: then
+// CloudFormation computes the names of buckets and cannot import them.
 func environment() *awscdk.Environment {
 	account, region := os.Getenv("CDK_DEFAULT_ACCOUNT"), os.Getenv("CDK_DEFAULT_REGION")
 	if account == "" || region == "" {
@@ -111,8 +111,8 @@ func environment() *awscdk.Environment {
 	return &awscdk.Environment{Account: &account, Region: &region}
 }
 
-// given are the context parameters of the cdk command, except flags and look-ups of the CDK itself, which have a @ or a
-// colon in their names.
+// given returns the context parameters of the cdk command, except flags and look-ups of the CDK itself, whose names
+// contain a @ or a colon.
 func given(node constructs.Node) map[string]string {
 	all, _ := node.GetAllContext(nil).(map[string]any)
 	parameters := map[string]string{}

@@ -13,10 +13,10 @@ import (
 	"zerodag/infra/settings"
 )
 
-// What an account refuses, or does not do, that an emulator lets pass: one function for each rule.
+// Rules of a real account that an emulator does not enforce: one function for each rule.
 
-// firstDeploy checks the first deploy into a fresh account: each reference to a resource comes after it, and a failed
-// deploy leaves nothing that blocks the next.
+// firstDeploy checks the first deploy into a fresh account: each reference to a resource comes after the resource, and
+// a failed deploy leaves nothing that blocks the next.
 func firstDeploy(t *testing.T, m map[string]any) {
 	all := resources(m)
 	limited := 0
@@ -72,8 +72,8 @@ func firstDeploy(t *testing.T, m map[string]any) {
 	}
 }
 
-// streams checks event streams, each of which takes a call of the function for as long as it may last: all of them
-// together leave some of the API's reserved concurrency to other calls, and signed requests stay signed.
+// streams checks event streams, each of which occupies a call of the function for as long as it may last: together they
+// leave some of the API's reserved concurrency to other calls, and signed requests stay signed.
 func streams(t *testing.T, m map[string]any) {
 	const lasts = 5 // seconds, cloud.streamTime
 	var limits, defaults map[string]any
@@ -115,7 +115,8 @@ func streams(t *testing.T, m map[string]any) {
 	}
 }
 
-// importable checks the resources that outlive a stack: a later stack takes a resource over if its name is literal.
+// importable checks the resources that outlive a stack: a later stack can take over a resource only if its name is
+// literal.
 func importable(t *testing.T, m map[string]any) {
 	want := map[string][]string{
 		"AWS::DynamoDB::Table":  {"TableName", "zerodag-main-table"},
@@ -139,7 +140,7 @@ func importable(t *testing.T, m map[string]any) {
 	}
 }
 
-// anyAccount checks a template that is made without credentials: it deploys anywhere.
+// anyAccount checks that a template made without credentials can be deployed anywhere.
 func anyAccount(t *testing.T, m map[string]any) {
 	for name, r := range resources(m) {
 		if text := fmt.Sprint(properties(r)); strings.Contains(text, "111111111111") || strings.Contains(text, "eu-central-1") {
@@ -153,8 +154,8 @@ func anyAccount(t *testing.T, m map[string]any) {
 	}
 }
 
-// names checks names that are one list for all regions of an account, or for the world: stages and regions do not
-// collide in them. A security group with a name cannot be replaced.
+// names checks that names that must be unique across all regions of an account, or globally, do not collide between
+// stages and regions. A security group with a name cannot be replaced.
 func names(t *testing.T, m map[string]any) {
 	withDashboard := template(t, where, func(s *settings.Settings) { s.Dashboard = true })
 	dashboards := 0
@@ -188,7 +189,7 @@ func names(t *testing.T, m map[string]any) {
 	}
 }
 
-// alarms checks how an alarm reaches people: each has an action, and CloudWatch may publish to its topic, which only a
+// alarms checks that each alarm reaches users: it has an action, and CloudWatch may publish to its topic, which only a
 // policy of the topic can allow, because CloudWatch has no role.
 func alarms(t *testing.T, m map[string]any) {
 	all, metrics := resources(m), 0
@@ -256,7 +257,7 @@ func watched(t *testing.T, m map[string]any) {
 	}
 }
 
-// noteMetrics notes under which alarm a metric is read, if the alarm's expression uses it.
+// noteMetrics records which alarm reads a metric, if the alarm's expression uses the metric.
 func noteMetrics(alarm map[string]any, name string, read map[string]string) {
 	expression := ""
 	for _, q := range alarm["Metrics"].([]any) {
@@ -302,7 +303,7 @@ func allowsAlarms(all map[string]map[string]any, topic string) bool {
 	return false
 }
 
-// starts checks the triggers of workflows: they are retried for long and then put aside, and both queues leave
+// starts checks the triggers of workflows: they are retried for a long time and then put aside, and both queues leave
 // concurrency to others.
 func starts(t *testing.T, m map[string]any) {
 	most, asynchronous := map[string]any{}, map[string]bool{}
@@ -324,7 +325,7 @@ func starts(t *testing.T, m map[string]any) {
 			}
 		case "AWS::Lambda::EventInvokeConfig":
 			age, kept := float64(tickAge), strings.Contains(fmt.Sprint(p["DestinationConfig"]), "StartsDead")
-			if p["Qualifier"] != "$LATEST" { // the calls of each minute: they are many, and none is missed
+			if p["Qualifier"] != "$LATEST" { // the calls of each minute, which are many and may be dropped
 				age, kept = minuteAge, p["DestinationConfig"] == nil
 			}
 			if p["MaximumRetryAttempts"] != float64(tickTries) || p["MaximumEventAgeInSeconds"] != age || !kept {
@@ -332,7 +333,7 @@ func starts(t *testing.T, m map[string]any) {
 			}
 			asynchronous[strings.SplitN(name, "EventInvoke", 2)[0]] = true
 		case "AWS::SQS::Queue":
-			if p["MaximumMessageSize"] != float64(1<<20) { // as much as package sqs sends
+			if p["MaximumMessageSize"] != float64(1<<20) { // the largest message that package sqs sends
 				t.Errorf("%s takes %v bytes", name, p["MaximumMessageSize"])
 			}
 		case "AWS::Lambda::EventSourceMapping":
@@ -372,7 +373,7 @@ func reserved(t *testing.T, all map[string]map[string]any) {
 	}
 }
 
-// domain checks a custom domain: the stack outputs its record and creates it, and machines do without it.
+// domain checks a custom domain: the stack outputs its record and creates it, and machines do not need it.
 func domain(t *testing.T, m map[string]any) {
 	outputs := m["Outputs"].(map[string]any)
 	if outputs["DomainTarget"] == nil || outputs["DomainTargetZone"] == nil {
@@ -397,9 +398,9 @@ func domain(t *testing.T, m map[string]any) {
 	}
 }
 
-// machines checks who may launch what: definitions of this stage, and not of one whose name begins the same way, on
-// this cluster. Their program may be encrypted with a key of the bootstrap: links to it need that key, and no other
-// object does.
+// machines checks the permissions to launch machines: only task definitions of this stage, and not of a stage whose
+// name begins the same way, on this cluster. The runners' program may be encrypted with a key of the bootstrap stack:
+// links to it need that key, and no other object does.
 func machines(t *testing.T, m map[string]any) {
 	launchers, keys := 0, 0
 	for name, r := range resources(m) {
@@ -429,8 +430,8 @@ func machines(t *testing.T, m map[string]any) {
 	}
 }
 
-// defaultNetwork checks machines in the default VPC of the account: no network is made, and functions stay outside,
-// where they reach the Internet.
+// defaultNetwork checks machines in the default VPC of the account: no network is created, and functions stay outside
+// it, where they can reach the Internet.
 func defaultNetwork(t *testing.T, m map[string]any) {
 	for name, r := range resources(m) {
 		switch kind := r["Type"].(string); {
@@ -443,8 +444,8 @@ func defaultNetwork(t *testing.T, m map[string]any) {
 	}
 }
 
-// tooMuch proves that functions with more environment than Lambda takes are refused at once, and not by Lambda in the
-// middle of a deploy.
+// tooMuch proves that functions with a larger environment than Lambda accepts are refused at once, and not by Lambda in
+// the middle of a deploy.
 func tooMuch(t *testing.T) {
 	s := settings.Default("main")
 	for i := range 60 {

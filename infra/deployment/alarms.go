@@ -11,36 +11,37 @@ import (
 
 func minutes(n int) awscdk.Duration { return awscdk.Duration_Minutes(jsii.Number(n)) }
 
-// The ages of messages at which an operator is alerted (seconds).
+// The ages of messages, in seconds, at which an operator is alerted.
 const (
 	oldEvent = 300
 	oldTask  = 1800
 )
 
-// apiErrors is how many answers of the API in five minutes may be server errors: a client repeats such a request, so a
-// single one does no harm.
+// apiErrors is how many answers of the API in five minutes may be server errors: clients repeat such requests, so a
+// single error does no harm.
 const apiErrors = 5
 
-// functionErrors is the number of errors in five minutes that raises the alarm: a single one is retried and passes.
-// quotaPercent is the share of a quota that may be in use before an operator should request more.
+// functionErrors is the number of errors in five minutes that raises the alarm: a single failed call is retried and
+// then succeeds. quotaPercent is the share of a quota that may be in use before an operator should request more.
 const (
 	functionErrors = 5
 	quotaPercent   = 90
 )
 
-// alarm is raised when an expression over metrics is at least 1 for so many minutes.
+// alarm is raised when an expression over metrics is at least 1 for a number of minutes.
 type alarm struct {
 	id, what   string
 	minutes    int
 	expression string
 	metrics    map[string]awscloudwatch.IMetric
-	missing    awscloudwatch.TreatMissingData // what it means that there is nothing to read
+	missing    awscloudwatch.TreatMissingData // what missing data means
 }
 
-// createAlarms notifies the topic of problems that need a person: few, because CloudWatch charges for every metric that
-// an alarm reads. A killed function shows in its effects: old messages, messages put aside, errors of the API, a silent
-// tick. Functions that survive an error count it themselves, all in one metric. Nothing takes messages out of the queue
-// of starts, so that alarm watches arriving messages: otherwise it would stay raised and not report new ones.
+// createAlarms notifies the topic of problems that need a person. There are only a few alarms because CloudWatch
+// charges for every metric that an alarm reads. A killed function shows in its effects: old messages, messages put
+// aside, errors of the API, a silent tick. Functions that survive an error count it themselves, all in one metric.
+// Nothing takes messages out of the queue of starts, so that alarm watches arriving messages: otherwise it would stay
+// raised and not report new ones.
 func (d *Deployment) createAlarms() {
 	over := func(n int, statistic string) *awscloudwatch.MetricOptions {
 		return &awscloudwatch.MetricOptions{Period: minutes(n), Statistic: jsii.String(statistic)}
@@ -72,8 +73,8 @@ func (d *Deployment) createAlarms() {
 	}
 }
 
-// quotas is the alarm on the account's concurrent functions and vCPUs. It reads metrics and quotas of the
-// whole account, because other applications share them.
+// quotas returns the alarm on the account's concurrent functions and vCPUs. It reads metrics and quotas of the whole
+// account, because other applications share them.
 func (d *Deployment) quotas(over *awscloudwatch.MetricOptions) alarm {
 	used := func(service, resource, class string) awscloudwatch.IMetric {
 		return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{Namespace: jsii.String("AWS/Usage"), MetricName: jsii.String("ResourceCount"), Period: over.Period, Statistic: over.Statistic,
@@ -97,13 +98,13 @@ func (d *Deployment) quotas(over *awscloudwatch.MetricOptions) alarm {
 	return a
 }
 
-// own is a metric that functions write in their logs.
+// own returns a metric that functions write in their logs.
 func (d *Deployment) own(name string, over *awscloudwatch.MetricOptions) awscloudwatch.IMetric {
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{Namespace: jsii.String("zerodag"), MetricName: &name, Statistic: over.Statistic, Period: over.Period,
 		DimensionsMap: &map[string]*string{"stage": jsii.String(d.Stage)}})
 }
 
-// raise makes an alarm that is raised by so many of the last periods.
+// raise makes an alarm that is raised if the condition holds in raising of the last periods.
 func (d *Deployment) raise(a alarm, name *string, raising, periods int) awscloudwatch.Alarm {
 	var some *float64
 	if raising < periods {
@@ -118,8 +119,8 @@ func (d *Deployment) raise(a alarm, name *string, raising, periods int) awscloud
 	return made
 }
 
-// createDashboard shows the queues and functions on one page, if that is asked for. Its name has the
-// region: dashboards of an account are one list for all regions.
+// createDashboard shows the queues and functions on one page, if requested. Its name contains the region because all
+// regions of an account share one list of dashboards.
 func (d *Deployment) createDashboard() {
 	if !d.Dashboard {
 		return

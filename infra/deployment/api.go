@@ -9,23 +9,23 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Requests a second that the API takes, and how many at once. The sum over all routes stays below the quota
-// of an account in the smaller regions: 2,500 a second and 1,250 at once for all of its APIs.
+// Requests per second that the API accepts, and how many at once. The sum over all routes stays below the quota of an
+// account in the smaller regions: 2,500 per second and 1,250 at once for all of its APIs.
 const (
 	rateLimit   = 200
 	burstLimit  = 400
-	runnerRate  = 1000 // of the machines of commands, in addition
+	runnerRate  = 1000 // additional requests of the commands' machines
 	runnerBurst = 800
-	// streamRate limits event streams, separately for tokens and signed requests. Each takes a call of the function
-	// for five seconds (cloud.streamTime), 40 in all, so ten of the 50 calls that reserve keeps remain for other
-	// requests. Without reserve nothing remains in an account with few concurrent functions.
+	// streamRate limits event streams, separately for tokens and signed requests. Each stream occupies a call of the
+	// function for five seconds (cloud.streamTime), which makes 40 in total, so ten of the 50 calls that reserve keeps
+	// remain for other requests. Without reserve, none remain in an account with few concurrent functions.
 	streamRate = 4
 )
 
 // gateway is the API of API Gateway: an HTTP API, or a REST API for private networks.
 type gateway interface {
 	id() *string
-	// address is that of API Gateway, and nil if there is none that clients may use.
+	// address returns the address of API Gateway, or nil if there is none that clients may use.
 	address() *string
 	errors(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 	create([]route)
@@ -33,16 +33,16 @@ type gateway interface {
 
 // route leads requests to a function.
 type route struct {
-	method, path string // {path+} is any rest of a path
+	method, path string // {path+} matches any rest of a path
 	function     string
 	signed       bool // by a principal of the account (SigV4)
-	page         bool // serves the web console on a stage with gradual deploys: its files must be of one build
-	rate, burst  int  // its own limits; 0: those that all routes share
+	page         bool // serves the web console on a stage with gradual deploys: its files must be from the same build
+	rate, burst  int  // its own limits; 0: the limits that all routes share
 }
 
 const anyMethod = "ANY"
 
-// createEndpoint makes the address of the API: functions need it before it has routes.
+// createEndpoint creates the address of the API, which functions need before it has routes.
 func (d *Deployment) createEndpoint() {
 	if d.Private() {
 		d.api = d.newPrivateAPI()
@@ -51,8 +51,8 @@ func (d *Deployment) createEndpoint() {
 	d.api = d.newHTTPAPI()
 }
 
-// createAPI makes the routes of the API: all paths by token, and below /iam the same by signed
-// requests of the account (SigV4).
+// createAPI creates the routes of the API: all paths with a token, and the same paths below /iam for signed requests of
+// the account (SigV4).
 func (d *Deployment) createAPI() {
 	const streams = "/api/attempts/{id}/events"
 	routes := []route{
@@ -62,20 +62,20 @@ func (d *Deployment) createAPI() {
 		{method: "GET", path: streams, function: "api", rate: streamRate, burst: streamRate},
 		{method: "GET", path: "/iam" + streams, function: "api", signed: true, rate: streamRate, burst: streamRate},
 	}
-	if d.IsGradual() { // the API gets a route apart from the page's
+	if d.IsGradual() { // the API gets a route separate from the page's
 		routes[0].page, routes[1].page = true, true
 		routes = append(routes, route{method: anyMethod, path: "/api/{path+}", function: "api"})
 	}
-	if d.commands != nil { // runners poll often, and must not delay users, nor users them
+	if d.commands != nil { // runners poll often, and runners and users must not delay each other
 		routes = append(routes, route{method: anyMethod, path: "/runner/{path+}", function: "runners", rate: runnerRate, burst: runnerBurst})
 	}
 	d.api.create(routes)
 }
 
-// integration is the key of the integration that a route uses.
+// integration returns the key of the integration that a route uses.
 func (r route) integration() string { return fmt.Sprint(r.function, r.page) }
 
-// stay has everything in a construct call $LATEST even if deploys are gradual.
+// stay makes everything in a construct call $LATEST even if deploys are gradual.
 func (d *Deployment) stay(c constructs.IConstruct) {
 	for _, inner := range *c.Node().FindAll(constructs.ConstructOrder_PREORDER) {
 		d.latest[*inner.Node().Path()] = true
@@ -87,7 +87,7 @@ func (d *Deployment) output(id string, value *string, what string) {
 	awscdk.NewCfnOutput(d.scope, jsii.String(id), &awscdk.CfnOutputProps{Value: value, Description: jsii.String(what)})
 }
 
-// createOutputs prints the address of the API, and how the first token is made.
+// createOutputs prints the address of the API and how to make the first token.
 func (d *Deployment) createOutputs() {
 	alias := ""
 	if d.IsGradual() {

@@ -11,10 +11,9 @@ import (
 // name them, which live for the longest attempt and 30 days.
 const attemptDays = 38
 
-// createBuckets makes the buckets of archives and of task logs. Both outlive the stack, and a later
-// one imports them by their names. Everything refers to them by these,
-// which are known before they are: the bucket of archives calls the function of uploads,
-// which reads it, so one of them has to be named before it is there.
+// createBuckets creates the buckets for archives and task logs. Both outlive the stack, and a later stack imports them
+// by name. Everything refers to them by name, which is known before they exist: the bucket of archives calls the
+// function of uploads, which reads the bucket, so one of them must be named before it exists.
 func (d *Deployment) createBuckets() {
 	d.archives = awss3.Bucket_FromBucketName(d.scope, jsii.String("ArchivesByName"), d.bucketName("archives"))
 	d.logs = awss3.Bucket_FromBucketName(d.scope, jsii.String("LogsByName"), d.bucketName("logs"))
@@ -32,8 +31,8 @@ func (d *Deployment) createBuckets() {
 	})
 }
 
-// bucketName is unique in the world; S3 allows 63 characters, which the stage fits into. It is literal if the stack
-// knows its account and region: CloudFormation imports nothing else.
+// bucketName returns a globally unique name; S3 allows 63 characters, which leaves enough for the stage. It is literal
+// if the stack knows its account and region, because CloudFormation can import only literal names.
 func (d *Deployment) bucketName(what string) *string {
 	return jsii.String("zerodag-" + d.Stage + "-" + what + "-" + *d.stack.Account() + "-" + *d.stack.Region())
 }
@@ -56,15 +55,15 @@ func (d *Deployment) bucket(id string, name *string, versioned bool, rules []*aw
 		LifecycleRules:    &rules,
 		RemovalPolicy:     keep,
 	})
-	b.Policy().ApplyRemovalPolicy(keep) // nor is a kept bucket ever open to plain HTTP
+	b.Policy().ApplyRemovalPolicy(keep) // so that even a kept bucket never allows plain HTTP
 	policy := b.Policy().Node().DefaultChild().(awss3.CfnBucketPolicy)
 	policy.SetBucket(name) // it is imported with the bucket, by that name
 	return b
 }
 
 // createUploadTrigger lets S3 call the function of uploads. S3 tests its permission when the notification is set: the
-// permission must exist before the notification, hence the function before the bucket. The CDK's own way, a function
-// that may change the notifications of any bucket, has too many rights.
+// permission must exist before the notification, and therefore the function before the bucket. The CDK's solution, a
+// function that may change the notifications of any bucket, has too many rights.
 func (d *Deployment) createUploadTrigger() {
 	f := d.functions["upload"]
 	permission := awslambda.NewCfnPermission(d.scope, jsii.String("UploadPermission"), &awslambda.CfnPermissionProps{

@@ -14,9 +14,9 @@ import (
 )
 
 // Build builds the programs that the template refers to into a folder, as reproducibly as Go can:
-// the same source gives the same asset, so that only what changed is deployed. It runs the go
-// command in the working folder, whose module is zerodag or requires it. Without the files that the
-// programs embed it builds nothing: ErrNoAssets.
+// the same source gives the same asset, so that only changed programs are deployed. It runs the go command in the
+// working folder, whose module must be zerodag or require it. If files that the programs embed are missing, it builds
+// nothing and returns ErrNoAssets.
 func Build(s settings.Settings, assets string) error {
 	if err := checkEmbedded(); err != nil {
 		return err
@@ -71,11 +71,11 @@ func build(program, out, architecture string) error {
 	return writeBill(program, out, string(linked))
 }
 
-// tags are the build tags of the functions.
+// tags holds the build tags of the functions.
 const tags = "lambda.norpc"
 
-// writeBill writes a bill of materials next to a program, so it becomes part of the function's package. Linked are the
-// packages that the program links, with their folders: those of embedded have a lock file of npm there.
+// writeBill writes a bill of materials next to a program, so it becomes part of the function's package. linked lists
+// the packages that the program links, with their folders: packages in embedded have an npm lock file there.
 func writeBill(program, out, linked string) error {
 	var locks []string
 	for line := range strings.Lines(linked) {
@@ -94,11 +94,11 @@ func writeBill(program, out, linked string) error {
 	return nil
 }
 
-// ErrNoAssets means that files are missing which npm provides and programs embed: Go would build them without, and
-// expressions would have no moment.js, and the API no web console.
+// ErrNoAssets means that files are missing that npm provides and programs embed: Go would build the programs without
+// them, so expressions would lack moment.js and the API the web console.
 var ErrNoAssets = errors.New("moment.js or the web console is not built: run make assets in the repository")
 
-// embedded are the packages that embed what npm provides, each with a file that must be there.
+// embedded holds the packages that embed files from npm, each with a file that must exist.
 var embedded = map[string]string{"zerodag/engine/expr/assets": "dist/moment.min.js", "zerodag/ui": "dist/page/index.html"}
 
 // checkEmbedded checks that the files exist that Go embeds into the programs.

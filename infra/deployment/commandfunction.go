@@ -18,8 +18,8 @@ import (
 //go:embed commandfunction/handler.py
 var commandHandler []byte
 
-// commandFunctionFolder is what the function of commands consists of, below the folder of
-// built programs: its handler, and cmd/runner.
+// commandFunctionFolder is the folder, below the folder of built programs, with the contents of the function of
+// commands: its handler and cmd/runner.
 const commandFunctionFolder = "commandfunction"
 
 // The resources of the function: a command may take a minute less (package sandbox), and the disk holds archives,
@@ -29,7 +29,7 @@ const (
 	commandFunctionDisk = 2048    // MiB
 )
 
-// buildCommandFunction puts the function of commands together.
+// buildCommandFunction assembles the function of commands.
 func buildCommandFunction(s settings.Settings, assets string) error {
 	folder := filepath.Join(assets, commandFunctionFolder)
 	if err := build("zerodag/cmd/runner", filepath.Join(folder, "runner"), s.CommandArchitecture); err != nil {
@@ -41,8 +41,8 @@ func buildCommandFunction(s settings.Settings, assets string) error {
 	return nil
 }
 
-// createCommandFunction makes the function that runs commands, if it is enabled. It may write its log and nothing else,
-// and gets no settings: users' programs run in it.
+// createCommandFunction creates the function that runs commands, if it is enabled. The function may only write its log,
+// and gets no settings, because users' programs run in it.
 func (d *Deployment) createCommandFunction() {
 	if !d.CommandFunction {
 		return
@@ -69,7 +69,7 @@ func (d *Deployment) createCommandFunction() {
 	})
 }
 
-// onCommandFunction is the function of commands; nothing when there is none.
+// onCommandFunction returns the function of commands, or nothing if there is none.
 func onCommandFunction(d *Deployment) []*string {
 	if d.callee == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// commandFunction checks the function that runs users' commands: it may write its own log and nothing else, knows no
-// setting of the engine, and only the agent may call it.
+// commandFunction checks the function that runs users' commands: it may only write its own log, gets no settings of the
+// engine, and only the agent may call it.
 func commandFunction(t *testing.T, m map[string]any) {
 	found := 0
 	for name, r := range resources(m) {
@@ -36,7 +36,7 @@ func commandFunction(t *testing.T, m map[string]any) {
 	}
 }
 
-// commandFunctionRights checks a policy: of the function's role, or of another that may call it.
+// commandFunctionRights checks a policy of the function's role or of a role that may call it.
 func commandFunctionRights(t *testing.T, name string, r map[string]any) int {
 	list := statements(r)
 	if strings.Contains(fmt.Sprint(properties(r)["Roles"]), "CommandFunctionRole") {

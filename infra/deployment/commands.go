@@ -20,8 +20,7 @@ import (
 	"zerodag/internal/env"
 )
 
-// commands is where commands run (`sh>`, `py>` ...): a cluster on Fargate, of which nothing
-// costs anything while no command runs.
+// commands is where commands run (`sh>`, `py>` ...): a cluster on Fargate, which costs nothing while no command runs.
 type commands struct {
 	cluster   awsecs.CfnCluster
 	execution awsiam.Role
@@ -32,11 +31,11 @@ type commands struct {
 	sum       string
 }
 
-// programFile is where the program of the machines is, below the folder of built programs.
+// programFile is the path of the machines' program below the folder of built programs.
 const programFile = "runner/runner"
 
-// createCommands makes the cluster, and the needs of its machines: a network with a way out and none in, a role that
-// pulls images and writes logs, the program.
+// createCommands creates the cluster and everything its machines need: a network that allows only outgoing connections,
+// a role that pulls images and writes logs, and the program.
 func (d *Deployment) createCommands() error {
 	if !d.HasMachines() {
 		return nil
@@ -62,9 +61,8 @@ func (d *Deployment) createCommands() error {
 	return nil
 }
 
-// createCluster makes the cluster. Only Spot needs capacity providers: with them ECS refuses to make the
-// first cluster of an account, since its service-linked role must exist before. Without them it makes
-// that role itself.
+// createCluster makes the cluster. Only Spot needs capacity providers: with them, ECS refuses to create the first
+// cluster of an account because its service-linked role must exist first. Without them, ECS creates that role itself.
 func (d *Deployment) createCluster() awsecs.CfnCluster {
 	cluster := awsecs.NewCfnCluster(d.scope, jsii.String("Cluster"), &awsecs.CfnClusterProps{ClusterName: d.name("commands")})
 	if d.key != nil { // encrypts the disks of machines
@@ -73,13 +71,14 @@ func (d *Deployment) createCluster() awsecs.CfnCluster {
 	}
 	if d.HasSpot() {
 		cluster.SetCapacityProviders(jsii.Strings("FARGATE", "FARGATE_SPOT"))
-		// If the role was just made, the half minute that the table takes is enough for every region of IAM to know it.
+		// If the role was just created, the half minute that the table takes is enough for it to reach IAM in every
+		// region.
 		cluster.AddDependency(d.table.Node().DefaultChild().(awsdynamodb.CfnTable))
 	}
 	return cluster
 }
 
-// allowImages lets ECS pull images from those repositories of the account that may be used.
+// allowImages lets ECS pull images from the allowed repositories of the account.
 func (d *Deployment) allowImages(role awsiam.Role) {
 	if len(d.Repositories)+len(d.PullThrough) == 0 {
 		return
@@ -111,7 +110,8 @@ func (d *Deployment) repository(name string) *string {
 }
 
 // machinesURL is the address of the API for machines. In a VPC with an interface endpoint for execute-api, every
-// execute-api address resolves to that endpoint, which serves private APIs only; machines need the domain there.
+// execute-api address resolves to that endpoint, which serves only private APIs; there, machines need the custom
+// domain.
 func (d *Deployment) machinesURL() string {
 	if d.MachinesURL == "domain" {
 		return "https://" + d.Domain
@@ -119,7 +119,7 @@ func (d *Deployment) machinesURL() string {
 	return *d.api.address()
 }
 
-// commandSettings are the settings that the functions get.
+// commandSettings returns the settings of commands for the functions.
 func (d *Deployment) commandSettings() env.Commands {
 	c := d.commands
 	if c == nil {
@@ -132,8 +132,8 @@ func (d *Deployment) commandSettings() env.Commands {
 		Image:   d.Image, FetchImage: d.FetchImage, Tags: d.Tags, CPU: d.CommandCPU, Memory: d.CommandMemory, Spot: d.Spot, AllowSpot: d.AllowSpot}
 }
 
-// runnerKeys is the name of the parameter with the keys that sign the tokens of machines: not below that of secrets,
-// which other functions may read and write. The launcher of the first machine makes it.
+// runnerKeys returns the name of the parameter with the keys that sign the tokens of machines. It is not below the path
+// of secrets, which other functions may read and write. The launcher of the first machine creates it.
 func (d *Deployment) runnerKeys() string { return env.Keys(d.Stage) + "/runners" }
 
 func values(list []*string) []string {
@@ -144,7 +144,7 @@ func values(list []*string) []string {
 	return out
 }
 
-// Rights on resources of commands; nothing if there are none.
+// The resources of commands that rights refer to; nothing if there are none.
 func onDefinitions(d *Deployment) []*string {
 	return d.ofCommands(func(*commands) []*string {
 		family := "zerodag-" + d.Stage + "-" + strings.Repeat("?", env.DefinitionDigest)
@@ -160,7 +160,7 @@ func onMachines(d *Deployment) []*string {
 	})
 }
 
-// onTagged are machines and task definitions, which get their tags when they are created.
+// onTagged returns machines and task definitions, which get their tags when they are created.
 func onTagged(d *Deployment) []*string { return slices.Concat(onMachines(d), onDefinitions(d)) }
 func onTaskRoles(d *Deployment) []*string {
 	return d.ofCommands(func(c *commands) []*string {
@@ -180,8 +180,8 @@ func onProgram(d *Deployment) []*string {
 	})
 }
 
-// onProgramKey are the keys that the bucket of the CDK may be encrypted with. Only the account knows which one, so any
-// key, as long as S3 requests it on behalf of an object of that bucket.
+// onProgramKey returns the keys with which the CDK's bucket may be encrypted. Which one is known only in the account,
+// so any key is allowed as long as S3 uses it for an object of that bucket.
 func onProgramKey(d *Deployment) []*string {
 	return d.ofCommands(func(*commands) []*string {
 		return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("kms"), Resource: jsii.String("key"), ResourceName: jsii.String("*")})}
@@ -195,7 +195,7 @@ func (d *Deployment) ofCommands(f func(*commands) []*string) []*string {
 	return f(d.commands)
 }
 
-// launch are the rights to launch and stop machines, and to query their outcome from ECS.
+// launch returns the rights to launch and stop machines, and to query their outcome from ECS.
 func launch() []right {
 	return []right{{[]string{"ecs:RunTask"}, onDefinitions}, {[]string{"ecs:StopTask", "ecs:DescribeTasks"}, onMachines}, {[]string{"iam:PassRole"}, onTaskRoles},
 		{[]string{"ecs:DescribeTaskDefinition", "ecs:RegisterTaskDefinition"}, onAllDefinitions}, {[]string{"ecs:ListTasks"}, onAllDefinitions},

@@ -11,8 +11,8 @@ import (
 
 const customerKey = "arn:aws:kms:eu-central-1:111111111111:key/11111111-2222-3333-4444-555555555555"
 
-// demanding are the settings of a company with strict rules: a customer key, a private registry, a custom domain as the
-// only address of the API, logs for a year.
+// demanding changes the settings to those of a company with strict rules: a customer key, a private registry, a custom
+// domain as the only address of the API, logs for a year.
 func demanding(s *settings.Settings) {
 	s.KMSKey, s.CloudWatchDays, s.Tags = customerKey, 365, map[string]string{"team": "data"}
 	s.Domain, s.Certificate, s.MachinesURL, s.DomainOnly = "flows.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x", "domain", true
@@ -21,7 +21,7 @@ func demanding(s *settings.Settings) {
 	s.CommandFunction, s.Cognito, s.Traces = true, true, settings.XRay
 }
 
-// keyOf is where each kind of resource that keeps something says by which key.
+// keyOf holds, for each kind of resource that stores data, the path of the property that names its key.
 var keyOf = map[string][]string{
 	"AWS::DynamoDB::Table":        {"SSESpecification", "KMSMasterKeyId"},
 	"AWS::S3::Bucket":             {"BucketEncryption", "ServerSideEncryptionConfiguration", "0", "ServerSideEncryptionByDefault", "KMSMasterKeyID"},
@@ -91,7 +91,7 @@ func at(v any, path []string) any {
 	return v
 }
 
-// told checks a function's settings of machines.
+// told checks a function's settings for machines.
 func told(t *testing.T, name string, p map[string]any) {
 	environment, _ := p["Environment"].(map[string]any)
 	if environment == nil {
@@ -111,7 +111,7 @@ func told(t *testing.T, name string, p map[string]any) {
 	}
 }
 
-// statementsOf checks the rights that such settings add.
+// statementsOf checks the rights that these settings add.
 func statementsOf(t *testing.T, name string, r map[string]any) {
 	for _, s := range statements(r) {
 		actions, on := texts(s["Action"]), strings.Join(texts(s["Resource"]), " ")

@@ -21,7 +21,7 @@ import (
 	"zerodag/infra/settings"
 )
 
-// Deployment is one deployment. Each create method is in the file of its concern.
+// Deployment is one deployment. Each create method is in the file for its concern.
 type Deployment struct {
 	settings.Settings
 
@@ -33,26 +33,26 @@ type Deployment struct {
 	archives, logs awss3.IBucket
 	ownArchives    awss3.Bucket
 	events, tasks  queue
-	starts         awssqs.Queue // events and schedules that the tick could not be given
+	starts         awssqs.Queue // events and schedules that could not be delivered to the tick
 	bus            awsevents.EventBus
 	topic          awssns.Topic
 	functions      map[string]awslambda.Function
-	minute         awslambda.IFunction // the tick, as it is called each minute
-	releases       []*release          // none: a deploy changes all at once
+	minute         awslambda.IFunction // the tick in the form that is called each minute
+	releases       []*release          // empty: a deploy changes everything at once
 	latest         map[string]bool     // paths of resources that call $LATEST even if deploys are gradual
 	scheduler      awsiam.Role         // of schedules that start workflows
 	api            gateway
 	commands       *commands          // nil: there are none
 	callee         awslambda.Function // runs commands; nil: there is none
 	microvm        awscdk.CfnResource // the image of MicroVMs; nil: there is none
-	people         *people            // nil: users sign in elsewhere, or with tokens only
+	people         *people            // nil: users sign in elsewhere or only with tokens
 }
 
 // queue is a queue and its dead-letter queue.
 type queue struct{ live, dead awssqs.Queue }
 
-// New puts a deployment into a scope: a separate stack, or a construct in a stack of yours. The programs of the
-// functions are in the folder assets, where Build puts them. Wrong settings are an error.
+// New adds a deployment to a scope: a separate stack, or a construct in a stack of yours. The programs of the functions
+// are in the folder assets, where Build puts them. Invalid settings cause an error.
 func New(scope constructs.Construct, s settings.Settings, assets string) (*Deployment, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func New(scope constructs.Construct, s settings.Settings, assets string) (*Deplo
 
 // The parts of a deployment that the rest of an app uses.
 
-// URL is the address of the REST API.
+// URL returns the address of the REST API.
 func (d *Deployment) URL() *string {
 	if at := d.api.address(); at != nil {
 		return at
@@ -105,25 +105,25 @@ func (d *Deployment) URL() *string {
 	return jsii.String("https://" + d.Domain)
 }
 
-// Bus is the bus on which events of source zerodag.start start workflows, and on which progress of attempts is
+// Bus returns the bus on which events with the source zerodag.start start workflows and the progress of attempts is
 // announced.
 func (d *Deployment) Bus() awsevents.EventBus { return d.bus }
 
-// Notices is the topic of notices and alarms.
+// Notices returns the topic of notices and alarms.
 func (d *Deployment) Notices() awssns.Topic { return d.topic }
 
-// StartsDead is where a rule or schedule puts events that it could not deliver to StartFunction.
+// StartsDead returns the queue for events that a rule or schedule could not deliver to StartFunction.
 func (d *Deployment) StartsDead() awssqs.Queue { return d.starts }
 
-// SchedulerRole is the role of schedules of EventBridge Scheduler whose target is StartFunction.
+// SchedulerRole returns the role for schedules of EventBridge Scheduler whose target is StartFunction.
 func (d *Deployment) SchedulerRole() awsiam.Role { return d.scheduler }
 
-// name is the name of a resource that users search for.
+// name returns the name of a resource that users search for.
 func (d *Deployment) name(what string) *string { return jsii.String(resourceName(d.Stage, what)) }
 
 func resourceName(stage, what string) string { return fmt.Sprintf("zerodag-%s-%s", stage, what) }
 
-// keyARN returns the ARN of the stage's key, or nil without one.
+// keyARN returns the ARN of the stage's key, or nil if it has none.
 func (d *Deployment) keyARN() *string {
 	if d.key == nil {
 		return nil

@@ -21,7 +21,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write testdata/template.json anew")
 
-// where are the account and region of the stacks of these tests.
+// where holds the account and region of the stacks in these tests.
 var where = &awscdk.Environment{Account: jsii.String("111111111111"), Region: jsii.String("eu-central-1")}
 
 // programs makes a folder of empty programs.
@@ -43,14 +43,14 @@ func programs(t *testing.T) string {
 	return folder
 }
 
-// template synthesizes a stack of stage main with empty programs, in an account or, with nil, in
-// any. The tests of this package cannot run side by side: the kernel of the CDK serves one at a time.
+// template synthesizes a stack of stage main with empty programs, in an account or, if env is nil, in any account. The
+// tests of this package cannot run in parallel because the CDK's kernel serves one at a time.
 func template(t *testing.T, env *awscdk.Environment, change func(*settings.Settings)) map[string]any {
 	t.Helper()
 	return templateWith(t, env, nil, change)
 }
 
-// templateWith is the same with more context of the CDK.
+// templateWith is like template, with more CDK context.
 func templateWith(t *testing.T, env *awscdk.Environment, more map[string]any, change func(*settings.Settings)) map[string]any {
 	t.Helper()
 	s := settings.Default("main")
@@ -77,8 +77,7 @@ func templateWith(t *testing.T, env *awscdk.Environment, more map[string]any, ch
 	return m
 }
 
-// TestStack proves what a deployment consists of. One template serves all parts: to make
-// one takes seconds.
+// TestStack proves what a deployment consists of. One template serves all parts because making one takes seconds.
 func TestStack(t *testing.T) {
 	defer jsii.Close()
 	m := template(t, where, func(s *settings.Settings) {
@@ -165,7 +164,7 @@ func properties(r map[string]any) map[string]any {
 	return p
 }
 
-// justified are actions that no narrower resource can be named for, and why.
+// justified holds actions for which no narrower resource can be named, and why.
 var justified = func() map[string]string {
 	m := map[string]string{}
 	for _, a := range network {
@@ -182,7 +181,7 @@ var justified = func() map[string]string {
 	return m
 }()
 
-// rights checks every statement of every policy: no right is on everything, and none is to do everything.
+// rights checks every statement of every policy: no right covers all resources or all actions.
 func rights(t *testing.T, m map[string]any) {
 	seen := 0
 	for name, r := range resources(m) {
@@ -240,7 +239,7 @@ func warm(t *testing.T, all map[string]map[string]any, writes int) {
 	}
 }
 
-// texts flattens what may be one or many; what is computed is shown as JSON.
+// texts flattens a value that may be single or a list; computed values are shown as JSON.
 func texts(v any) []string {
 	switch x := v.(type) {
 	case string:
@@ -258,7 +257,7 @@ func texts(v any) []string {
 	return []string{string(text)}
 }
 
-// kept checks the resources with users' data: they outlive the stack and are closed to others.
+// kept checks the resources with users' data: they outlive the stack and are inaccessible to others.
 func kept(t *testing.T, m map[string]any) {
 	count := map[string]int{}
 	for name, r := range resources(m) {
@@ -293,7 +292,7 @@ func kept(t *testing.T, m map[string]any) {
 	}
 }
 
-// uploads checks the way from an uploaded archive to its function: no other bucket and no other account calls it, S3
+// uploads checks the path from an uploaded archive to its function: no other bucket or account calls the function, S3
 // gets its notification after its permission, and leftovers expire.
 func uploads(t *testing.T, m map[string]any) {
 	all := resources(m)
@@ -339,7 +338,7 @@ func uploads(t *testing.T, m map[string]any) {
 	}
 }
 
-// placed checks a stack in a VPC: functions that run operators are inside, nothing else.
+// placed checks a stack in a VPC: only functions that run operators are inside.
 func placed(t *testing.T, m map[string]any, groups int) {
 	inside := map[string]bool{"zerodag-main-agent": true, "zerodag-main-executor": true}
 	for name, r := range resources(m) {
@@ -364,7 +363,7 @@ func placed(t *testing.T, m map[string]any, groups int) {
 	rights(t, m)
 }
 
-// lambdas checks our functions: only those that answer each other through queues may loop, and each has a separate
+// lambdas checks our functions: only functions that call each other through queues may loop, and each has a separate
 // role.
 func lambdas(t *testing.T, m map[string]any) {
 	roles := map[string]bool{}

@@ -22,10 +22,10 @@ import (
 type function struct {
 	name      string
 	timeout   int // seconds
-	memory    int // MiB; 0 is the deployment's choice
-	disk      int // MiB; 0 is Lambda's least
+	memory    int // MiB; 0: the deployment's setting
+	disk      int // MiB; 0: Lambda's minimum
 	loop      bool
-	operators bool // runs some: it is in the VPC when there is one
+	operators bool // runs operators, so it is in the VPC if there is one
 	may       []right
 }
 
@@ -35,7 +35,7 @@ type right struct {
 	on      func(*Deployment) []*string
 }
 
-// The things that rights are about.
+// The resources that rights refer to.
 func onTable(d *Deployment) []*string {
 	return []*string{d.table.TableArn(), awscdk.Fn_Join(jsii.String(""), &[]*string{d.table.TableArn(), jsii.String("/index/*")})}
 }
@@ -62,7 +62,7 @@ func onDead(d *Deployment) []*string {
 	return []*string{d.events.dead.QueueArn(), d.tasks.dead.QueueArn()}
 }
 
-// onSpans is the resource of traces; IAM has no narrower one.
+// onSpans returns the resource of traces; IAM has no narrower one.
 func onSpans(d *Deployment) []*string {
 	if d.Traces != settings.XRay {
 		return nil
@@ -75,7 +75,7 @@ func onRunnerKeys(d *Deployment) []*string {
 	return d.ofCommands(func(*commands) []*string { return d.parameter(d.runnerKeys()) })
 }
 
-// parameter is the parameter of a name, or the parameters that a pattern matches.
+// parameter returns the parameter with a name, or the parameters that match a pattern.
 func (d *Deployment) parameter(name string) []*string {
 	return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String(name[1:])})}
 }
@@ -96,12 +96,11 @@ var (
 	readSecrets = []string{"ssm:GetParametersByPath", "ssm:GetParameter"}
 )
 
-// unpackDisk is what a function has that unpacks archives: the largest has a gigabyte.
+// unpackDisk is the disk size of functions that unpack archives, which have up to a gigabyte.
 const unpackDisk = 2048
 
-// functions are all programs. A function has the rights that its part of the work needs
-// and no others: the API begins attempts and moves none on, so it neither receives messages nor
-// writes logs.
+// functions returns all programs. A function has only the rights that its part of the work needs: the API begins
+// attempts but does not advance them, so it neither receives messages nor writes logs.
 func functions() []function {
 	table := right{slices.Concat(readTable, writeTable), onTable}
 	told := []right{{[]string{"events:PutEvents"}, onBus}, {[]string{"sns:Publish"}, onTopic}}
@@ -109,7 +108,7 @@ func functions() []function {
 	attempt := slices.Concat(told, []right{table,
 		{[]string{"s3:GetObject", "s3:PutObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 		{sendQueue, onTasks}, {sendQueue, onEvents},
-		// Logs are also read: notices of a failed task have its last lines.
+		// Logs are also read, because notices of a failed task contain its last lines.
 		{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
 		{readSecrets, onSecrets}, {writeSpans, onSpans}})
 	vms := launchMicrovms()
@@ -147,7 +146,7 @@ func (d *Deployment) createFunctions() error {
 	return nil
 }
 
-// concurrency is the reserved concurrency of a function; nil if there is none.
+// concurrency returns the reserved concurrency of a function, or nil if there is none.
 func (d *Deployment) concurrency(f function) *float64 {
 	if !d.Reserve {
 		return nil
@@ -155,7 +154,7 @@ func (d *Deployment) concurrency(f function) *float64 {
 	return jsii.Number(d.Reserved()[f.name])
 }
 
-// role is that of a function: it writes its log, and does what the function may.
+// role returns the role of a function, which may write its log and use the function's rights.
 func (d *Deployment) role(f function, logs awslogs.LogGroup) awsiam.Role {
 	role := awsiam.NewRole(d.scope, jsii.String(f.name+"Role"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
 	logs.GrantWrite(role)
@@ -182,7 +181,7 @@ func (d *Deployment) mayEncrypt() awsiam.PolicyStatement {
 		Resources: &[]*string{d.key.KeyArn()}, Conditions: &map[string]any{"StringEquals": map[string]any{"kms:ViaService": services}}})
 }
 
-// conditions narrow rights whose resources are too broad.
+// conditions returns conditions that narrow rights whose resources are too broad.
 func (d *Deployment) conditions(r right) *map[string]any {
 	switch r.actions[0] {
 	case "iam:PassRole":
@@ -221,7 +220,7 @@ func (d *Deployment) function(f function, environment map[string]*string) awslam
 		memory = d.Memory
 	}
 	loop := awslambda.RecursiveLoop_TERMINATE
-	if f.loop { // Lambda would end every attempt of more than 16 hops; our limits are the guard
+	if f.loop { // Lambda would end every attempt of more than 16 hops; our own limits prevent endless loops
 		loop = awslambda.RecursiveLoop_ALLOW
 	}
 	var disk awscdk.Size
@@ -242,7 +241,7 @@ func (d *Deployment) function(f function, environment map[string]*string) awslam
 		LogGroup:              logs,
 		Environment:           &environment,
 		EnvironmentEncryption: d.key,
-		// Lambda's own lines about each call cost as much as ours: only those about errors are kept.
+		// Lambda's own lines about each call cost as much as ours, so only lines about errors are kept.
 		LoggingFormat:                awslambda.LoggingFormat_JSON,
 		SystemLogLevelV2:             awslambda.SystemLogLevel_WARN,
 		ReservedConcurrentExecutions: d.concurrency(f),
@@ -253,7 +252,7 @@ func (d *Deployment) function(f function, environment map[string]*string) awslam
 	return made
 }
 
-// traces is where functions send traces, as internal/env has it.
+// traces returns where functions send traces, in the form of internal/env.
 func (d *Deployment) traces() string {
 	if d.Traces == "none" {
 		return ""
@@ -261,7 +260,7 @@ func (d *Deployment) traces() string {
 	return d.Traces
 }
 
-// retention is how long CloudWatch keeps the stage's log groups, as the CDK's constant.
+// retention returns how long CloudWatch keeps the stage's log groups, as a constant of the CDK.
 func (d *Deployment) retention() awslogs.RetentionDays {
 	words := map[int]awslogs.RetentionDays{
 		1: awslogs.RetentionDays_ONE_DAY, 3: awslogs.RetentionDays_THREE_DAYS, 5: awslogs.RetentionDays_FIVE_DAYS, 7: awslogs.RetentionDays_ONE_WEEK,
@@ -274,15 +273,15 @@ func (d *Deployment) retention() awslogs.RetentionDays {
 	return words[d.CloudWatchDays] // Validate accepts exactly these keys
 }
 
-// mostVariables is what Lambda takes as names and values of variables, in bytes.
+// mostVariables is the total size of variable names and values that Lambda accepts, in bytes.
 const mostVariables = 4096
 
-// token is a value that only CloudFormation knows; tokenSize is the length of most of them at most.
+// token matches a value that only CloudFormation knows; tokenSize is an upper limit for the length of most such values.
 var token = regexp.MustCompile(`\$\{Token\[[^\]]*\]\}`)
 
 const tokenSize = 80
 
-// size is how much of mostVariables the variables take.
+// size returns how much of mostVariables the variables take.
 func size(variables map[string]string) int {
 	n := 0
 	for name, value := range variables {
@@ -293,7 +292,7 @@ func size(variables map[string]string) int {
 
 func daysOf(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
 
-// variables are what internal/env reads.
+// variables returns the variables that internal/env reads.
 func (d *Deployment) variables() map[string]string {
 	c := env.Config{
 		Stage: d.Stage, Table: *d.table.TableName(), Events: *d.events.live.QueueUrl(), Tasks: *d.tasks.live.QueueUrl(),

@@ -17,24 +17,23 @@ import (
 )
 
 // Gradual deploys. Without them, callers call $LATEST of a function, which a deploy changes at once. With them, a stage
-// has everything that it has without them, and more: each function has a published version and an alias, permissions
-// and retry limits exist for the alias as well, and redirect makes every caller call the alias. Therefore
-// CloudFormation changes callers in place when the setting comes or goes, and each caller has its permission before and
-// after that.
+// has additional resources: each function has a published version and an alias, permissions and retry limits also exist
+// for the alias, and redirect makes every caller call the alias. Therefore CloudFormation changes callers in place when
+// the setting comes or goes, and each caller has its permission before and after that.
 //
-// The function of commands stays on $LATEST: programs of users fail in it, so its errors do not show whether a release
-// is bad. So do the web console's files: a page and its files must be of one build, and an alias chooses a version for
-// each request.
+// The function of commands stays on $LATEST: users' programs fail in it, so its errors do not show whether a release is
+// bad. The web console's files also stay there: a page and its files must be from the same build, but an alias chooses
+// a version for each request.
 
-// Names of aliases. The rule of each minute has a separate one, because its failed calls are dropped (minuteTick). That
-// one cannot be the alias "minute": Lambda does not shift calls from $LATEST.
+// Names of aliases. The rule of each minute has a separate alias, because its failed calls are dropped (minuteTick). It
+// cannot use the alias "minute", because Lambda does not shift calls from $LATEST.
 const (
 	liveAlias       = "live"
 	liveMinuteAlias = "live-minute"
 )
 
-// A new version that fails in releaseMinutes of releasePeriods minutes is rolled back: one minute may be bad luck. In a
-// minute, one crash counts, and releaseErrors failures that the function reports itself.
+// A new version that fails in releaseMinutes of releasePeriods minutes is rolled back: a single minute may be a
+// coincidence. A minute fails with one crash, or with releaseErrors failures that the function reports itself.
 const (
 	releasePeriods = 5
 	releaseMinutes = 2
@@ -48,16 +47,16 @@ type release struct {
 	name     string
 	alias    awslambda.Alias
 	version  awslambda.Version
-	ready    []awscdk.CfnResource // what there must be before it is called
+	ready    []awscdk.CfnResource // resources that must exist before it is called
 }
 
-// createReleases makes aliases, sends all callers to them, and lets CodeDeploy move them.
+// createReleases creates aliases, redirects all callers to them, and lets CodeDeploy move them.
 func (d *Deployment) createReleases() {
 	if !d.IsGradual() {
 		return
 	}
 	resources := *d.scope.Node().FindAll(constructs.ConstructOrder_PREORDER)
-	instead := map[string]*release{} // by the reference that callers have without gradual deploys
+	instead := map[string]*release{} // by the reference that callers use without gradual deploys
 	for _, f := range functions() {
 		r := d.release(f.name+"Live", f.name, awslambda.AliasProps{AliasName: jsii.String(liveAlias)})
 		instead[d.resolved(d.functions[f.name].FunctionArn())], instead[d.resolved(d.functions[f.name].FunctionName())] = r, r
@@ -77,8 +76,8 @@ func (d *Deployment) createReleases() {
 }
 
 // release makes an alias for the newest version of a function. An old version is deleted when a deploy is complete: to
-// go back, deploy the old program again, which publishes it. Versions that stayed would take storage, and Lambda
-// refuses to publish a version that equals the last: setting gradual again would fail.
+// go back, deploy the old program again, which publishes it. Kept versions would take storage, and Lambda refuses to
+// publish a version that equals the last one, so setting gradual again would fail.
 func (d *Deployment) release(id, function string, p awslambda.AliasProps) *release {
 	version := d.functions[function].CurrentVersion()
 	p.Version = version
@@ -87,7 +86,7 @@ func (d *Deployment) release(id, function string, p awslambda.AliasProps) *relea
 	return r
 }
 
-// StartFunction is the target of schedules and rules that start workflows.
+// StartFunction returns the target for schedules and rules that start workflows.
 func (d *Deployment) StartFunction() awslambda.IFunction {
 	for _, r := range d.releases {
 		if r.function == "tick" && r.name == liveAlias {
@@ -97,7 +96,7 @@ func (d *Deployment) StartFunction() awslambda.IFunction {
 	return d.functions["tick"]
 }
 
-// resolved is a value as it appears in the template.
+// resolved returns a value as it appears in the template.
 func (d *Deployment) resolved(value any) string {
 	text, err := json.Marshal(d.stack.Resolve(value))
 	if err != nil {
@@ -106,7 +105,7 @@ func (d *Deployment) resolved(value any) string {
 	return string(text)
 }
 
-// repeat makes for an alias what a function has for $LATEST: permissions to call it, and what happens to failed
+// repeat gives an alias everything that a function has for $LATEST: permissions to call it and the handling of failed
 // asynchronous calls. A permission for one rule cannot be repeated, because the rule must wait for it; the permission
 // for all rules of the account covers that.
 func (d *Deployment) repeat(c constructs.IConstruct, instead map[string]*release) {
@@ -134,11 +133,11 @@ func (d *Deployment) repeat(c constructs.IConstruct, instead map[string]*release
 	}
 }
 
-// remaining are types of resources that refer to functions and call none.
+// remaining holds types of resources that refer to functions without calling them.
 var remaining = []string{"AWS::Lambda::Permission", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::Alias", "AWS::IAM::Policy"}
 
-// redirect replaces in a resource each reference to a function by one to its alias. This is the one place that decides
-// between the two.
+// redirect replaces each reference to a function in a resource with a reference to its alias. Only this function
+// decides between the two.
 func (d *Deployment) redirect(c constructs.IConstruct, instead map[string]*release) {
 	x, ok := c.(awscdk.CfnResource)
 	if !ok || slices.Contains(remaining, *x.CfnResourceType()) || d.latest[*x.Node().Path()] {
@@ -158,7 +157,7 @@ func (d *Deployment) redirect(c constructs.IConstruct, instead map[string]*relea
 	})
 }
 
-// references visits each intrinsic function of a value, with its path as the template has it.
+// references visits each intrinsic function of a value, with its path in the template.
 func references(value any, path []string, visit func([]string, any)) {
 	switch x := value.(type) {
 	case map[string]any:
@@ -176,7 +175,7 @@ func references(value any, path []string, visit func([]string, any)) {
 	}
 }
 
-// replaced is a value with aliases in place of functions. It notes which it found.
+// replaced returns a value with aliases in place of functions, and records in found which aliases it used.
 func replaced(value any, instead map[string]*release, found map[*release]bool) any {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -204,7 +203,7 @@ func replaced(value any, instead map[string]*release, found map[*release]bool) a
 }
 
 // createDeploymentGroups lets CodeDeploy move the aliases when a deploy changes their versions. All groups watch the
-// same alarms: if one function fails, all go back together.
+// same alarms: if one function fails, all are rolled back together.
 func (d *Deployment) createDeploymentGroups() {
 	var watched []any
 	for _, a := range d.createReleaseAlarms() {
@@ -216,7 +215,7 @@ func (d *Deployment) createDeploymentGroups() {
 	for _, f := range functions() {
 		aliases = append(aliases, versions(d.functions[f.name].FunctionArn())...)
 	}
-	// The managed policy of AWS would allow the same on all functions of the account.
+	// AWS's managed policy would allow the same on all functions of the account.
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings("lambda:GetAlias", "lambda:GetProvisionedConcurrencyConfig", "lambda:UpdateAlias"), Resources: &aliases}))
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings("cloudwatch:DescribeAlarms"), Resources: jsii.Strings("*")}))
 	application := awscodedeploy.NewCfnApplication(d.scope, jsii.String("Releases"), &awscodedeploy.CfnApplicationProps{ApplicationName: d.name("releases"), ComputePlatform: jsii.String("Lambda")})
@@ -235,10 +234,10 @@ func (d *Deployment) createDeploymentGroups() {
 	}
 }
 
-// createReleaseAlarms makes the alarms that stop a deploy. They read what the new versions do, and nothing else.
-// CodeDeploy stops a deploy at once if an alarm is raised already: one about all versions would refuse the deploy that
-// fixes the old one. For the same reason the names have the versions in them: each release has alarms that were never
-// raised. A changed alarm keeps its state.
+// createReleaseAlarms makes the alarms that stop a deploy. They read only metrics of the new versions. CodeDeploy stops
+// a deploy at once if an alarm is already raised: an alarm about all versions would block the deploy that fixes the old
+// one. For the same reason, the names contain the versions, so that each release has alarms that were never raised. A
+// changed alarm would keep its state.
 func (d *Deployment) createReleaseAlarms() []awscloudwatch.Alarm {
 	crashes, failures := map[string]awscloudwatch.IMetric{}, map[string]awscloudwatch.IMetric{}
 	var crashed, failed []string
@@ -247,7 +246,7 @@ func (d *Deployment) createReleaseAlarms() []awscloudwatch.Alarm {
 		suffix += "-" + *r.version.Version()
 		crashes[r.id] = d.releaseMetric(r, "Errors", minutes(1))
 		crashed = append(crashed, "FILL("+r.id+", 0)")
-		if r.function == "upload" || r.name != liveAlias { // upload reports errors to Lambda only; the metrics of the tick are of all its aliases
+		if r.function == "upload" || r.name != liveAlias { // upload reports errors only to Lambda; the tick's own metrics cover all its aliases
 			continue
 		}
 		failures[r.id] = awscloudwatch.NewMetric(&awscloudwatch.MetricProps{Namespace: jsii.String("zerodag"), MetricName: jsii.String("ReleaseErrors"), Statistic: jsii.String("Sum"), Period: minutes(1),
@@ -265,14 +264,14 @@ func (d *Deployment) createReleaseAlarms() []awscloudwatch.Alarm {
 	}
 }
 
-// releaseMetric is a metric of Lambda about the newest version, as far as it is called by its alias.
+// releaseMetric returns a metric of Lambda about calls of the newest version through its alias.
 func (d *Deployment) releaseMetric(r *release, name string, period awscdk.Duration) awscloudwatch.IMetric {
 	function := *d.name(r.function)
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{Namespace: jsii.String("AWS/Lambda"), MetricName: &name, Statistic: jsii.String("Sum"), Period: period, Label: jsii.String(r.function + ":" + r.name),
 		DimensionsMap: &map[string]*string{"FunctionName": &function, "Resource": jsii.String(function + ":" + r.name), "ExecutedVersion": r.version.Version()}})
 }
 
-// versions is a function with its versions and aliases.
+// versions returns a function with its versions and aliases.
 func versions(function *string) []*string {
 	return []*string{function, awscdk.Fn_Join(jsii.String(""), &[]*string{function, jsii.String(":*")})}
 }

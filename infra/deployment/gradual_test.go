@@ -17,8 +17,8 @@ import (
 
 func gradual(s *settings.Settings) { s.Gradual = "Linear10PercentEvery1Minute" }
 
-// allowedReferences are places of a template that may refer to a function, and not to its alias, though deploys are
-// gradual: by the type of the resource and the property, and why.
+// allowedReferences returns the places of a template that may refer to a function instead of its alias although deploys
+// are gradual, by the type of the resource and the property, and why.
 func allowedReferences() map[[2]string]string {
 	const (
 		same = "the alias has the same (TestGradual/repeated); that of the function is for the deploy that sets gradual: none again"
@@ -41,11 +41,11 @@ func allowedReferences() map[[2]string]string {
 // reference is a place of a template that refers to a function, or to an alias.
 type reference struct{ id, property, to string }
 
-// named finds names of functions in texts, and whether the alias is named.
+// named matches names of functions in texts, with the alias if it is named.
 var named = regexp.MustCompile(`(?:function:|--function-name )(zerodag-main-[a-z]+)(:live)?`)
 
-// refersTo lists all references in a template to resources that are chosen, whether by a reference of CloudFormation or
-// by their names.
+// refersTo lists all references in a template to the chosen resources, whether by CloudFormation references or by their
+// names.
 func refersTo(m map[string]any, chosen func(map[string]any) bool) (list []reference) {
 	all, names := resources(m), map[string]string{}
 	for id, r := range all {
@@ -93,7 +93,7 @@ func refersTo(m map[string]any, chosen func(map[string]any) bool) (list []refere
 	return list
 }
 
-// direct lists places that call $LATEST of a function and have no reason for it.
+// direct lists places that call $LATEST of a function without a reason.
 func direct(m map[string]any, used map[[2]string]bool) (problems []string) {
 	all, allowed, page := resources(m), allowedReferences(), pageParts(m)
 	isLatest := func(r map[string]any) bool {
@@ -114,8 +114,8 @@ func direct(m map[string]any, used map[[2]string]bool) (problems []string) {
 	return problems
 }
 
-// pageParts are the integrations and methods that serve the page: those of the routes / and /{path+}, which also lead
-// from /api itself.
+// pageParts returns the integrations and methods that serve the page: those of the routes / and /{path+}, which also
+// serve /api itself.
 func pageParts(m map[string]any) map[string]bool {
 	all, parts := resources(m), map[string]bool{}
 	for id, r := range all {
@@ -130,13 +130,13 @@ func pageParts(m map[string]any) map[string]bool {
 				}
 			}
 		case "AWS::ApiGateway::Method":
-			parts[id] = strings.Count(restPath(all, p["ResourceId"]), "/") < 2 // the API and machines have two parts of a path at least
+			parts[id] = strings.Count(restPath(all, p["ResourceId"]), "/") < 2 // the paths of the API and of machines have at least two parts
 		}
 	}
 	return parts
 }
 
-// restPath is the path of a resource of a REST API.
+// restPath returns the path of a resource of a REST API.
 func restPath(all map[string]map[string]any, id any) string {
 	ref, _ := id.(map[string]any)
 	name, _ := ref["Ref"].(string)
@@ -146,8 +146,8 @@ func restPath(all map[string]map[string]any, id any) string {
 	return restPath(all, properties(all[name])["ParentId"]) + "/" + properties(all[name])["PathPart"].(string)
 }
 
-// TestGradual proves what a stage with gradual deploys has: whatever calls a function calls its alias, may do so before
-// it does, and CodeDeploy moves each alias under the alarms about the new versions.
+// TestGradual proves what a stage with gradual deploys has: every caller of a function calls its alias and gets the
+// permission first, and CodeDeploy moves each alias under the alarms about the new versions.
 func TestGradual(t *testing.T) {
 	defer jsii.Close()
 	off := func(s *settings.Settings) { everything(s); s.Gradual = "none" }
@@ -208,8 +208,8 @@ func isAlias(r map[string]any) bool {
 	return r["Type"] == "AWS::Lambda::Alias" && strings.HasPrefix(fmt.Sprint(properties(r)["Name"]), "live")
 }
 
-// callers are types of resources that call functions, and in whose name. An event source mapping calls with the right
-// of Lambda itself.
+// callers holds the types of resources that call functions, and the principals in whose name they call. An event source
+// mapping calls with the rights of Lambda itself.
 var callers = map[string]string{"AWS::Events::Rule": "events.amazonaws.com", "AWS::ApiGatewayV2::Integration": "apigateway.amazonaws.com", "AWS::ApiGateway::Method": "apigateway.amazonaws.com",
 	"AWS::S3::Bucket": "s3.amazonaws.com", "AWS::Lambda::EventSourceMapping": ""}
 
@@ -267,7 +267,7 @@ func repeated(t *testing.T, m map[string]any) {
 		if f == "" || r["Type"] != "AWS::Lambda::Permission" && (r["Type"] != "AWS::Lambda::EventInvokeConfig" || p["Qualifier"] != "$LATEST") {
 			continue
 		}
-		if get := at(p["SourceArn"], []string{"Fn::GetAtt"}); get != nil { // of one rule: the alias has that for all rules
+		if get := at(p["SourceArn"], []string{"Fn::GetAtt"}); get != nil { // of one rule: the alias has one permission for all rules
 			if all[get.([]any)[0].(string)]["Type"] != "AWS::Events::Rule" {
 				t.Errorf("%s is not for a rule", id)
 			}
@@ -294,8 +294,7 @@ func repeated(t *testing.T, m map[string]any) {
 	}
 }
 
-// groups proves that CodeDeploy moves every alias that is called, as the setting says and under the alarms of the
-// release.
+// groups proves that CodeDeploy moves every called alias in the way of the setting and under the alarms of the release.
 func groups(t *testing.T, m map[string]any) {
 	all, found := resources(m), 0
 	for id, r := range all {
@@ -325,7 +324,7 @@ func groups(t *testing.T, m map[string]any) {
 	}
 }
 
-// plantDirect proves that direct sees each caller that goes to the function again, and a name in a text.
+// plantDirect proves that direct finds each caller that is changed back to the function, and a name in a text.
 func plantDirect(t *testing.T, m map[string]any) {
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -356,8 +355,8 @@ func plantDirect(t *testing.T, m map[string]any) {
 }
 
 // thereAndBack proves that one deploy sets gradual and another removes it: all resources that a stage has without it
-// stay, so that callers keep their permissions, nothing is replaced, and no name is taken. Only references of callers,
-// their dependencies and the functions' environment change.
+// stay, so callers keep their permissions, nothing is replaced, and no name collides. Only references of callers, their
+// dependencies and the functions' environment change.
 func thereAndBack(t *testing.T, off, on map[string]any) {
 	known, was, now := readSchemas(t), resources(off), resources(on)
 	for _, problem := range slices.Concat(upgrade(off, on, known, map[string]bool{}), upgrade(on, off, known, map[string]bool{})) {
@@ -366,7 +365,7 @@ func thereAndBack(t *testing.T, off, on map[string]any) {
 	changes := 0
 	for id, r := range was {
 		kind := r["Type"].(string)
-		if kind == "AWS::ApiGateway::Deployment" || kind == "AWS::ApiGateway::Stage" { // a new one each time that methods change
+		if kind == "AWS::ApiGateway::Deployment" || kind == "AWS::ApiGateway::Stage" { // replaced each time methods change
 			continue
 		}
 		if now[id] == nil {
@@ -392,7 +391,7 @@ func thereAndBack(t *testing.T, off, on map[string]any) {
 	}
 }
 
-// page proves that the page and its files come from $LATEST, and each path of the API from the alias.
+// page proves that $LATEST serves the page and its files, and the alias every path of the API.
 func page(t *testing.T, m map[string]any) {
 	all, seen := resources(m), map[bool]int{}
 	for id, r := range all {
@@ -415,8 +414,8 @@ func page(t *testing.T, m map[string]any) {
 	}
 }
 
-// versionsChange proves that a new program or configuration makes a new version, of that function alone, and that what
-// is no part of a version makes none.
+// versionsChange proves that a new program or configuration makes a new version of only that function, and that changes
+// outside a version make none.
 func versionsChange(t *testing.T, m map[string]any, on func(*settings.Settings)) {
 	before := ofType(m, "AWS::Lambda::Version")
 	differ := func(change func(*settings.Settings)) (list []string) {
@@ -440,8 +439,8 @@ func versionsChange(t *testing.T, m map[string]any, on func(*settings.Settings))
 	}
 }
 
-// releaseAlarms proves that the alarms which stop a deploy read the new version of each function and no other, and that
-// each release has separate alarms.
+// releaseAlarms proves that the alarms that stop a deploy read only the new version of each function, and that each
+// release has separate alarms.
 func releaseAlarms(t *testing.T, m map[string]any) {
 	crashes, errors := map[string]bool{}, map[string]bool{}
 	for id, r := range resources(m) {
@@ -481,7 +480,7 @@ func releaseAlarms(t *testing.T, m map[string]any) {
 	if got := fmt.Sprint(slices.Sorted(maps.Keys(crashes))); got != "[zerodag-main-agent:live zerodag-main-api:live zerodag-main-executor:live zerodag-main-runners:live zerodag-main-tick:live zerodag-main-tick:live-minute zerodag-main-upload:live]" {
 		t.Errorf("crashes of %s stop a deploy", got)
 	}
-	if got := fmt.Sprint(slices.Sorted(maps.Keys(errors))); got != "[agent api executor runners tick]" { // the functions that measure themselves (internal/cloud)
+	if got := fmt.Sprint(slices.Sorted(maps.Keys(errors))); got != "[agent api executor runners tick]" { // the functions that report their own metrics (internal/cloud)
 		t.Errorf("errors of %s stop a deploy", got)
 	}
 }

@@ -70,15 +70,16 @@ func (a httpAPI) create(list []route) {
 		}
 	}
 	stage := a.createStage(limits)
-	for _, r := range routes { // API Gateway refuses limits of a route that is not there yet
+	for _, r := range routes { // API Gateway refuses limits of a route that does not exist yet
 		stage.AddDependency(r.Node().DefaultChild().(awsapigatewayv2.CfnRoute))
 	}
 	a.createDomain(stage)
 }
 
-// createStage makes the only stage of the API, with the limits of routes and a log of requests.
+// createStage creates the only stage of the API, with the limits of routes and a log of requests.
 func (a httpAPI) createStage(limits map[string]any) awsapigatewayv2.CfnStage {
-	// Groups of that prefix need no line each in the account's policy of logs, which is small.
+	// Log groups with this prefix need no separate entries in the account's resource policy for logs, whose size is
+	// limited.
 	access := awslogs.NewLogGroup(a.scope, jsii.String("AccessLog"), &awslogs.LogGroupProps{
 		LogGroupName: jsii.String("/aws/vendedlogs/zerodag/" + a.Stage + "/access"), Retention: a.retention(), EncryptionKey: a.key, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
 	return awsapigatewayv2.NewCfnStage(a.scope, jsii.String("DefaultStage"), &awsapigatewayv2.CfnStageProps{

@@ -19,8 +19,8 @@ import (
 	"zerodag/internal/env"
 )
 
-// microvmFolder is what the image of MicroVMs is built from, below the folder of built programs: a Dockerfile, and
-// cmd/runner.
+// microvmFolder is the folder, below the folder of built programs, from which the image of MicroVMs is built: a
+// Dockerfile and cmd/runner.
 const microvmFolder = "microvm"
 
 // microvmBase is the beginning of the default Dockerfile.
@@ -39,7 +39,7 @@ ENTRYPOINT ["/zerodag/runner", "microvm"]
 CMD []
 `
 
-// Hooks of the image: cmd/runner answers them.
+// Time limits of the image's hooks, which cmd/runner answers.
 const (
 	microvmPort      = 9000
 	microvmReady     = 60 // seconds
@@ -48,7 +48,7 @@ const (
 	microvmTerminate = 30 // the runner takes 25 at most
 )
 
-// microvmDockerfile is that of the image.
+// microvmDockerfile returns the Dockerfile of the image.
 func microvmDockerfile(s settings.Settings) (string, error) {
 	if s.MicrovmDockerfile == "" {
 		return microvmBase + microvmRunner, nil
@@ -72,7 +72,7 @@ func microvmDockerfile(s settings.Settings) (string, error) {
 	return string(text) + microvmRunner, nil
 }
 
-// buildMicrovm puts together what the image is built from. MicroVMs are arm64, whatever the machines are.
+// buildMicrovm assembles the files from which the image is built. MicroVMs are arm64, whatever the machines are.
 func buildMicrovm(s settings.Settings, assets string) error {
 	folder := filepath.Join(assets, microvmFolder)
 	if err := build("zerodag/cmd/runner", filepath.Join(folder, "runner"), "arm64"); err != nil {
@@ -88,7 +88,7 @@ func buildMicrovm(s settings.Settings, assets string) error {
 	return nil
 }
 
-// createMicrovms makes the image of MicroVMs, unless the stage has none, and the role of its build, which reads the
+// createMicrovms creates the image of MicroVMs, unless the stage has none, and the role of its build, which reads the
 // code and writes a log. CloudFormation waits until Lambda has built it.
 func (d *Deployment) createMicrovms() {
 	if !d.HasMicrovms() {
@@ -103,7 +103,7 @@ func (d *Deployment) createMicrovms() {
 	logs.GrantWrite(role)
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions: jsii.Strings("s3:GetObject"), Resources: &[]*string{code.Bucket().ArnForObjects(code.S3ObjectKey())}}))
-	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{ // the bucket of the CDK may have a key
+	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{ // the CDK's bucket may have a key
 		Actions: jsii.Strings("kms:Decrypt"), Resources: &[]*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("kms"), Resource: jsii.String("key"), ResourceName: jsii.String("*")})},
 		Conditions: &map[string]any{
 			"StringEquals": map[string]any{"kms:ViaService": "s3." + *d.stack.Region() + ".amazonaws.com"},
@@ -135,7 +135,7 @@ func (d *Deployment) createMicrovms() {
 	d.microvm = image
 }
 
-// microvmTags are the tags of the stage: the CDK's own tagging reaches only constructs that it knows.
+// microvmTags returns the tags of the stage: the CDK tags only constructs that it knows.
 func (d *Deployment) microvmTags() []any {
 	list := []any{map[string]any{"Key": stageTag, "Value": d.Stage}}
 	for _, name := range slices.Sorted(maps.Keys(d.Tags)) {
@@ -144,12 +144,12 @@ func (d *Deployment) microvmTags() []any {
 	return list
 }
 
-// ofAWS is the ARN of a resource of Lambda's that AWS provides.
+// ofAWS returns the ARN of a Lambda resource that AWS provides.
 func (d *Deployment) ofAWS(kind, name string) *string {
 	return d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("lambda"), Account: jsii.String("aws"), Resource: &kind, ResourceName: &name, ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
 }
 
-// microvmImage is the ARN of the image.
+// microvmImage returns the ARN of the image.
 func (d *Deployment) microvmImage() *string {
 	return d.microvm.GetAtt(jsii.String("ImageArn"), awscdk.ResolutionTypeHint_STRING).ToString()
 }
@@ -162,8 +162,8 @@ func (d *Deployment) microvmSettings() env.Microvms {
 	return env.Microvms{Image: *d.microvmImage(), Memory: d.MicrovmMemory, Connector: d.MicrovmConnector, Default: d.Microvms == "default"}
 }
 
-// Rights on MicroVMs; nothing if there are none. IAM knows only those of an image; it checks lists, and connectors that
-// are passed, against no resource.
+// The MicroVM resources that rights refer to; nothing if there are none. IAM can restrict rights only to the MicroVMs
+// of an image; it does not check lists and passed connectors against a resource.
 func onMicrovms(d *Deployment) []*string {
 	return d.ofMicrovms(func() []*string {
 		return []*string{d.microvmImage(), awscdk.Fn_Join(jsii.String(""), &[]*string{d.microvmImage(), jsii.String(":*")})}
@@ -180,7 +180,7 @@ func (d *Deployment) ofMicrovms(f func() []*string) []*string {
 	return f()
 }
 
-// launchMicrovms are the rights to start and end MicroVMs; endMicrovms are the rights only to end them.
+// launchMicrovms returns the rights to start and end MicroVMs; endMicrovms returns only the rights to end them.
 func launchMicrovms() []right {
 	return []right{{[]string{"lambda:RunMicrovm", "lambda:GetMicrovm", "lambda:TerminateMicrovm"}, onMicrovms}, {[]string{"lambda:ListMicrovms", "lambda:PassNetworkConnector"}, onAllMicrovms}}
 }

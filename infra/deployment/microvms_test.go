@@ -13,7 +13,7 @@ import (
 	"zerodag/infra/settings"
 )
 
-// noMicrovms proves that nothing of a stage without MicroVMs is about them.
+// noMicrovms proves that a stage without MicroVMs contains nothing for them.
 func noMicrovms(t *testing.T, m map[string]any) {
 	if text, err := json.Marshal(m); err != nil || strings.Contains(strings.ToLower(string(text)), "microvm") {
 		t.Errorf("the default stage has something of MicroVMs, %v", err)
@@ -21,7 +21,7 @@ func noMicrovms(t *testing.T, m map[string]any) {
 }
 
 // microvms checks the additions of a stage with MicroVMs: an image that Lambda builds as CloudFormation demands, whose
-// builder reads one object and writes one log, and rights of three functions on that image alone.
+// builder reads one object and writes one log, and rights of three functions on that image only.
 func microvms(t *testing.T, m map[string]any) {
 	rights := map[string][]string{}
 	for name, r := range resources(m) {
@@ -84,7 +84,7 @@ func microvmImage(t *testing.T, p, r map[string]any) {
 	}
 }
 
-// TestMicrovmDockerfile proves that a Dockerfile of the user's gets the runner as its entry point, and that what Lambda
+// TestMicrovmDockerfile proves that a user's Dockerfile gets the runner as its entry point, and that a base that Lambda
 // cannot build on is refused before a deploy.
 func TestMicrovmDockerfile(t *testing.T) {
 	t.Parallel()

@@ -22,14 +22,14 @@ import (
 	"zerodag/infra/settings"
 )
 
-// acceptance is a reason why rules of packs may find something in resources.
+// acceptance is a reason why rules of packs may have findings about resources.
 type acceptance struct {
 	Why              string
 	Resources, Rules []string
 	found            map[string]bool
 }
 
-// acceptances are all reasons: findings are compared with them one by one.
+// acceptances holds all reasons: findings are compared with them one by one.
 type acceptances struct{ list []acceptance }
 
 func readAcceptances(t *testing.T) *acceptances {
@@ -50,12 +50,13 @@ func readAcceptances(t *testing.T) *acceptances {
 	return &a
 }
 
-// letters are what of a name of a construct is in its logical id.
+// letters returns the part of a construct's name that appears in its logical ID.
 func letters(name string) string {
 	return regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(strings.TrimPrefix(name, "Stack/"), "")
 }
 
-// accepts reports whether a finding has a reason. Without a resource it is about all resources that the reason names.
+// accepts reports whether a finding is accepted for a reason. A finding without a resource is about all resources that
+// the reason names.
 func (a *acceptances) accepts(rule, resource string) bool {
 	accepted := false
 	for _, x := range a.list {
@@ -68,7 +69,7 @@ func (a *acceptances) accepts(rule, resource string) bool {
 	return accepted
 }
 
-// unused lists accepted rules and resources of packs, by how the names of their rules look, that were not found.
+// unused lists accepted rules and resources that were not found, of the packs whose rule names match.
 func (a *acceptances) unused(pack *regexp.Regexp) (list []string) {
 	for _, x := range a.list {
 		ran := slices.DeleteFunc(slices.Clone(x.Rules), func(rule string) bool { return !pack.MatchString(rule) })
@@ -87,7 +88,7 @@ func (a *acceptances) unused(pack *regexp.Regexp) (list []string) {
 // finding is the finding of a pack's rule about a resource.
 type finding struct{ rule, resource, text string }
 
-// findings runs the packs over a stage, and returns what they object to.
+// findings runs the packs over a stage and returns their findings.
 func findings(t *testing.T, change func(*settings.Settings)) (list []finding) {
 	t.Helper()
 	out := t.TempDir()
@@ -121,8 +122,8 @@ func findings(t *testing.T, change func(*settings.Settings)) (list []finding) {
 	return list
 }
 
-// TestCustomerKey proves that with kmsKey no rule about encryption finds anything, and that without it the packs have
-// such rules.
+// TestCustomerKey proves that with kmsKey, no rule about encryption has findings, and that without it, such rules do
+// have findings.
 func TestCustomerKey(t *testing.T) {
 	defer jsii.Close()
 	encryption := regexp.MustCompile(`(?i)kms|encrypt`)
@@ -159,7 +160,7 @@ func TestNag(t *testing.T) {
 	}
 }
 
-// guardProgram is CloudFormation Guard as a package of npm carries it: `make lint-template` installs it.
+// guardProgram returns the path of CloudFormation Guard from an npm package, which `make lint-template` installs.
 func guardProgram() string {
 	system := map[string]string{"linux": "ubuntu", "darwin": "macos"}[runtime.GOOS]
 	processor := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
@@ -168,8 +169,8 @@ func guardProgram() string {
 
 const guardPackage = "../_guard/node_modules/@cdklabs/cdk-validator-cfnguard"
 
-// TestGuard proves the same of CloudFormation Guard with the rules of AWS Control Tower, and with those of the pillars
-// Security and Reliability of the Well-Architected Framework where ZERODAG_GUARD_RULES names a folder that has them.
+// TestGuard proves the same for CloudFormation Guard with the rules of AWS Control Tower and, if ZERODAG_GUARD_RULES
+// names a folder with them, with the rules of the Security and Reliability pillars of the Well-Architected Framework.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat(guardProgram()); errors.Is(err, os.ErrNotExist) {
@@ -203,8 +204,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// guard lists the rules of a folder that the template of a release does not obey, with the resources that each is
-// about.
+// guard lists the rules in a folder that the template of a release violates, with the affected resources of each.
 func guard(t *testing.T, folder string) map[string][]string {
 	t.Helper()
 	c := exec.Command(guardProgram(), "validate", "--rules", folder, "--data", released, "--structured", "--output-format", "json", "--show-summary", "none")
@@ -243,7 +243,7 @@ func guard(t *testing.T, folder string) map[string][]string {
 	return found
 }
 
-// TestLint proves that cfn-lint, the program that CFN_LINT names, finds nothing in stages that use settings which the
+// TestLint proves that cfn-lint, the program that CFN_LINT names, finds nothing in stages that use settings that the
 // template of a release does not use. It has the schemas of all resources.
 func TestLint(t *testing.T) {
 	program := os.Getenv("CFN_LINT")
@@ -267,7 +267,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestAcceptances proves that only what is listed is accepted, and that what is listed and not found is seen.
+// TestAcceptances proves that only listed findings are accepted, and that listed findings that no longer occur are
+// detected.
 func TestAcceptances(t *testing.T) {
 	t.Parallel()
 	a := acceptances{[]acceptance{{Why: "x", Resources: []string{"Archives/Policy", "Logs"}, Rules: []string{"Pack-S1", "Pack-S2", "other_check"}, found: map[string]bool{}}}}

@@ -12,12 +12,12 @@ import (
 	"zerodag/infra/settings"
 )
 
-// network are what Lambda does with a function's role to place it in a VPC.
+// network holds the actions that Lambda takes with a function's role to place the function in a VPC.
 var network = []string{"ec2:CreateNetworkInterface", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets", "ec2:DeleteNetworkInterface",
 	"ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses"}
 
-// createNetwork makes the security group of functions in a VPC, unless some are named:
-// anything may go out, nothing may come in.
+// createNetwork creates the security group of functions in a VPC unless the settings name some: it allows all outgoing
+// traffic and no incoming traffic.
 func (d *Deployment) createNetwork() {
 	if !d.Placed() || len(d.SecurityGroups) > 0 {
 		return
@@ -25,17 +25,17 @@ func (d *Deployment) createNetwork() {
 	d.SecurityGroups = []string{*d.outwards("SecurityGroup", "zerodag: functions that run operators", jsii.String(d.VPC))}
 }
 
-// outwards is a security group that lets everything out and nothing in. It has no name: a group
-// with one could not be replaced.
+// outwards returns a security group that allows all outgoing traffic and no incoming traffic. It has no name because a
+// group with a name could not be replaced.
 func (d *Deployment) outwards(id, what string, vpc *string) *string {
 	g := awsec2.NewCfnSecurityGroup(d.scope, jsii.String(id), &awsec2.CfnSecurityGroupProps{GroupDescription: jsii.String(what), VpcId: vpc,
 		SecurityGroupEgress: []any{&awsec2.CfnSecurityGroup_EgressProperty{IpProtocol: jsii.String("-1"), CidrIp: jsii.String("0.0.0.0/0")}}})
 	return g.AttrGroupId()
 }
 
-// commandNetwork is where machines run: the VPC that was named, the account's default one, or one of
-// our own. Their security group is never that of the operators: what a script may reach is not
-// what pg> may.
+// commandNetwork returns the network in which machines run: the VPC in the settings, the account's default VPC, or one
+// that the stack creates. Their security group is never the operators' group, because scripts may not reach everything
+// that pg> may.
 func (d *Deployment) commandNetwork() (subnets, groups []*string) {
 	const what = "zerodag: machines that run commands; nothing comes in"
 	switch {
@@ -54,7 +54,8 @@ func (d *Deployment) commandNetwork() (subnets, groups []*string) {
 	return subnets, []*string{d.outwards("CommandGroup", what, vpc)}
 }
 
-// ownNetwork is a VPC of public subnets, a way out, S3 by a gateway. None of it has a price.
+// ownNetwork creates a VPC with public subnets, an internet gateway and a gateway endpoint for S3. All of them are
+// free.
 func (d *Deployment) ownNetwork() (id *string, subnets []*string) {
 	vpc := awsec2.NewCfnVPC(d.scope, jsii.String("CommandNetwork"), &awsec2.CfnVPCProps{
 		CidrBlock: jsii.String("10.214.0.0/16"), EnableDnsHostnames: jsii.Bool(true), EnableDnsSupport: jsii.Bool(true), Tags: d.tagged("commands")})
@@ -78,8 +79,8 @@ func (d *Deployment) ownNetwork() (id *string, subnets []*string) {
 	return vpc.AttrVpcId(), subnets
 }
 
-// zones are the zones of a region in which subnets are made: three, because old accounts have one in which Fargate does
-// not run, and two if newer accounts have no third.
+// zones returns the zones of a region in which subnets are created: three, because old accounts have one in which
+// Fargate does not run, or two if newer accounts have no third.
 func zones(region string) string {
 	if region == "us-west-1" {
 		return "AB"
@@ -92,9 +93,9 @@ func (d *Deployment) tagged(what string) *[]*awscdk.CfnTag {
 	return &[]*awscdk.CfnTag{{Key: jsii.String("Name"), Value: d.name(what)}}
 }
 
-// allowNetwork lets Lambda place a function, and not the function itself do the same.
+// allowNetwork lets Lambda place a function in the VPC, without letting the function itself do the same.
 func (d *Deployment) allowNetwork(role awsiam.Role, function *string) {
-	everything := &[]*string{jsii.String("*")} // an interface has no name before it is made
+	everything := &[]*string{jsii.String("*")} // an interface has no name before it is created
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(network...), Resources: everything}))
 	itself := d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("lambda"), Resource: jsii.String("function"), ResourceName: function,
 		ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})

@@ -19,22 +19,22 @@ type people struct {
 	secret awssecretsmanager.CfnSecret
 }
 
-// How long Cognito's tokens are valid, in minutes: the API reads an id token once, and requests no newer one.
+// How long Cognito's tokens are valid, in minutes: the API reads an ID token once and requests no newer one.
 const (
 	tokenMinutes   = 5
-	refreshMinutes = 60 // Cognito takes no less
+	refreshMinutes = 60 // Cognito's minimum
 )
 
-// stageTag distinguishes the user pool from others of the account, for policies: its ARN has no name.
+// stageTag distinguishes the user pool from others of the account in policies, because its ARN contains no name.
 const stageTag = "zerodag-stage"
 
-// passwordLength is what no password of the pool may be shorter than.
+// passwordLength is the minimum length of passwords in the pool.
 const passwordLength = 14
 
-// createPeople makes the user pool at which users sign in, if that is enabled: no one can sign up without an
-// invitation, and groups determine what a user may do. It stays when the stack is deleted, as the table does. The API
-// has an address before its functions are made, so the pool's client knows where to send browsers back, and the
-// functions know the client.
+// createPeople creates the user pool with which users sign in, if that is enabled: no one can sign up without an
+// invitation, and groups determine what a user may do. Like the table, it stays when the stack is deleted. The API has
+// an address before its functions are created, so the pool's client can refer to the address, and the functions can
+// refer to the client.
 func (d *Deployment) createPeople() {
 	if !d.Cognito {
 		return
@@ -53,7 +53,7 @@ func (d *Deployment) createPeople() {
 		UsernameAttributes:    jsii.Strings("email"), AutoVerifiedAttributes: jsii.Strings("email"),
 		UsernameConfiguration: &awscognito.CfnUserPool_UsernameConfigurationProperty{CaseSensitive: jsii.Bool(false)},
 		Schema:                &[]any{&awscognito.CfnUserPool_SchemaAttributeProperty{Name: jsii.String("email"), Required: jsii.Bool(true), Mutable: jsii.Bool(true)}},
-		// An address that a user changes counts only once it is verified: grants may name addresses.
+		// A changed address counts only once it is verified, because grants may name addresses.
 		UserAttributeUpdateSettings: &awscognito.CfnUserPool_UserAttributeUpdateSettingsProperty{AttributesRequireVerificationBeforeUpdate: jsii.Strings("email")},
 		AccountRecoverySetting: &awscognito.CfnUserPool_AccountRecoverySettingProperty{
 			RecoveryMechanisms: &[]any{&awscognito.CfnUserPool_RecoveryOptionProperty{Name: jsii.String("verified_email"), Priority: jsii.Number(1)}}},
@@ -75,7 +75,7 @@ func (d *Deployment) createPeople() {
 		UserPoolId: pool.Ref(), ClientName: d.name("page"), GenerateSecret: jsii.Bool(true), SupportedIdentityProviders: jsii.Strings("COGNITO"),
 		AllowedOAuthFlowsUserPoolClient: jsii.Bool(true), AllowedOAuthFlows: jsii.Strings("code"), AllowedOAuthScopes: jsii.Strings("openid", "email", "profile"),
 		CallbackUrLs: jsii.Strings(d.address() + env.CallbackPath), LogoutUrLs: jsii.Strings(d.address() + "/"),
-		// People sign in on Cognito's page alone: none of the calls by which programs show a password works.
+		// People can sign in only on Cognito's page: the calls by which programs send a password are disabled.
 		ExplicitAuthFlows:          jsii.Strings("ALLOW_REFRESH_TOKEN_AUTH"),
 		PreventUserExistenceErrors: jsii.String("ENABLED"), EnableTokenRevocation: jsii.Bool(true),
 		ReadAttributes: jsii.Strings("email", "email_verified"), WriteAttributes: jsii.Strings("email"),
@@ -83,7 +83,7 @@ func (d *Deployment) createPeople() {
 		TokenValidityUnits: &awscognito.CfnUserPoolClient_TokenValidityUnitsProperty{IdToken: jsii.String("minutes"), AccessToken: jsii.String("minutes"), RefreshToken: jsii.String("minutes")},
 	})
 	// CloudFormation passes on the client's secret directly: neither the template nor a variable of a function has it.
-	// The name ends in the id of the client, because the name of a deleted secret stays taken for weeks.
+	// The name ends in the client's ID because the name of a deleted secret stays reserved for weeks.
 	secret := awssecretsmanager.NewCfnSecret(d.scope, jsii.String("PeopleSecret"), &awssecretsmanager.CfnSecretProps{
 		Name: jsii.String(d.secretName(client)), Description: jsii.String("The secret that identifies the API of stage " + d.Stage + " to its user pool"), SecretString: client.AttrClientSecret(), KmsKeyId: d.keyARN()})
 	d.people = &people{pool, client, secret}
@@ -91,7 +91,7 @@ func (d *Deployment) createPeople() {
 	d.output("SignInPage", jsii.String("https://"+prefix+".auth."+*d.stack.Region()+".amazoncognito.com"), "The sign-in page of the user pool, to which the web console redirects")
 }
 
-// groupID distinguishes groups in the template, whose names have letters and digits only.
+// groupID returns the name of a group in the template, where names may only have letters and digits.
 func groupID(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
 		return fmt.Sprintf("X%x", sha256.Sum256([]byte(name)))[:17]
@@ -99,7 +99,7 @@ func groupID(name string) string {
 	return name
 }
 
-// invitation is the mail to a user whom an administrator has added.
+// invitation returns the mail to a user whom an administrator has added.
 func (d *Deployment) invitation() *awscognito.CfnUserPool_InviteMessageTemplateProperty {
 	return &awscognito.CfnUserPool_InviteMessageTemplateProperty{
 		EmailSubject: jsii.String("You can sign in to zerodag (" + d.Stage + ")"),
@@ -107,7 +107,7 @@ func (d *Deployment) invitation() *awscognito.CfnUserPool_InviteMessageTemplateP
 	}
 }
 
-// address is that of the API as browsers call it.
+// address returns the address of the API for browsers.
 func (d *Deployment) address() string {
 	switch {
 	case d.OIDCAddress != "":
@@ -118,12 +118,12 @@ func (d *Deployment) address() string {
 	return *d.api.address()
 }
 
-// secretName is that of a client's secret.
+// secretName returns the name of a client's secret.
 func (d *Deployment) secretName(c awscognito.CfnUserPoolClient) string {
 	return *d.name("oidc-") + *c.Ref()
 }
 
-// provider is the provider for sign-ins; none if that is not enabled.
+// provider returns the provider for sign-ins, or none if they are not enabled.
 func (d *Deployment) provider() env.OIDC {
 	switch {
 	case d.people != nil:
@@ -135,7 +135,7 @@ func (d *Deployment) provider() env.OIDC {
 	return env.OIDC{}
 }
 
-// onClientSecret is the parameter that has the secret by which an identity provider recognizes the API.
+// onClientSecret returns the parameter with the secret by which an identity provider recognizes the API.
 func onClientSecret(d *Deployment) []*string {
 	switch {
 	case d.people != nil:
@@ -146,7 +146,7 @@ func onClientSecret(d *Deployment) []*string {
 	return nil
 }
 
-// onPeopleSecret is what that parameter is a reference to.
+// onPeopleSecret returns the secret that this parameter refers to.
 func onPeopleSecret(d *Deployment) []*string {
 	if d.people == nil {
 		return nil

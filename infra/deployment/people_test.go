@@ -15,7 +15,7 @@ import (
 	"zerodag/infra/settings"
 )
 
-// TestPeople proves what a stage with a user pool has in addition, and that without one it has none of that.
+// TestPeople proves what a stage with a user pool has in addition, and that a stage without one has none of it.
 func TestPeople(t *testing.T) {
 	defer jsii.Close()
 	with := template(t, where, func(s *settings.Settings) { s.Cognito = true })
@@ -40,7 +40,7 @@ func TestPeople(t *testing.T) {
 	})
 }
 
-// ofPeople are the resources of the user pool, and the settings and rights of the API's function for it.
+// ofPeople returns the resources of the user pool, and the settings and rights of the API's function for it.
 func ofPeople(m map[string]any) map[string]any {
 	all := map[string]any{}
 	for name, r := range resources(m) {
@@ -81,8 +81,8 @@ func goldenPeople(t *testing.T, m map[string]any) {
 	}
 }
 
-// noCircle proves that CloudFormation can make the resources one after the other: the API, the client that sends
-// browsers back to it, and the functions that get the client as a setting.
+// noCircle proves that the references form no cycle, so that CloudFormation can create the resources one after the
+// other: the API, the client that sends browsers back to it, and the functions that get the client as a setting.
 func noCircle(t *testing.T, m map[string]any) {
 	all := resources(m)
 	needs := func(name string) []string {
@@ -112,7 +112,7 @@ func noCircle(t *testing.T, m map[string]any) {
 		}
 		return slices.Sorted(maps.Keys(found))
 	}
-	state := map[string]int{} // 1 is under way, 2 is done
+	state := map[string]int{} // 1: in progress, 2: done
 	var visit func(name string, path []string)
 	visit = func(name string, path []string) {
 		switch {
@@ -136,7 +136,7 @@ func noCircle(t *testing.T, m map[string]any) {
 	}
 }
 
-// secretNowhere proves that nothing but the secret itself is given the client's secret: no variable, output or policy.
+// secretNowhere proves that only the secret itself contains the client's secret, but no variable, output or policy.
 func secretNowhere(t *testing.T, m map[string]any) {
 	text, err := json.Marshal(m)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"zerodag/infra/settings"
 )
 
-// managedPolicySize is what IAM takes as a managed policy, in characters without blanks.
+// managedPolicySize is the largest managed policy that IAM accepts, in characters without white space.
 const managedPolicySize = 6144
 
 type policy struct{ Statement []map[string]any }
@@ -37,7 +37,7 @@ func readPolicy(t *testing.T, name string) policy {
 	return p
 }
 
-// request is an action on a resource, and what conditions may compare with.
+// request is an action on a resource, with the values that conditions may compare.
 type request struct {
 	action, resource string
 	context          map[string]string
@@ -63,7 +63,7 @@ func (p policy) allows(r request) bool {
 	return false
 }
 
-// fulfilled reports whether all conditions of a statement hold: a key that the request lacks fulfils none.
+// fulfilled reports whether all conditions of a statement hold: a condition on a key that the request lacks does not.
 func fulfilled(conditions any, context map[string]string, matches func(pattern, text string) bool) bool {
 	all, _ := conditions.(map[string]any)
 	for operator, keys := range all {
@@ -82,7 +82,7 @@ func fulfilled(conditions any, context map[string]string, matches func(pattern, 
 	return true
 }
 
-// schemas are facts of the CloudFormation registry and of IAM: infra/policy/schemas.py derives them.
+// schemas holds facts of the CloudFormation registry and of IAM, which infra/policy/schemas.py derives.
 type schemas struct {
 	Types map[string]struct {
 		Create, Read, Update, Delete, CreateOnly, Identifier []string
@@ -103,7 +103,7 @@ func readSchemas(t *testing.T) schemas {
 	return s
 }
 
-// everything switches on all settings that add resources to a stage, but for a VPC of the user's.
+// everything enables all settings that add resources to a stage, except a VPC of the user.
 func everything(s *settings.Settings) {
 	s.Domain, s.Certificate, s.HostedZone = "flows.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x", settings.Zone{ID: "Z1", Name: "example.com"}
 	s.AlarmEmail, s.Tags = "ops@example.com", map[string]string{"team": "data"}
@@ -111,14 +111,15 @@ func everything(s *settings.Settings) {
 	s.Boundary, s.Gradual = "zerodag-boundary", "Canary10Percent5Minutes"
 }
 
-// privateWithMicrovms has what everything lacks: an API for private networks, and MicroVMs.
+// privateWithMicrovms enables the settings that everything lacks: an API for private networks, and MicroVMs.
 func privateWithMicrovms(s *settings.Settings) {
 	everything(s)
 	hidden(s)
 	s.HostedZone, s.Microvms = settings.Zone{}, "allowed"
 }
 
-// notGranted are permissions of handlers that infra/policy/execution.json leaves out, by type and permission, and why.
+// notGranted returns the permissions of handlers that infra/policy/execution.json omits, by type and permission, and
+// why.
 func notGranted() map[[2]string]string {
 	const (
 		noKey      = "without kmsKey no resource has a key of the account, and with it the policy of that key grants them to the deploy"
@@ -190,8 +191,8 @@ const (
 	place   = "eu-central-1:" + account + ":"
 )
 
-// checkedOn are the ARNs that IAM compares when a handler acts on a resource of the template: those of the resource by
-// its literal name or the one that CloudFormation makes, or those of the resource that it is part of.
+// checkedOn returns the ARNs that IAM compares when a handler acts on a resource of the template: the ARNs of the
+// resource, by its literal name or the name that CloudFormation generates, or of the resource that contains it.
 func checkedOn(permission, id string, r map[string]any) []string {
 	service, _, _ := strings.Cut(permission, ":")
 	p := properties(r)
@@ -287,7 +288,7 @@ func checkedOn(permission, id string, r map[string]any) []string {
 	return nil
 }
 
-// contextOf is IAM's context of a request by which CloudFormation acts on a resource of the template.
+// contextOf returns IAM's context of a request with which CloudFormation acts on a resource of the template.
 func contextOf(r map[string]any) map[string]string {
 	context := map[string]string{
 		"aws:ResourceTag/" + stageTag: "main", // of a user pool
@@ -300,9 +301,9 @@ func contextOf(r map[string]any) map[string]string {
 	return context
 }
 
-// TestExecution proves that CloudFormation may do what the handlers of all resource types of a deployment do, according
-// to the registry's schemas, on the names that a stack gives them. Every omission of the policy has a reason, and no
-// reason is left over.
+// TestExecution proves that CloudFormation may make all the calls that the handlers of a deployment's resource types
+// make, according to the registry's schemas, on the names that a stack gives them. Every omission of the policy has a
+// reason, and no reason is unused.
 func TestExecution(t *testing.T) {
 	defer jsii.Close()
 	execution, known, why := readPolicy(t, "execution.json"), readSchemas(t), notGranted()
@@ -351,8 +352,8 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-// TestRightsWithoutResources proves that rights on actions that IAM cannot restrict to a resource are on *: a statement
-// with a name would grant nothing.
+// TestRightsWithoutResources proves that rights on actions that IAM cannot restrict to a resource have the resource *,
+// because a statement with a name would grant nothing.
 func TestRightsWithoutResources(t *testing.T) {
 	defer jsii.Close()
 	anywhere, checked := readSchemas(t).Anywhere, map[string]bool{}
@@ -385,8 +386,8 @@ func TestRightsWithoutResources(t *testing.T) {
 	}
 }
 
-// TestExecutionBeyondSchemas proves what schemas do not say: the service-linked role that API Gateway makes with the
-// first domain of an account, and the certificate of a domain.
+// TestExecutionBeyondSchemas proves rights that the schemas do not list: for the service-linked role that API Gateway
+// creates with the first domain of an account, and for the certificate of a domain.
 func TestExecutionBeyondSchemas(t *testing.T) {
 	t.Parallel()
 	execution := readPolicy(t, "execution.json")
@@ -401,8 +402,8 @@ func TestExecutionBeyondSchemas(t *testing.T) {
 	}
 }
 
-// TestLimits proves that the policies reach nothing of the account that is not ours, and that roles are made with the
-// boundary only.
+// TestLimits proves that the policies reach no resources of the account except the deployment's, and that roles can be
+// created only with the boundary.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	execution, deploy, boundary := readPolicy(t, "execution.json"), readPolicy(t, "deploy.json"), readPolicy(t, "boundary.json")
@@ -507,8 +508,8 @@ func list(v any) []any {
 	return []any{v}
 }
 
-// flat computes a value of the template as CloudFormation does: names of resources are their literal ones, or made from
-// the stack's.
+// flat computes a value of the template like CloudFormation: names of resources are literal, or derived from the name
+// of the stack.
 func flat(all map[string]map[string]any, v any) string {
 	m, ok := v.(map[string]any)
 	if !ok {

@@ -14,8 +14,8 @@ import (
 )
 
 // privateAPI is an API that only networks with one of certain endpoints can reach. HTTP APIs cannot be private, so it
-// is a REST API. It is known by its domain alone: the address of API Gateway has the stage in its paths, which clients
-// do not expect.
+// is a REST API. Clients use only its domain: API Gateway's address has the stage in its paths, which clients do not
+// expect.
 type privateAPI struct {
 	*Deployment
 	made awsapigateway.RestApi
@@ -30,8 +30,8 @@ func (d *Deployment) newPrivateAPI() gateway {
 	p := &awsapigateway.RestApiProps{
 		RestApiName: d.name("api"), Policy: d.reachable(),
 		EndpointConfiguration: &awsapigateway.EndpointConfiguration{Types: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_PRIVATE}, VpcEndpoints: &endpoints},
-		BinaryMediaTypes:      jsii.Strings("*/*"), // archives and logs; text that is sent as text stays text
-		CloudWatchRole:        jsii.Bool(false),    // the role is one for all APIs of the account
+		BinaryMediaTypes:      jsii.Strings("*/*"), // archives and logs; text sent as text stays text
+		CloudWatchRole:        jsii.Bool(false),    // all APIs of the account share the role
 		DeployOptions:         &awsapigateway.StageOptions{StageName: jsii.String("zerodag")},
 	}
 	if d.DomainOnly {
@@ -40,14 +40,14 @@ func (d *Deployment) newPrivateAPI() gateway {
 	return privateAPI{d, awsapigateway.NewRestApi(d.scope, jsii.String("PrivateApi"), p)}
 }
 
-// reachable lets callers reach the API only through the endpoints. What a resource policy allows, it allows to
-// principals of the account whether or not IAM allows it to them. So it allows only requests without a principal, which
-// show a token to the function; signed requests (/iam) need execute-api:Invoke in a policy of the signer.
+// reachable lets callers reach the API only through the endpoints. A resource policy allows a call to principals of the
+// account even if IAM does not. Therefore it allows only requests without a principal, which carry a token for the
+// function; signed requests (/iam) need execute-api:Invoke in a policy of the signer.
 func (d *Deployment) reachable() awsiam.PolicyDocument {
 	return d.throughEndpoints(map[string]any{"Null": map[string]any{"aws:PrincipalArn": "true"}})
 }
 
-// throughEndpoints denies every call that comes another way, and allows the others on conditions.
+// throughEndpoints denies every call that does not come through the endpoints, and allows the others under conditions.
 func (d *Deployment) throughEndpoints(conditions map[string]any) awsiam.PolicyDocument {
 	through := map[string]any{"aws:SourceVpce": d.APIEndpoints}
 	statement := func(effect awsiam.Effect, conditions map[string]any) awsiam.PolicyStatement {
@@ -85,7 +85,7 @@ func (a privateAPI) create(routes []route) {
 			a.stay(made)
 		}
 	}
-	if a.IsGradual() { // the CDK makes a new deployment of the API if methods change, but does not see that redirect changes them
+	if a.IsGradual() { // the CDK creates a new deployment of the API if methods change, but does not notice changes by redirect
 		a.made.LatestDeployment().AddToLogicalId("gradual")
 	}
 	a.limit(routes)
@@ -95,9 +95,9 @@ func (a privateAPI) create(routes []route) {
 // greedy ends a path that matches any longer one.
 const greedy = "/{path+}"
 
-// covered adds to the routes of an HTTP API the routes that a REST API also needs. There a path is made of resources,
-// one for each of its parts. A request that reaches a resource without a method for it is refused, and does not fall
-// back to {path+} further up.
+// covered adds to the routes of an HTTP API the routes that a REST API also needs. In a REST API, a path consists of
+// resources, one for each of its parts. A request that reaches a resource without a method for it is refused, and does
+// not fall back to {path+} further up.
 func covered(routes []route) (all []route) {
 	there := map[string]bool{}
 	add := func(r route) {
@@ -120,7 +120,7 @@ func covered(routes []route) (all []route) {
 			}
 			rest := nearest(routes, at)
 			add(route{method: anyMethod, path: at, function: rest.function, signed: rest.signed, page: rest.page})
-			if i+1 < len(parts) && !strings.HasPrefix(parts[i+1], "{") { // a resource has one child that is a variable
+			if i+1 < len(parts) && !strings.HasPrefix(parts[i+1], "{") { // a resource can have only one variable child
 				add(route{method: anyMethod, path: at + greedy, function: rest.function, signed: rest.signed, page: rest.page})
 			}
 		}
@@ -128,7 +128,7 @@ func covered(routes []route) (all []route) {
 	return all
 }
 
-// methods are those of a route. API Gateway limits a method that it knows by name, and machines use two.
+// methods returns the methods of a route. API Gateway can only limit a method by name, and machines use two.
 func methods(r route) []string {
 	if r.method == anyMethod && r.rate > 0 {
 		return []string{"GET", "POST"}
@@ -136,7 +136,7 @@ func methods(r route) []string {
 	return []string{r.method}
 }
 
-// nearest is the route for all of a path's neighbors, and so for the path itself if it has no separate route.
+// nearest returns the route for all of a path's siblings, and thus for the path itself if it has no separate route.
 func nearest(routes []route, path string) (best route) {
 	for _, r := range routes {
 		if above, is := strings.CutSuffix(r.path, greedy); is && strings.HasPrefix(path, above+"/") && len(r.path) > len(best.path) {
@@ -146,7 +146,8 @@ func nearest(routes []route, path string) (best route) {
 	return best
 }
 
-// integration leads to a function. One permission covers all methods, whose own ones would fill the function's policy.
+// integration returns the integration of a function. One permission covers all methods, because separate ones would
+// fill the function's policy.
 func (a privateAPI) integration(function string) awsapigateway.Integration {
 	f := a.functions[function]
 	awslambda.NewCfnPermission(a.scope, jsii.String("Calls-"+function), &awslambda.CfnPermissionProps{Action: jsii.String("lambda:InvokeFunction"), FunctionName: f.FunctionArn(),
@@ -170,8 +171,8 @@ func (a privateAPI) limit(routes []route) {
 	a.made.DeploymentStage().Node().DefaultChild().(awsapigateway.CfnStage).SetMethodSettings(limits)
 }
 
-// createDomain gives the API its domain, which the endpoints may use. The name of an endpoint, to which the DNS record
-// of the domain leads, is not known to CloudFormation.
+// createDomain gives the API its domain, which the endpoints may use. CloudFormation does not know the name of an
+// endpoint, to which the DNS record of the domain must lead.
 func (a privateAPI) createDomain() {
 	domain := awsapigateway.NewCfnDomainNameV2(a.scope, jsii.String("PrivateDomain"), &awsapigateway.CfnDomainNameV2Props{
 		DomainName: jsii.String(a.Domain), CertificateArn: jsii.String(a.Certificate), SecurityPolicy: jsii.String("TLS_1_2"),

@@ -12,7 +12,7 @@ import (
 	"zerodag/infra/settings"
 )
 
-// hidden are the settings of a stage whose API answers in private networks only.
+// hidden changes the settings to those of a stage whose API answers only in private networks.
 func hidden(s *settings.Settings) {
 	s.API, s.APIEndpoints = "private", []string{"vpce-1", "vpce-2"}
 	s.Domain, s.Certificate, s.MachinesURL = "flows.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x", "domain"
@@ -60,7 +60,7 @@ func TestPrivate(t *testing.T) {
 	t.Run("signed", func(t *testing.T) { signedMethods(t, m) })
 }
 
-// signedMethods proves that exactly the methods below /iam take signed requests alone.
+// signedMethods proves that exactly the methods below /iam accept only signed requests.
 func signedMethods(t *testing.T, m map[string]any) {
 	all := resources(m)
 	var path func(id any) string
@@ -90,8 +90,8 @@ func signedMethods(t *testing.T, m map[string]any) {
 	}
 }
 
-// mayCall holds the resource policy of the API against who may call it. For a principal of the account, API Gateway
-// takes what either the policy or IAM allows, and never what the policy denies.
+// mayCall checks who may call the API under its resource policy. For a principal of the account, API Gateway accepts
+// calls that either the policy or IAM allows, and never calls that the policy denies.
 func mayCall(t *testing.T, document any) {
 	verdict := func(context map[string]string) (allowed, denied bool) {
 		for _, s := range document.(map[string]any)["Statement"].([]any) {
@@ -119,7 +119,8 @@ func mayCall(t *testing.T, document any) {
 	}
 }
 
-// conditionsHold evaluates the operators that the policy uses. A key that a request lacks fulfils a negated operator.
+// conditionsHold evaluates the operators that the policy uses. A negated operator holds for a key that the request
+// lacks.
 func conditionsHold(t *testing.T, conditions map[string]any, context map[string]string) bool {
 	t.Helper()
 	for operator, keys := range conditions {
@@ -148,8 +149,8 @@ func conditionsHold(t *testing.T, conditions map[string]any, context map[string]
 	return true
 }
 
-// TestCovered proves that a REST API answers every path and method that the HTTP API answers, by the same function and
-// the same way of saying who calls, whether or not API Gateway goes back to a greedy path further up.
+// TestCovered proves that a REST API answers every path and method that the HTTP API answers, with the same function
+// and the same authentication, whether or not API Gateway falls back to a greedy path further up.
 func TestCovered(t *testing.T) {
 	t.Parallel()
 	public := []route{{method: anyMethod, path: "/{path+}", function: "api"}, {method: "GET", path: "/", function: "api"}, {method: anyMethod, path: "/iam/{path+}", function: "api", signed: true},
@@ -195,8 +196,8 @@ func TestCovered(t *testing.T) {
 	}
 }
 
-// strict finds a route as an API Gateway would that never goes back: at each part of a path it takes the named child,
-// else the variable.
+// strict finds a route like an API Gateway that never falls back: at each part of a path, it takes the named child,
+// otherwise the variable.
 func strict(tree map[string]map[string]route, method, path string) (route, bool) {
 	at := ""
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")

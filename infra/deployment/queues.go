@@ -13,19 +13,18 @@ import (
 const (
 	keptDays    = 14
 	maxReceives = 20
-	maxMessage  = 1 << 20 // bytes; queues that were made before August 2025 have a quarter of that unless it is said
+	maxMessage  = 1 << 20 // bytes; queues created before August 2025 have a quarter of that unless it is set
 )
 
 // The visibility time-outs of received messages. The functions get both as variables: if a message was invisible for
-// that long, no receiver had begun its work.
+// that long, no receiver has begun its work.
 const (
 	eventVisibility = time.Minute
-	taskVisibility  = 15 * time.Minute // Lambda demands no less than the agent's time
+	taskVisibility  = 15 * time.Minute // Lambda requires at least the agent's time limit
 )
 
-// createQueues makes the queue of events, first in first out for each attempt, and the
-// queue of tasks, whose visibility is the lease; and where what should have started a workflow is
-// put aside when the tick could not take it.
+// createQueues creates the queue of events, first in first out for each attempt, the queue of tasks, whose visibility
+// timeout is the lease, and the queue for starts of workflows that the tick could not handle.
 func (d *Deployment) createQueues() {
 	d.events = d.queue("Events", awssqs.QueueProps{
 		Fifo:                jsii.Bool(true),

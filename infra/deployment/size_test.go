@@ -14,23 +14,22 @@ import (
 	"zerodag/internal/env"
 )
 
-// largestZip is what each function may weigh as it is uploaded, in bytes: it is fetched at a cold
-// start. A function links only what it runs (docs/adr/0021).
+// largestZip returns the largest size of a function's package, in bytes, because it is fetched at a cold start. A
+// function links only what it runs (docs/adr/0021).
 func largestZip(name string) int {
 	switch name {
 	case "agent": // all operators, with drivers of two databases, SSH and Treasure Data, and the program that evaluates expressions
 		return 13_000_000
-	case "executor": // that program, and operators without I/O
+	case "executor": // the program that evaluates expressions, and operators without I/O
 		return 10_200_000
 	}
 	return 8_000_000
 }
 
-// largestRunner is what the program of commands' machines may have: each fetches it.
+// largestRunner is the largest size of the machines' program in bytes, because each machine fetches it.
 const largestRunner = 8_000_000
 
-// TestZips proves that each function is small as it is deployed: built for arm64 and packed
-// as the CDK packs assets.
+// TestZips proves that each function is small in its deployed form: built for arm64 and packed like the CDK's assets.
 func TestZips(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT RUN: short")
@@ -58,8 +57,8 @@ func TestZips(t *testing.T) {
 	}
 }
 
-// carriesBill proves that a function has the bill of materials of each of its programs, with what npm brought where
-// that is embedded.
+// carriesBill proves that a function has the bill of materials of each of its programs, including embedded npm
+// packages.
 func carriesBill(t *testing.T, folder string, f function) {
 	t.Helper()
 	programs := []string{"bootstrap"}
@@ -81,8 +80,8 @@ func carriesBill(t *testing.T, folder string, f function) {
 	}
 }
 
-// carriesNoPages proves that the pages for users stay with the command line: the package that has
-// them also has the description of the API.
+// carriesNoPages proves that only the command line contains the pages for users, and that functions do not: the package
+// with the pages also contains the description of the API.
 func carriesNoPages(t *testing.T, folder string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/tutorial.md")
@@ -104,7 +103,7 @@ func carriesNoPages(t *testing.T, folder string) {
 	}
 }
 
-// zipped is the size of an archive of the files of a folder.
+// zipped returns the size of an archive of a folder's files.
 func zipped(t *testing.T, folder string) int {
 	t.Helper()
 	var b bytes.Buffer

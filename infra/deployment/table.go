@@ -9,12 +9,12 @@ import (
 )
 
 // keep is the removal policy of a store: it stays when its stack is removed. Only a failed deploy removes the stores
-// that it created, or the next one would find its names taken.
+// that it created, because otherwise the next deploy would find their names taken.
 const keep = awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
 
 // keepProtected is the same for a resource that may have deletion protection. A first deploy that fails
-// could not delete it, so its rollback would fail. Hence the resource stays even then, and the next
-// deploy imports it.
+// could not delete it, so its rollback would fail. Therefore the resource stays even then, and the next deploy imports
+// it.
 func (d *Deployment) keepProtected() awscdk.RemovalPolicy {
 	if d.Settings.DeletionProtection {
 		return awscdk.RemovalPolicy_RETAIN
@@ -22,9 +22,9 @@ func (d *Deployment) keepProtected() awscdk.RemovalPolicy {
 	return keep
 }
 
-// createTable makes the single table: logs of attempts, catalogue, schedules, tokens. It outlives the stack: a later
-// deployment imports it by its name, so the name is literal. Its key is AWS's own, which costs nothing, unless the
-// settings name one, whose use is billed every five minutes forever.
+// createTable creates the only table: logs of attempts, catalogue, schedules, tokens. It outlives the stack: a later
+// deployment imports it by its name, so the name is literal. It is encrypted with AWS's own key, which is free, unless
+// the settings name a key, whose use is billed every five minutes forever.
 func (d *Deployment) createTable() {
 	attribute := func(name string, kind awsdynamodb.AttributeType) *awsdynamodb.Attribute {
 		return &awsdynamodb.Attribute{Name: jsii.String(name), Type: kind}
@@ -60,10 +60,11 @@ func (d *Deployment) createTable() {
 	d.table = table
 }
 
-// readsPerWrite is how many read units a second DynamoDB has for each write unit of a partition.
+// readsPerWrite is how many read units per second DynamoDB offers for each write unit of a partition.
 const readsPerWrite = 3
 
-// warmThroughput is what the table, and each index, takes at once; nil: what DynamoDB gives a new one.
+// warmThroughput returns the throughput that the table and each index can take immediately; nil means DynamoDB's
+// default for new tables.
 func (d *Deployment) warmThroughput() *awsdynamodb.WarmThroughput {
 	if d.WarmThroughput == 0 {
 		return nil

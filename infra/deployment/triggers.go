@@ -15,18 +15,18 @@ import (
 
 const (
 	eventBatch = 10 // events that the executor gets at once
-	// EventBridge hands an event over for a day before it puts it aside; a call of the tick that
-	// fails is tried twice more, and is put aside then, or when it waited so long (seconds).
+	// EventBridge tries to deliver an event for a day before it puts it aside. A failed call of the tick is retried
+	// twice, and is put aside after that or when it has waited for tickAge seconds.
 	tickTries = 2
 	tickAge   = 6 * 3600
 	minuteAge = 60 // seconds; after that the next call is due
 )
 
-// createBus makes the bus of events in and out, and the topic of notices and alarms.
+// createBus creates the bus for incoming and outgoing events, and the topic of notices and alarms.
 func (d *Deployment) createBus() {
 	d.bus = awsevents.NewEventBus(d.scope, jsii.String("Bus"), &awsevents.EventBusProps{EventBusName: d.name("bus"), KmsKey: d.key})
 	d.topic = awssns.NewTopic(d.scope, jsii.String("Topic"), &awssns.TopicProps{TopicName: d.name("notices"), EnforceSSL: jsii.Bool(true), MasterKey: d.key})
-	// A topic with its own policy has lost SNS's default one, by which alarms of the account reach it.
+	// A topic with its own policy loses SNS's default policy, which lets alarms of the account reach it.
 	d.topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Sid: jsii.String("AllowAlarms"),
 		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)},
 		Actions:    jsii.Strings("sns:Publish"), Resources: &[]*string{d.topic.TopicArn()},
@@ -36,16 +36,16 @@ func (d *Deployment) createBus() {
 	}
 }
 
-// createTriggers connects the functions with their triggers. Both queues leave room for the API and each other: without
-// a limit a thousand attempts at midnight would take the account's concurrency, and a throttled message comes back only
-// after the visibility of its queue.
+// createTriggers connects the functions with their triggers. Both queues leave capacity for the API and for each other:
+// without a limit, a thousand attempts at midnight would use up the account's concurrency, and a throttled message
+// comes back only after its queue's visibility timeout.
 func (d *Deployment) createTriggers() {
 	d.functions["executor"].AddEventSource(awslambdaeventsources.NewSqsEventSource(d.events.live, &awslambdaeventsources.SqsEventSourceProps{
 		BatchSize: jsii.Number(eventBatch), ReportBatchItemFailures: jsii.Bool(true), MaxConcurrency: jsii.Number(d.EventConcurrency())}))
 	d.functions["agent"].AddEventSource(awslambdaeventsources.NewSqsEventSource(d.tasks.live, &awslambdaeventsources.SqsEventSourceProps{
 		BatchSize: jsii.Number(1), ReportBatchItemFailures: jsii.Bool(true), MaxConcurrency: jsii.Number(d.Agents)}))
 	d.minute = d.minuteTick()
-	// The calls of each minute need not come late; a start of a workflow is never dropped.
+	// Late calls of each minute may be dropped; a start of a workflow is never dropped.
 	tick := awseventstargets.NewLambdaFunction(d.minute, &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(minuteAge)})
 	start := awseventstargets.NewLambdaFunction(d.functions["tick"], &awseventstargets.LambdaFunctionProps{DeadLetterQueue: d.starts})
 	d.functions["tick"].ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(tickAge),
@@ -65,18 +65,18 @@ func (d *Deployment) createTriggers() {
 	d.allowStarts()
 }
 
-// minuteTick is an alias of the tick for the calls of each minute. The next call does the work of a failed one, so
-// failed calls of the alias are dropped. Among the starts that were put aside they would raise an alarm although
-// nothing is lost.
+// minuteTick returns an alias of the tick for the calls of each minute. The next call does the work of a failed one, so
+// failed calls of the alias are dropped. In the queue of failed starts, they would raise an alarm although nothing is
+// lost.
 func (d *Deployment) minuteTick() awslambda.IFunction {
 	alias := awslambda.NewAlias(d.scope, jsii.String("MinuteTick"), &awslambda.AliasProps{AliasName: jsii.String("minute"), Version: d.functions["tick"].LatestVersion(),
 		RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(minuteAge)})
 	return alias
 }
 
-// allowStarts lets what the account's owner makes later start workflows: rules of any bus
-// of the account, and schedules of EventBridge Scheduler in the role made for them. The role has no
-// name: IAM is one for all regions.
+// allowStarts lets resources that the account's owner creates later start workflows: rules of any bus of the account,
+// and schedules of EventBridge Scheduler with the role created for them. The role has no name because all regions share
+// IAM's names.
 func (d *Deployment) allowStarts() {
 	d.allowRules(d.functions["tick"])
 	d.scheduler = awsiam.NewRole(d.scope, jsii.String("StartSchedules"), &awsiam.RoleProps{

@@ -14,28 +14,28 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// record is for a release: from then on, templates are compared with the one of that release.
+// record is used for a release: from then on, templates are compared with the template of that release.
 var record = flag.Bool("record", false, "write testdata/released.json anew: go test ./infra/deployment -run TestUpgrade -record")
 
-// released is the template of the last release with everything in it.
+// released is the file of the last release's template with all resources.
 const released = "testdata/released.json"
 
-// holding are the types of resources that hold something which a resource in their place would lack: data, messages,
-// people, or an address that others know. Their logical ids stay, or CloudFormation would remove them and make others.
+// holding lists the types of resources with something that a replacement would lack: data, messages, people, or an
+// address that others know. Their logical IDs must not change, because CloudFormation would remove them and create
+// others.
 var holding = []string{"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SQS::Queue", "AWS::ApiGatewayV2::Api", "AWS::Cognito::UserPool", "AWS::Cognito::UserPoolClient", "AWS::Cognito::UserPoolDomain",
 	"AWS::SecretsManager::Secret", "AWS::Events::EventBus", "AWS::SNS::Topic", "AWS::Logs::LogGroup"}
 
-// fixed are properties that a service never changes, though the schema says nothing of it.
+// fixed holds properties that a service can never change although the schema does not say so.
 var fixed = map[string][]string{
 	"AWS::Cognito::UserPool": {"AliasAttributes", "Schema", "UsernameAttributes", "UsernameConfiguration"},
 }
 
-// mayBeReplaced are resources of which the next release replaces one by another, by logical id, and why that harms
-// nothing.
+// mayBeReplaced holds resources that the next release replaces, by logical ID, and why that is harmless.
 var mayBeReplaced = map[string]string{}
 
 // TestUpgrade proves that CloudFormation can turn the stack of the last release into today's without replacing anything
-// that holds data, and without a step that AWS refuses.
+// that holds data and without a step that AWS refuses.
 func TestUpgrade(t *testing.T) {
 	defer jsii.Close()
 	now := template(t, where, everything)
@@ -72,7 +72,7 @@ func readTemplate(t *testing.T) map[string]any {
 	return m
 }
 
-// upgrade lists why CloudFormation could not turn one template into another, or would lose something by it.
+// upgrade lists reasons why CloudFormation could not turn one template into another or would lose something.
 func upgrade(from, to map[string]any, known schemas, used map[string]bool) (problems []string) {
 	before, after := resources(from), resources(to)
 	say := func(form string, args ...any) { problems = append(problems, fmt.Sprintf(form, args...)) }
@@ -114,13 +114,13 @@ func upgrade(from, to map[string]any, known schemas, used map[string]bool) (prob
 	return problems
 }
 
-// changed are the properties whose values differ and cannot be changed in place.
+// changed returns the properties whose values differ and cannot be changed in place.
 func changed(old, now map[string]any, known schemas) (list []string) {
 	kind := old["Type"].(string)
 	for _, property := range slices.Concat(known.Types[kind].CreateOnly, fixed[kind]) {
 		_, computed := properties(now)[property].(map[string]any)
 		if computed && kind == "AWS::CloudWatch::Alarm" {
-			continue // the alarms of a release have its versions in their names
+			continue // the names of a release's alarms contain its versions
 		}
 		if !reflect.DeepEqual(properties(old)[property], properties(now)[property]) {
 			list = append(list, property)
@@ -134,8 +134,8 @@ func keeps(r map[string]any) bool {
 	return strings.HasPrefix(policy, "Retain")
 }
 
-// identity is the literal name by which AWS knows a resource, alone or within another; none if CloudFormation makes it
-// up.
+// identity returns the literal name by which AWS knows a resource, alone or within another, or none if CloudFormation
+// generates it.
 func identity(r map[string]any, known schemas) string {
 	kind, name := r["Type"].(string), ""
 	of := known.Types[kind]
@@ -150,8 +150,8 @@ func identity(r map[string]any, known schemas) string {
 	return kind + name
 }
 
-// indexes are the changes of a table's indexes that one update cannot make: DynamoDB adds or removes one at a time, and
-// changes none.
+// indexes returns the changes of a table's indexes that one update cannot make: DynamoDB adds or removes one index at a
+// time and changes none.
 func indexes(id string, old, now map[string]any) (problems []string) {
 	of := func(p map[string]any, list, name string) map[string]any {
 		all := map[string]any{}
@@ -187,8 +187,8 @@ func indexes(id string, old, now map[string]any) (problems []string) {
 	return problems
 }
 
-// TestUpgradeProblems proves that TestUpgrade sees each kind of change that harms an upgrade: it plants them one by
-// one.
+// TestUpgradeProblems proves that TestUpgrade detects each kind of change that harms an upgrade, by planting them one
+// by one.
 func TestUpgradeProblems(t *testing.T) {
 	t.Parallel()
 	known, count := readSchemas(t), map[string]int{}

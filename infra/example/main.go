@@ -1,7 +1,7 @@
 // Command example is a user's own CDK app, into whose stack a deployment of zerodag is embedded along with other
 // resources: a bucket whose new objects start a workflow.
 //
-// In your own module: `go get` zerodag, or name a checkout of it in a replace line of go.mod, run `make assets` in it
+// In your own module, `go get` zerodag, or name a checkout of it in a replace line of go.mod, run `make assets` in it
 // once, and write {"app": "go run ."} into cdk.json.
 package main
 
@@ -51,14 +51,14 @@ func text(variable string) *string {
 	return nil
 }
 
-// flows are the settings of the deployment: the defaults, with a few changes.
+// flows returns the settings of the deployment: the defaults with a few changes.
 func flows() settings.Settings {
 	s := settings.Default("warehouse")
 	s.Agents, s.AlarmEmail = 20, "data@example.com"
 	return s
 }
 
-// addWarehouse makes the stack: a bucket, the deployment, and the rule between them.
+// addWarehouse creates the stack: a bucket, the deployment, and the rule between them.
 func addWarehouse(app awscdk.App, env *awscdk.Environment, s settings.Settings, assets string) error {
 	stack := awscdk.NewStack(app, jsii.String("Warehouse"), &awscdk.StackProps{Env: env})
 	incoming := awss3.NewBucket(stack, jsii.String("Incoming"), &awss3.BucketProps{EventBridgeEnabled: jsii.Bool(true), EnforceSSL: jsii.Bool(true)})

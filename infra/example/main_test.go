@@ -11,8 +11,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// TestWarehouse proves that a deployment fits into a stack of a user's app: along with its resources, with names that
-// do not collide, and a rule of that app that starts a workflow.
+// TestWarehouse proves that a deployment fits into a stack of a user's app: along with the app's resources, without
+// name collisions, and with a rule of the app that starts a workflow.
 func TestWarehouse(t *testing.T) {
 	defer jsii.Close()
 	assets, out := t.TempDir(), t.TempDir()

@@ -35,7 +35,7 @@ func (s Settings) bounds() error {
 	return nil
 }
 
-// limits are the limits of a number.
+// limits returns the limits of a number.
 func limits(tag reflect.StructTag) (least, most int) {
 	least, err := strconv.Atoi(tag.Get("least"))
 	if err == nil {
@@ -47,7 +47,7 @@ func limits(tag reflect.StructTag) (least, most int) {
 	return least, most
 }
 
-// choices are the values that a text may have; nil is any.
+// choices returns the values that a text may have; nil means any.
 func choices(tag reflect.StructTag) []string {
 	if text := tag.Get("enum"); text != "" {
 		return strings.Split(text, ",")

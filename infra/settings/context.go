@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// theirs are names of the CDK's context parameters that look like ours.
+// theirs lists names of the CDK's context parameters that look like ours.
 var theirs = []string{"cli-telemetry", "acknowledged-issue-numbers", "notices"}
 
 // IsContext reports whether a context parameter of the cdk command is for the app, as opposed to a flag or a look-up of
-// the CDK itself, whose names have a @ or a colon.
+// the CDK itself, whose name contains a @ or a colon.
 func IsContext(name string) bool {
 	return !strings.ContainsAny(name, "@:") && !slices.Contains(theirs, name)
 }
@@ -46,8 +46,8 @@ func Context(arguments []string) map[string]string {
 }
 
 // ReadContext reads the file of the stage that the parameter stage names, and overrides its settings with the other
-// parameters. Every stage but main, which may have all defaults, must have a file or the parameter file=none: a
-// mistyped name would be a new stage.
+// parameters. Every stage except main, which may use only defaults, must have a file or the parameter file=none,
+// because a mistyped name would create a new stage.
 func ReadContext(folder string, parameters map[string]string) (Settings, error) {
 	parameters = maps.Clone(parameters)
 	stage, file := "main", ""
@@ -74,7 +74,7 @@ func ReadContext(folder string, parameters map[string]string) (Settings, error) 
 	return s, s.Validate()
 }
 
-// take moves a parameter, if it exists.
+// take removes a parameter, if it exists, and stores its value in to.
 func take(parameters map[string]string, name string, to *string) {
 	if value, ok := parameters[name]; ok {
 		*to = value

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Example is a file of settings with all defaults, with a comment on every key.
+// Example returns a settings file with all defaults and a comment on every key.
 func Example() string {
 	var b strings.Builder
 	b.WriteString("# yaml-language-server: $schema=schema.json\n" +
@@ -26,7 +26,7 @@ func Example() string {
 	return b.String()
 }
 
-// bounded describes which values a field may have.
+// bounded describes the values that a field may have.
 func bounded(tag reflect.StructTag) string {
 	if choice := choices(tag); choice != nil {
 		return " (" + strings.Join(choice, ", ") + ")"
@@ -37,7 +37,7 @@ func bounded(tag reflect.StructTag) string {
 	return ""
 }
 
-// plain is a value as YAML.
+// plain returns a value as YAML.
 func plain(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Struct, reflect.Map:
@@ -56,7 +56,7 @@ func plain(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// Schema is the JSON schema of a file of settings, for editors.
+// Schema returns the JSON schema of a settings file, for editors.
 func Schema() string {
 	text, err := json.MarshalIndent(object(reflect.TypeFor[Settings](), reflect.ValueOf(Default("main"))), "", "  ")
 	if err != nil {
@@ -65,7 +65,7 @@ func Schema() string {
 	return string(text) + "\n"
 }
 
-// object is the schema of a struct.
+// object returns the schema of a struct.
 func object(of reflect.Type, defaults reflect.Value) map[string]any {
 	properties := map[string]any{}
 	for i := range of.NumField() {

@@ -19,10 +19,10 @@ import (
 // ErrNoFile means that a stage has no file.
 var ErrNoFile = errors.New("the stage has no settings file")
 
-// File is the path of a stage's settings, below a folder.
+// File returns the path of a stage's settings file below a folder.
 func File(folder, stage string) string { return filepath.Join(folder, stage+".yaml") }
 
-// Read reads the file of a stage over the defaults. An unknown key, a repeated key and a value of the wrong kind are
+// Read reads the file of a stage over the defaults. An unknown key, a repeated key and a value of the wrong kind cause
 // errors with file and line. ErrNoFile if there is no file.
 func Read(folder, stage string) (Settings, error) {
 	if err := checkStage(stage); err != nil {
@@ -46,14 +46,14 @@ func Read(folder, stage string) (Settings, error) {
 	return s, nil
 }
 
-// Parse reads the text of a file over the defaults of a stage; what the settings mean together is
-// for Validate. The error names the file and the line.
+// Parse reads the text of a file over the defaults of a stage; Validate checks whether the settings are consistent. The
+// error names the file and the line.
 func Parse(file string, text []byte, stage string) (Settings, error) {
 	s := Default(stage)
 	var document yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-		return s, nil // nothing but comments
+		return s, nil // only comments
 	} else if err != nil {
 		return s, fmt.Errorf("%s: %w", file, err)
 	}
@@ -70,8 +70,8 @@ func Parse(file string, text []byte, stage string) (Settings, error) {
 	return s, nil
 }
 
-// Override sets one setting from text, as a context parameter of the cdk command has it: a list is
-// separated by commas, tags are NAME=VALUE,NAME=VALUE, and a zone is {id: ID, name: NAME}.
+// Override sets one setting from text, in the form of a context parameter of the cdk command: a list is separated by
+// commas, tags are NAME=VALUE,NAME=VALUE, and a zone is {id: ID, name: NAME}.
 func (s *Settings) Override(name, text string) error {
 	field, ok := fields(reflect.ValueOf(s).Elem())[name]
 	if !ok {
@@ -105,7 +105,7 @@ func (s *Settings) Override(name, text string) error {
 		node = *scalar(text)
 	}
 	if err := set(name, field, &node); err != nil {
-		_, message, _ := strings.Cut(err.Error(), ": ") // there is no line
+		_, message, _ := strings.Cut(err.Error(), ": ") // there is no line number
 		return errors.New(message)
 	}
 	return nil
@@ -113,7 +113,7 @@ func (s *Settings) Override(name, text string) error {
 
 func scalar(text string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: text} }
 
-// fields are the fields of a struct by the names that they have in a file.
+// fields returns the fields of a struct by their names in a file.
 func fields(v reflect.Value) map[string]reflect.Value {
 	all := map[string]reflect.Value{}
 	for i := range v.NumField() {
@@ -124,7 +124,7 @@ func fields(v reflect.Value) map[string]reflect.Value {
 	return all
 }
 
-// fill sets the fields of a struct from a mapping. Errors begin with the line.
+// fill sets the fields of a struct from a mapping. Errors begin with the line number.
 func fill(v reflect.Value, node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
 		return fmt.Errorf("%d: settings must be a mapping, NAME: VALUE", node.Line)
@@ -147,7 +147,7 @@ func fill(v reflect.Value, node *yaml.Node) error {
 	return nil
 }
 
-// set sets one field. Errors begin with the line.
+// set sets one field. Errors begin with the line number.
 func set(name string, field reflect.Value, node *yaml.Node) error {
 	wrong := func(form string) error { return fmt.Errorf("%d: %s must be %s", node.Line, name, form) }
 	switch field.Kind() {
@@ -180,7 +180,7 @@ func set(name string, field reflect.Value, node *yaml.Node) error {
 	return setScalar(field, node, wrong)
 }
 
-// setScalar sets a field of one value; wrong makes the error of a value that has another form.
+// setScalar sets a field with a single value; wrong makes the error for a value in a different form.
 func setScalar(field reflect.Value, node *yaml.Node, wrong func(form string) error) error {
 	switch field.Kind() {
 	case reflect.Bool:
@@ -204,9 +204,9 @@ func setScalar(field reflect.Value, node *yaml.Node, wrong func(form string) err
 // isNoText reports whether a node is not a single value.
 func isNoText(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode || n.Tag == "!!null" }
 
-// unknown is the error about an unknown key, with the likely intended one.
+// unknown returns the error about an unknown key, with the likely intended one.
 func unknown(name string, of reflect.Value) error {
-	const longest = 40 // of a word that is worth to be compared
+	const longest = 40 // the longest word that is worth comparing
 	if len(name) > longest {
 		return fmt.Errorf("unknown setting %.40q...", name)
 	}
@@ -222,8 +222,8 @@ func unknown(name string, of reflect.Value) error {
 	return fmt.Errorf("unknown setting %q (did you mean %s?)", name, best)
 }
 
-// distance is how many letters must be added, left out, exchanged or swapped with their neighbour
-// to make one word of another.
+// distance returns how many letters must be added, removed, replaced or swapped with their neighbour to turn one word
+// into the other.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	rows := make([][]int, len(x)+1)

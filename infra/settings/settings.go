@@ -14,10 +14,10 @@ import (
 	"zerodag/internal/env"
 )
 
-// Settings are those of one deployment. Default has what a file need not say; the comments are
-// those of the schema and of stages/example.yaml.
+// Settings holds the settings of one deployment. Default returns the values that a file need not set; the schema and
+// stages/example.yaml contain the same comments.
 type Settings struct {
-	// Stage names the deployment; several may be in one account. It is the name of the file.
+	// Stage names the deployment; an account may have several. It is the name of the file.
 	Stage string `yaml:"-"`
 
 	Architecture       string            `yaml:"architecture" enum:"arm64,x86_64" doc:"architecture of the functions; arm64 is 20 % cheaper"`
@@ -101,19 +101,19 @@ type Zone struct {
 	Name string `yaml:"name"`
 }
 
-// CDKQualifier is that of a bootstrap which names none.
+// CDKQualifier is the qualifier of a bootstrap that names none.
 const CDKQualifier = "hnb659fds"
 
 // XRay is the value of traces for AWS X-Ray.
 const XRay = env.XRay
 
-// leastWarm is how many write units a second every on-demand table takes from the beginning.
+// leastWarm is how many write units per second every on-demand table accepts from the beginning.
 const leastWarm = 4000
 
-// DefaultVPC is the word for the network that an account comes with.
+// DefaultVPC is the value for the network that every account has.
 const DefaultVPC = "default"
 
-// Default are the settings of a stage with an empty file.
+// Default returns the settings of a stage with an empty file.
 func Default(stage string) Settings {
 	return Settings{
 		Stage: stage, Architecture: "arm64", Memory: 512, Agents: 100, LeaseSeconds: 60, AttemptLimit: 100, TaskLimit: 1000,
@@ -125,20 +125,20 @@ func Default(stage string) Settings {
 	}
 }
 
-// Reserved is how many calls at a time `reserve` sets aside for each function, by the name of the function.
+// Reserved returns how many concurrent calls `reserve` sets aside for each function, by the name of the function.
 func (s Settings) Reserved() map[string]int {
 	return map[string]int{"api": 50, "runners": 50, "upload": 10, "tick": 10, "executor": s.EventConcurrency(), "agent": s.Agents}
 }
 
-// EventConcurrency is how many attempts are moved on at the same time.
+// EventConcurrency returns how many attempts can advance at the same time.
 func (s Settings) EventConcurrency() int {
 	if s.Executors > 0 {
-		return max(s.Executors, 2) // Lambda takes no less
+		return max(s.Executors, 2) // Lambda's minimum
 	}
 	return max(s.Agents/2, 2)
 }
 
-// Placed reports whether functions which run operators are in a VPC.
+// Placed reports whether functions that run operators are in a VPC.
 func (s Settings) Placed() bool { return s.VPC != "" && s.VPC != DefaultVPC }
 
 // HasSpot reports whether machines of Fargate Spot can be launched.
@@ -217,7 +217,7 @@ func (s Settings) roles() error {
 	return nil
 }
 
-// key matches the ARN of a KMS key. IAM policies cannot name a key by its id or alias.
+// key matches the ARN of a KMS key. IAM policies cannot name a key by its ID or alias.
 var key = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]{1,64}$`)
 })
@@ -227,7 +227,7 @@ func retentions() []int {
 	return []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
 }
 
-// registries has the patterns of image and repository names, compiled on first use.
+// registries holds the patterns of image and repository names, compiled on first use.
 var registries = sync.OnceValue(func() (forms struct{ name, arn, prefix, image *regexp.Regexp }) {
 	forms.name = regexp.MustCompile(`^[a-z0-9*?][a-z0-9*?._/-]{0,255}$`)
 	forms.arn = regexp.MustCompile(`^arn:aws[a-z-]*:ecr:[a-z0-9*-]+:([0-9]{12}|\*):repository/[a-z0-9*?][a-z0-9*?._/-]{0,255}$`)
@@ -257,7 +257,7 @@ func (s Settings) images() error {
 	return nil
 }
 
-// microvmForms has the forms of settings about MicroVMs, compiled on first use.
+// microvmForms holds the patterns of settings about MicroVMs, compiled on first use.
 var microvmForms = sync.OnceValue(func() (forms struct{ connector, version *regexp.Regexp }) {
 	forms.connector = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:([0-9]{12}|aws):network-connector:[a-zA-Z0-9_:-]{1,100}$`)
 	forms.version = regexp.MustCompile(`^[0-9A-Za-z._-]{1,64}$`)
@@ -302,29 +302,30 @@ func (s Settings) tags() error {
 // mostMetrics limits the bill for metrics of projects and workflows, and the environment of the functions.
 const mostMetrics = 50
 
-// mostName is the most that CloudWatch accepts as the value of a dimension, in bytes.
+// mostName is the longest dimension value that CloudWatch accepts, in bytes.
 const mostName = 1024
 
 // mostTags leaves room for the tags that a launch adds.
 const mostTags = 40
 
-// qualifier is what `cdk bootstrap --qualifier` takes.
+// qualifier matches the qualifiers that `cdk bootstrap --qualifier` accepts.
 var qualifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]{1,10}$`) })
 
-// policyName is the name of a managed policy in IAM.
+// policyName matches the name of a managed policy in IAM.
 var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w+=,.@-]{1,128}$`) })
 
-// grant is who may do what; compiled when it is needed, which no other command of the program pays for.
+// grant matches a grant of a role. It is compiled when it is needed, so that other commands of the program do not pay
+// for it.
 var grant = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
 })
 
-// principal is what a principal of IAM may do.
+// principal matches a grant to an IAM principal.
 var principal = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/([!-~]+/)?[\w+=,.@-]{1,128})=(viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
 })
 
-// principals validates the grants to principals of IAM.
+// principals validates the grants to IAM principals.
 func (s Settings) principals() error {
 	known := map[string]bool{}
 	for _, g := range s.IAMGrants {
@@ -340,7 +341,8 @@ func (s Settings) principals() error {
 	return nil
 }
 
-// Grants list who may sign in and as what. If a user pool is created and no grants are set, its groups are the roles.
+// Grants lists who may sign in and with which role. If a user pool is created and no grants are set, its groups are the
+// roles.
 func (s Settings) Grants() []string {
 	if s.Cognito && len(s.OIDCGrants) == 0 {
 		return []string{"group:owner=owner", "group:admin=admin", "group:operator=operator", "group:viewer=viewer"}
@@ -348,7 +350,7 @@ func (s Settings) Grants() []string {
 	return s.OIDCGrants
 }
 
-// Groups are the groups that the grants name, each once, in order.
+// Groups returns the groups that the grants name, each once, in order.
 func (s Settings) Groups() (list []string) {
 	for _, g := range s.Grants() {
 		if group, is := strings.CutPrefix(g[:strings.LastIndex(g, "=")], "group:"); is && !slices.Contains(list, group) {
@@ -358,7 +360,7 @@ func (s Settings) Groups() (list []string) {
 	return list
 }
 
-// userPool is what Cognito takes; compiled when it is needed.
+// userPool holds the patterns that Cognito accepts. They are compiled when they are needed.
 var userPool = sync.OnceValue(func() (forms struct{ domain, group *regexp.Regexp }) {
 	forms.domain = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	forms.group = regexp.MustCompile(`^[\p{L}\p{M}\p{S}\p{N}\p{P}]{1,128}$`)
@@ -412,7 +414,7 @@ func (s Settings) grants() error {
 	return nil
 }
 
-// signIn checks the settings for sign-ins at an identity provider.
+// signIn checks the settings for sign-ins with an identity provider.
 func (s Settings) signIn() error {
 	if err := s.cognito(); err != nil || s.Cognito {
 		return err
@@ -455,7 +457,7 @@ func (s Settings) agree() error {
 	return nil
 }
 
-// onDomain reports whether everything that calls the API can do so by its domain.
+// onDomain reports whether all callers of the API can use its domain.
 func (s Settings) onDomain() bool {
 	return s.Domain != "" && (!s.HasMachines() || s.MachinesURL == "domain")
 }

@@ -20,7 +20,7 @@ var rewrite = flag.Bool("rewrite", false, "write stages/example.yaml and stages/
 
 const role = "arn:aws:iam::111111111111:role/x"
 
-// TestDefaults proves that an empty file is a deployment, as is one with all defaults.
+// TestDefaults proves that an empty file and a file with all defaults are valid.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	if err := settings.Default("main").Validate(); err != nil {
@@ -38,7 +38,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestDescribed proves that the example and the schema next to the files of stages describe the settings that are read.
+// TestDescribed proves that the example and the schema next to the stages' files describe the settings that are read.
 func TestDescribed(t *testing.T) {
 	t.Parallel()
 	for name, got := range map[string]string{"example.yaml": settings.Example(), "schema.json": settings.Schema()} {
@@ -64,7 +64,7 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// TestRead proves what a file may say, and that nothing in it is passed over in silence.
+// TestRead proves what a file may contain, and that nothing in it is silently ignored.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	s, err := settings.Parse("f", []byte("memory: 1024\nreserve: true\ntags: {team: data}\ntaskRoles: [0/sales="+role+"]\nhostedZone: {id: Z1, name: example.com}\n"), "prod")
@@ -102,8 +102,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestFiles proves that the file of a stage is found by its name, and that what it means together
-// is checked.
+// TestFiles proves that the file of a stage is found by its name, and that its settings are checked together.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -129,8 +128,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestStages proves which settings a stage has: those of its file, and then what parameters say.
-// A stage or a parameter that is mistyped deploys nothing.
+// TestStages proves that a stage has the settings of its file, overridden by parameters, and that a mistyped stage or
+// parameter deploys nothing.
 func TestStages(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -168,7 +167,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestContext proves that the arguments of the cdk command give the settings that the command itself would.
+// TestContext proves that the arguments of the cdk command give the same settings as the command itself.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]map[string]string{
@@ -185,7 +184,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestOverride proves that a context parameter sets what a file would, and is read as strictly.
+// TestOverride proves that a context parameter can set the same values as a file, and is read as strictly.
 func TestOverride(t *testing.T) {
 	t.Parallel()
 	s := settings.Default("main")
@@ -205,7 +204,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// TestWrong proves that settings which no deployment can have are one clear error.
+// TestWrong proves that each invalid combination of settings gives one clear error.
 func TestWrong(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*settings.Settings){
@@ -292,8 +291,8 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestUserPool proves that a user pool needs only to be enabled, that its groups are those of the grants, and that a
-// user has a role only through a group by default.
+// TestUserPool proves that a user pool only needs to be enabled, that its groups are the groups of the grants, and that
+// by default a user has a role only through a group.
 func TestUserPool(t *testing.T) {
 	t.Parallel()
 	s := settings.Default("main")
@@ -316,7 +315,7 @@ func TestUserPool(t *testing.T) {
 	}
 }
 
-// FuzzParse proves that no text of a file or parameter is more than an error.
+// FuzzParse proves that no text of a file or parameter does worse than cause an error.
 func FuzzParse(f *testing.F) {
 	f.Add(settings.Example(), "memory", "512")
 	f.Add("tags: {a: b}\n", "tags", "a=b")

@@ -23,14 +23,14 @@ import (
 	"zerodag/internal/awscall"
 )
 
-// account is the account and region of the credentials, and the stage of one run in it.
+// account holds the account and region of the credentials, and the stage of one run in it.
 type account struct {
 	stage  string
 	config aws.Config
 	pause  time.Duration // between two checks of slow operations
-	near   bool          // it is an emulator on this machine
+	near   bool          // it is a local emulator
 
-	calls    *awscall.Client // for services whose clients would be modules more
+	calls    *awscall.Client // for services whose clients would be additional modules
 	dynamodb *dynamodb.Client
 	ecs      *ecs.Client
 	events   *eventbridge.Client
@@ -47,8 +47,8 @@ const tries = 6
 var stageName = regexp.MustCompile(`^[a-z][a-z0-9]{1,16}$`)
 
 // open finds the credentials and the region of the environment, as every AWS tool does. It makes no calls yet. The
-// stage of a run has a short name without a hyphen, which begin chooses at random and only if no existing name begins
-// with it: everything with such a name belongs to the run from then on.
+// stage of a run has a short random name without a hyphen, which begin accepts only if no existing name begins with it:
+// from then on, everything with such a name belongs to the run.
 func open(ctx context.Context, stage string) (*account, error) {
 	if !stageName.MatchString(stage) {
 		return nil, fmt.Errorf("%q cannot be the stage of a run: use 2 to 17 lower-case letters and digits, starting with a letter", stage)
@@ -75,7 +75,7 @@ func newAccount(c aws.Config, stage string) *account {
 	return a
 }
 
-// again is a client that repeats unanswered requests: all its requests may be repeated safely.
+// again is a client that repeats unanswered requests, which is safe for all its requests.
 type again struct{ *http.Client }
 
 // Do implements aws.HTTPClient.
@@ -92,18 +92,17 @@ func (c again) Do(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// patient waits longer for answers than awscall does, and retries: an emulator loads all of its services at the first
+// patient waits longer for answers than awscall does, and retries: an emulator loads all its services at the first
 // request for tags.
 func patient(c aws.Config) aws.Config {
 	c.HTTPClient = again{&http.Client{Timeout: 2 * time.Minute}}
 	return c
 }
 
-// prefix is how names of the stage begin.
+// prefix returns the prefix of the stage's names.
 func (a *account) prefix() string { return "zerodag-" + a.stage }
 
-// owns reports whether a name is one of the stage: zerodag-STAGE, zerodag-STAGE-x, or a path with
-// zerodag/STAGE in it.
+// owns reports whether a name belongs to the stage: zerodag-STAGE, zerodag-STAGE-x, or a path with zerodag/STAGE in it.
 func (a *account) owns(name string) bool {
 	rest, begins := strings.CutPrefix(name, a.prefix())
 	if begins && (rest == "" || rest[0] == '-' || rest[0] == '.') {
@@ -127,7 +126,7 @@ func (a *account) who(ctx context.Context) (number, arn string, err error) {
 	return aws.ToString(out.Account), aws.ToString(out.Arn), nil
 }
 
-// wait waits a little, or until it is called off.
+// wait waits a little, or until ctx ends.
 func (a *account) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

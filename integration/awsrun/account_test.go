@@ -33,7 +33,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// inBed is an account on the test bed, with an unused stage.
+// inBed returns an account on the test bed, with an unused stage.
 func inBed(t *testing.T) *account {
 	t.Helper()
 	c := localstack.Config(t)
@@ -42,7 +42,7 @@ func inBed(t *testing.T) *account {
 	return a
 }
 
-// planting makes a resource of the stage, and knows how to find it.
+// planting makes a resource of the stage, and holds how to find it.
 type planting struct {
 	kind string
 	make func(context.Context) error
@@ -88,7 +88,7 @@ func (a *account) plantings() []planting {
 			_, err := a.cloudFormation(ctx, "CreateStack", url.Values{"StackName": {a.prefix()}, "TemplateBody": {`{"Resources":{"T":{"Type":"AWS::SNS::Topic"}}}`}})
 			return err
 		}, a.prefix()},
-		{"tagged", func(ctx context.Context) error { // of a service that the program does not know
+		{"tagged", func(ctx context.Context) error { // from a service that the program does not know
 			_, err := glue.NewFromConfig(a.config).CreateJob(ctx, &glue.CreateJobInput{Name: &x, Role: aws.String("r"), Command: &gluetypes.JobCommand{Name: aws.String("glueetl")}, Tags: map[string]string{runTag: a.stage}})
 			return err
 		}, ":job/"},
@@ -102,7 +102,7 @@ func (a *account) plantTable(ctx context.Context) error {
 	return err
 }
 
-// plantBucket makes one with two versions of an object, a mark of a deletion and an upload that never ended.
+// plantBucket makes a bucket with two versions of an object, a delete marker and an unfinished upload.
 func (a *account) plantBucket(ctx context.Context) error {
 	name, key := aws.String(a.prefix()+"-x"), aws.String("k")
 	if _, err := a.s3.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: name}); err != nil {
@@ -123,9 +123,9 @@ func (a *account) plantBucket(ctx context.Context) error {
 	return err
 }
 
-// TestLeftBehind proves that whatever is left of a stage is found, by its name or by the tag of its
-// stack, and fails the run with its name; that it is removed if a run has made the stage, and only then;
-// and that what cannot be removed is said again.
+// TestLeftBehind proves that all leftovers of a stage are found, by name or by the tag of the stack, and fail the run
+// with their names; that they are removed only if a run has made the stage; and that leftovers that cannot be removed
+// are reported again.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
 	a, other := inBed(t), inBed(t)
@@ -133,7 +133,7 @@ func TestLeftBehind(t *testing.T) {
 	if list, err := a.leftovers(ctx); err != nil || len(list) > 0 {
 		t.Fatalf("before anything is made: %v, %v", list, err)
 	}
-	other.stage = a.stage + "b" // whose names begin with all of ours but the hyphen
+	other.stage = a.stage + "b" // whose names begin with ours except for the hyphen
 	for _, p := range append(a.plantings(), other.plantings()[:2]...) {
 		if err := p.make(ctx); err != nil {
 			t.Fatalf("%s: %v", p.kind, err)
@@ -184,7 +184,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// TestMark proves that a run marks its stage, and that nothing is left of a run that made nothing.
+// TestMark proves that a run marks its stage, and that a run that made nothing leaves nothing behind.
 func TestMark(t *testing.T) {
 	t.Parallel()
 	a, folder := inBed(t), t.TempDir()
@@ -208,8 +208,8 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestMachinesAreCounted proves that a machine costs what its time and size do, a minute at least, and only if it began
-// in the run.
+// TestMachinesAreCounted proves that a machine is charged for its time and size, for at least a minute, and only if it
+// began in the run.
 func TestMachinesAreCounted(t *testing.T) {
 	t.Parallel()
 	began := time.Now().Add(-2 * time.Hour)
@@ -228,7 +228,7 @@ func TestMachinesAreCounted(t *testing.T) {
 	}
 }
 
-// TestNames proves which names are of a stage: a run removes all of these.
+// TestNames proves which names belong to a stage: a run removes all of them.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	a := newAccount(aws.Config{Region: "eu-central-1"}, "it1")
@@ -245,8 +245,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// fake is an account that answers as AWS documents where LocalStack does not: by the name of an operation, one answer
-// after the other, the last of them forever.
+// fake is an account that answers as AWS documents, for operations that LocalStack does not support: by the name of an
+// operation, one answer after the other, and then the last one forever.
 type fake struct {
 	answers map[string][]string
 	asked   []string // "OPERATION BODY"
@@ -282,8 +282,8 @@ func (f *fake) open(t *testing.T) *account {
 	return a
 }
 
-// TestUserPools proves that the user pools of the stage are found, page by page, those of others are not, and that one
-// is removed with its address, and in spite of its protection.
+// TestUserPools proves that only the user pools of the stage are found, page by page, and that a pool is removed with
+// its address and in spite of its protection.
 func TestUserPools(t *testing.T) {
 	t.Parallel()
 	f := &fake{answers: map[string][]string{
@@ -315,7 +315,7 @@ const (
 	noStack   = `<R><Error><Code>ValidationError</Code><Message>Stack with id zerodag-it1 does not exist</Message></Error></R>`
 )
 
-// TestStackIsRemoved proves that CloudFormation is asked until the stack is gone, and that the reason of a failure is
+// TestStackIsRemoved proves that CloudFormation is polled until the stack is gone, and that the reason for a failure is
 // reported.
 func TestStackIsRemoved(t *testing.T) {
 	t.Parallel()
@@ -337,8 +337,8 @@ func TestStackIsRemoved(t *testing.T) {
 	}
 }
 
-// TestTagged proves that tagged resources are found whatever their service, except those that other lists show and
-// those that CloudFormation reports as deleted: tags of both stay for a while.
+// TestTagged proves that tagged resources of any service are found, except resources that other lists show or that
+// CloudFormation reports as deleted, whose tags stay for a while.
 func TestTagged(t *testing.T) {
 	t.Parallel()
 	resource := func(arn, key, value string) string {

@@ -24,8 +24,8 @@ warning: words of a linker
 {"Action":"fail","Package":"zerodag/x","Elapsed":2}
 `
 
-// TestTests proves that the results of tests are kept and shown: failures with their output, nothing about passed ones;
-// that later tests are added to earlier ones; and that a list in which a test failed, or none ran, has not succeeded.
+// TestTests proves that the results of tests are kept and shown: failures with their output, passed tests without; that
+// later tests are added to earlier ones; and that a list in which a test failed, or none ran, has not succeeded.
 func TestTests(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), testsFile)
@@ -52,7 +52,7 @@ func TestTests(t *testing.T) {
 	}
 }
 
-// FuzzFollow proves that whatever a test prints is read to its end.
+// FuzzFollow proves that the output of tests is read to its end, whatever they print.
 func FuzzFollow(f *testing.F) {
 	f.Add(stream)
 	f.Add("{\"Action\":\"output\"}\n{")
@@ -63,7 +63,7 @@ func FuzzFollow(f *testing.F) {
 	})
 }
 
-// TestSummary proves that a percentile is the least time that so many do not exceed.
+// TestSummary proves that a percentile is the smallest time that the given percentage does not exceed.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	var all []time.Duration
@@ -81,8 +81,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestReport proves that a report covers all of a run: failures with their messages, skipped steps and why, times,
-// dollars, and leftovers; and that steps that did not happen are listed, not omitted.
+// TestReport proves that a report covers a whole run: failures with their messages, skipped steps with their reasons,
+// times, dollars and leftovers; and that steps that did not happen are listed.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	folder, began := t.TempDir(), time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC)

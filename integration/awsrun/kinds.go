@@ -11,15 +11,16 @@ import (
 	deployed "zerodag/internal/account"
 )
 
-// kind is a kind of resource: how to list those of the stage, and how to remove one, if possible.
+// kind is a kind of resource: how to list the stage's resources of this kind, and how to remove one, if possible.
 type kind struct {
 	name   string
 	list   func(*account, context.Context) ([]string, error)
 	remove func(*account, context.Context, string) error
 }
 
-// kinds are in the order of their removal: leftovers of interrupted tests, which may keep the stack from being deleted;
-// the stack; and resources that outlive it. CloudFormation deletes everything else, and tags show what it forgot.
+// kinds returns the kinds in the order of their removal: leftovers of interrupted tests, which may prevent the deletion
+// of the stack; the stack; and resources that outlive it. CloudFormation deletes everything else, and tags show the
+// resources that it missed.
 func kinds() []kind {
 	return []kind{
 		{"schedule", (*account).schedules, (*account).removeSchedule},
@@ -41,7 +42,7 @@ type leftover struct{ Kind, Name string }
 
 func (l leftover) String() string { return l.Kind + " " + l.Name }
 
-// leftovers lists the resources of the stage, except the mark of the run. A kind that cannot be listed is an error,
+// leftovers lists the resources of the stage, except the mark of the run. A kind that cannot be listed causes an error,
 // because such a resource may exist.
 func (a *account) leftovers(ctx context.Context) ([]leftover, error) {
 	var all []leftover
@@ -63,13 +64,13 @@ func (a *account) leftovers(ctx context.Context) ([]leftover, error) {
 	return all, errors.Join(failed...)
 }
 
-// rounds is how often removal goes over everything: what one round cannot remove because something else still needs it,
-// the next one can. A network interface of a machine may need an hour, and mostly needs a minute.
+// rounds is how often everything is removed: a round can remove resources that the previous one could not because
+// others still needed them. A network interface of a machine may need an hour, but usually needs a minute.
 const rounds = 3
 
-// removeAll removes the resources of the stage, and returns what is left nevertheless, and why. It refuses a stage that
-// no run has made. Machines are stopped first, because the stack cannot be deleted while they run, and the mark of the
-// run, which allows all that, is removed last.
+// removeAll removes the resources of the stage, and returns the leftovers and the reasons. It refuses a stage that no
+// run has made. It stops machines first, because the stack cannot be deleted while they run, and removes the mark of
+// the run last, because the mark allows the removal.
 func (a *account) removeAll(ctx context.Context, say func(string, ...any)) ([]leftover, error) {
 	if err := a.marked(ctx); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (a *account) removeAll(ctx context.Context, say func(string, ...any)) ([]le
 		if len(left) == 0 {
 			return nil, a.removeParameter(ctx, a.mark())
 		}
-		if errors.Join(failed...) == nil { // nothing that is left can be removed
+		if errors.Join(failed...) == nil { // none of the leftovers can be removed
 			return left, nil
 		}
 	}
@@ -122,11 +123,11 @@ func (a *account) removeKind(ctx context.Context, k kind, say func(string, ...an
 	return failed
 }
 
-// looks is how often to check again whether something is really left: lists of AWS show removed resources for a while,
-// and queues for a minute.
+// looks is how often to check whether resources are really left: AWS lists removed resources for a while, and queues
+// for a minute.
 const looks = 20
 
-// settle lists leftovers until there are none, or nothing changes any more.
+// settle lists leftovers until there are none or the list no longer changes.
 func (a *account) settle(ctx context.Context) (left []leftover, err error) {
 	for look := range looks {
 		if left, err = a.leftovers(ctx); err != nil || len(left) == 0 || a.near && look > 2 {
@@ -157,7 +158,7 @@ func all[Page, Options any](ctx context.Context, p pager[Page, Options], names f
 	return list, nil
 }
 
-// each reads a name off every element.
+// each returns the name of every element.
 func each[T any](list []T, name func(T) *string) (names []string) {
 	for _, x := range list {
 		if n := name(x); n != nil {
@@ -167,10 +168,10 @@ func each[T any](list []T, name func(T) *string) (names []string) {
 	return names
 }
 
-// owned keeps the names of the stage, and drops an error's.
+// owned keeps only the names of the stage, and passes an error on.
 func (a *account) owned(names []string, err error) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return !a.owns(last(name, ":")) && !a.owns(last(name, "/")) && !a.owns(name) }), err
 }
 
-// last is the part of a name behind its last separator.
+// last returns the part of a name after its last separator.
 func last(name, separator string) string { return name[strings.LastIndex(name, separator)+1:] }

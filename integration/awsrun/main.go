@@ -10,7 +10,7 @@
 //	awsrun remove  -run FOLDER -stage NAME     removes all of the stage; fails with the names of what is left
 //	awsrun report  -run FOLDER -into FILE      writes the report
 //
-// It never removes anything of a stage that it has not begun itself.
+// It never removes anything of a stage that it has not begun.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 )
 
 func main() {
-	// A run that is called off is removed nevertheless: by the same program, called once more.
+	// A canceled run is still removed, by another call of the same program.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil {
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// options of all commands.
+// options holds the options of all commands.
 type options struct {
 	folder, stage, into, commit, version string
 	calls, starts, commands              int
@@ -94,7 +94,7 @@ func (o options) measure(ctx context.Context) error {
 	return write(o.folder, latencyFile, list)
 }
 
-// countTime is how late metrics of CloudWatch are, at most.
+// countTime is the longest delay of CloudWatch's metrics.
 const countTime = 4 * time.Minute
 
 func (o options) usage(ctx context.Context, a *account) error {

@@ -12,25 +12,25 @@ import (
 	"zerodag/integration/stack"
 )
 
-// latency is how long something took, of so many times.
+// latency is how long an operation took, over a number of repetitions.
 type latency struct {
 	What          string
 	Times         int
 	P50, P95, Max time.Duration
 }
 
-// summary is the latency of what took these times.
+// summary returns the latency of an operation that took the given times.
 func summary(what string, all []time.Duration) latency {
 	if len(all) == 0 {
 		return latency{What: what}
 	}
 	all = slices.Sorted(slices.Values(all))
-	at := func(share int) time.Duration { return all[(len(all)*share+99)/100-1] } // the least that so many percent do not exceed
+	at := func(share int) time.Duration { return all[(len(all)*share+99)/100-1] } // the smallest time that share percent do not exceed
 	return latency{what, len(all), at(50), at(95), all[len(all)-1]}
 }
 
-// flows are the workflows that are timed: a task that the executor does itself, one that goes to an agent, and a
-// command, which reports when it began.
+// The workflows that are timed: a task that the executor runs itself, a task for an agent, and a command, which reports
+// when it began.
 
 func flows() map[string]string {
 	return map[string]string{"inline.dig": "+a:\n  echo>: x\n", "agent.dig": "+a:\n  wait>: 1s\n  blocking: true\n", "command.dig": "+a:\n  sh>: date +began-%s.%N\n"}
@@ -45,9 +45,9 @@ type timing struct {
 	list    []latency
 }
 
-// measure times calls of the API, the way from a start to the end of its first task, and how soon a
-// command begins, each so many times. The time of a command is that of its machine's clock, which AWS
-// keeps right; all others are seen from here, and have the way to the API in them.
+// measure times calls of the API, the time from a start to the end of its first task, and the time until a command
+// begins, each the given number of times. The time of a command is from its machine's clock, which AWS keeps accurate;
+// all others are measured here and include the round trip to the API.
 func measure(ctx context.Context, s *stack.Stack, calls, starts, commands int, out io.Writer) ([]latency, error) {
 	t := &timing{Stack: s, session: time.Now().Add(-100 * 365 * 24 * time.Hour), out: out}
 	var err error
@@ -100,7 +100,7 @@ func (t *timing) start(ctx context.Context, workflow string) (time.Duration, sta
 	return time.Since(began), a, err
 }
 
-// first times the only task of a workflow, whose own time is given.
+// first times the only task of a workflow, which itself takes the given time.
 func (t *timing) first(workflow string, itself time.Duration) func(context.Context) (time.Duration, error) {
 	return func(ctx context.Context) (time.Duration, error) {
 		_, a, err := t.start(ctx, workflow)

@@ -24,7 +24,7 @@ func (a *account) tables(ctx context.Context) ([]string, error) {
 	return a.owned(all(ctx, dynamodb.NewListTablesPaginator(a.dynamodb, nil), func(p *dynamodb.ListTablesOutput) []string { return p.TableNames }))
 }
 
-// removeTable also switches off the protection of a table that a second deploy has closed.
+// removeTable also disables the deletion protection that a second deploy has enabled.
 func (a *account) removeTable(ctx context.Context, name string) error {
 	out, err := a.dynamodb.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *account) buckets(ctx context.Context) ([]string, error) {
 	}))
 }
 
-// removeBucket empties the bucket of every version and of uploads that never ended, and deletes it.
+// removeBucket removes every version and unfinished upload from the bucket, and deletes it.
 func (a *account) removeBucket(ctx context.Context, name string) error {
 	for p := s3.NewListMultipartUploadsPaginator(a.s3, &s3.ListMultipartUploadsInput{Bucket: &name}); p.HasMorePages(); {
 		page, err := p.NextPage(ctx)
@@ -88,7 +88,7 @@ func (a *account) removeBucket(ctx context.Context, name string) error {
 	return err
 }
 
-// definitions are the active definitions, and inactive ones waiting for deletion.
+// definitions returns the active task definitions, and inactive ones that wait for deletion.
 func (a *account) definitions(ctx context.Context) (arns []string, err error) {
 	for _, status := range []ecstypes.TaskDefinitionStatus{ecstypes.TaskDefinitionStatusActive, ecstypes.TaskDefinitionStatusInactive} {
 		list, err := a.owned(all(ctx, ecs.NewListTaskDefinitionsPaginator(a.ecs, &ecs.ListTaskDefinitionsInput{Status: status}),
@@ -115,7 +115,7 @@ func (a *account) removeDefinition(ctx context.Context, arn string) error {
 	return nil
 }
 
-// logGroups are the stack's, and groups that a service creates when it logs after the end.
+// logGroups returns the stack's log groups, and groups that a service creates when it logs after the stack is gone.
 func (a *account) logGroups(ctx context.Context) (names []string, err error) {
 	type group struct{ LogGroupName string }
 	for _, prefix := range []string{"/zerodag/" + a.stage, "/aws/vendedlogs/zerodag/" + a.stage, "/aws/lambda/" + a.prefix(), "/aws/ecs/containerinsights/" + a.prefix()} {
@@ -132,7 +132,7 @@ func (a *account) removeLogGroup(ctx context.Context, name string) error {
 	return a.calls.Call(ctx, a.calls.Regional("logs"), "Logs_20140328.DeleteLogGroup", map[string]any{"logGroupName": name}, nil)
 }
 
-// parameters are secrets, keys of machines, and the mark of the run.
+// parameters returns the names of secrets, of keys of machines, and of the mark of the run.
 func (a *account) parameters(ctx context.Context) (names []string, err error) {
 	for _, folder := range []string{"/zerodag/" + a.stage, "/zerodag-keys/" + a.stage} {
 		list, err := all(ctx, ssm.NewGetParametersByPathPaginator(a.ssm, &ssm.GetParametersByPathInput{Path: &folder, Recursive: aws.Bool(true)}),
@@ -152,10 +152,11 @@ func (a *account) removeParameter(ctx context.Context, name string) error {
 	return err
 }
 
-// mark is the parameter which shows that a run has made the stage: nothing of a stage without it is ever removed.
+// mark returns the name of the parameter that shows that a run has made the stage: nothing of a stage without it is
+// ever removed.
 func (a *account) mark() string { return "/zerodag-keys/" + a.stage + "/run" }
 
-// marked is nil when the stage is that of a run.
+// marked returns nil if the stage belongs to a run.
 func (a *account) marked(ctx context.Context) error {
 	name := a.mark()
 	_, err := a.ssm.GetParameter(ctx, &ssm.GetParameterInput{Name: &name})
@@ -177,7 +178,7 @@ func (a *account) cognito(ctx context.Context, operation string, in map[string]a
 	return a.calls.Call(ctx, a.calls.Regional("cognito-idp"), "AWSCognitoIdentityProviderService."+operation, in, answer)
 }
 
-// userPools are by name; LocalStack has none.
+// userPools returns the user pools by name; LocalStack has none.
 func (a *account) userPools(ctx context.Context) ([]string, error) {
 	if a.near {
 		return nil, nil

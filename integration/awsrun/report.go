@@ -11,14 +11,14 @@ import (
 	"zerodag/internal/prices"
 )
 
-// left is what removal said.
+// left is the result of the removal.
 type left struct {
 	Left  []leftover
 	Error string
 }
 
-// report is the text of a run, in Markdown, from the files of its folder: a missing file means that the step did not
-// happen, and the report states that.
+// report returns the report of a run in Markdown, from the files of its folder: a missing file means that the step did
+// not happen, which the report states.
 func report(folder string, now time.Time) (string, error) {
 	var run about
 	var results []result
@@ -60,7 +60,7 @@ func (r about) head(b *strings.Builder, now time.Time) {
 		place, cell(r.Version), cell(r.Commit), r.Began.Format(time.RFC3339), now.Sub(r.Began).Round(time.Second), r.Stage)
 }
 
-// cell is text that a table can hold.
+// cell returns a text in a form that a table cell can hold.
 func cell(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "|", "\\|")), " ")
 }

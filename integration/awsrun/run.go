@@ -23,14 +23,14 @@ const (
 	usagePattern = "usage*.json"
 )
 
-// about is what a run is: where and when, and of which source.
+// about describes a run: where and when it happened, and from which source.
 type about struct {
 	Stage, Region, Commit, Version string
 	Near                           bool // on an emulator, not on an account
 	Began                          time.Time
 }
 
-// The usage of a run, counted in the test bed and rounded up; machines are those of recorded cases, which are not
+// The usage of a run, counted in the test bed and rounded up. The machines belong to recorded cases; they are not
 // shared between attempts, and stay for a minute without commands.
 const (
 	runAttempts = 1_500
@@ -39,14 +39,14 @@ const (
 	minutesEach = 2.5
 )
 
-// estimate is about what a run costs in dollars.
+// estimate returns the approximate cost of a run in dollars.
 func estimate() float64 {
 	machine := (prices.FargateCPUHour + 2*prices.FargateGBHour + prices.AddressHour) * minutesEach / 60
 	return runAttempts*prices.Attempt + runCalls*(prices.APIRequest+prices.LambdaRequest+0.05*prices.LambdaGBSecond) + runMachines*machine
 }
 
-// begin checks whether a run can be made, prints what it will do, and marks the stage as that of a run. It refuses if
-// anything of the stage exists.
+// begin checks whether a run is possible, prints what it will do, and marks the stage as belonging to a run. It refuses
+// if anything of the stage exists.
 func (a *account) begin(ctx context.Context, folder, commit, version string, out io.Writer) error {
 	number, arn, err := a.who(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ awsrun: This takes about an hour and costs about $%.2f at list prices. KEEP=1 ke
 	return a.setMark(ctx, "a run of the end-to-end tests, started at "+time.Now().UTC().Format(time.RFC3339)+": the whole stage may be removed")
 }
 
-// remove removes all of the stage and records what is left.
+// remove removes everything of the stage and records the leftovers.
 func (a *account) remove(ctx context.Context, folder string, out io.Writer) error {
 	remains, err := a.removeAll(ctx, func(format string, args ...any) { fmt.Fprintf(out, "awsrun: "+format+"\n", args...) })
 	if folder != "" {
@@ -98,10 +98,10 @@ func lines(list []leftover) (text string) {
 	return text
 }
 
-// errLeft ends the message about leftovers whose removal was not refused.
+// errLeft is the end of the message about leftovers whose removal did not fail.
 var errLeft = errors.New("no removal failed: check them manually")
 
-// write keeps a value in the folder of the run.
+// write stores a value in the folder of the run.
 func write(folder, name string, v any) error {
 	text, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
@@ -110,7 +110,7 @@ func write(folder, name string, v any) error {
 	return os.WriteFile(filepath.Join(folder, name), append(text, '\n'), 0o600)
 }
 
-// read is the reverse; a missing file leaves the value as it is.
+// read is the reverse of write; a missing file leaves the value unchanged.
 func read(path string, v any) error {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {

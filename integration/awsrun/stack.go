@@ -18,10 +18,10 @@ const (
 	runTag   = "zerodag-run"
 )
 
-// deleted is the status of a stack, and of a resource of one, that no longer exists.
+// deleted is the status of a stack or of a stack's resource that no longer exists.
 const deleted = "DELETE_COMPLETE"
 
-// member is a stack or a resource of one, as CloudFormation lists it.
+// member is a stack or a stack's resource, as CloudFormation lists it.
 type member struct {
 	StackName      string
 	StackID        string `xml:"StackId"`
@@ -54,7 +54,7 @@ func (a *account) cloudFormation(ctx context.Context, operation string, form url
 	}
 }
 
-// stack returns the stack of the stage; its status is DELETE_COMPLETE where there is none.
+// stack returns the stack of the stage; its status is DELETE_COMPLETE if there is none.
 func (a *account) stack(ctx context.Context) (member, error) {
 	list, err := a.cloudFormation(ctx, "DescribeStacks", url.Values{"StackName": {a.prefix()}})
 	var no *awscall.Refusal
@@ -97,8 +97,8 @@ func (a *account) removeStack(ctx context.Context, name string) error {
 	}
 }
 
-// deletions lists the stacks of the stage that are gone, and what CloudFormation deleted with them. It remembers both
-// for 90 days.
+// deletions lists the deleted stacks of the stage, and the resources that CloudFormation deleted with them.
+// CloudFormation remembers both for 90 days.
 func (a *account) deletions(ctx context.Context) (ids []string, err error) {
 	stacks, err := a.cloudFormation(ctx, "ListStacks", url.Values{"StackStatusFilter.member.1": {deleted}})
 	if err != nil {
@@ -122,13 +122,13 @@ func (a *account) deletions(ctx context.Context) (ids []string, err error) {
 	return ids, nil
 }
 
-// listedByName are the prefixes of ARNs that other lists cover, which show the present state.
+// listedByName returns the prefixes of ARNs that other lists cover, which show the current state.
 func listedByName() []string {
 	return []string{"cognito-idp:", "dynamodb:", "ecs:task-definition/", "events:rule/", "logs:", "s3:", "scheduler:", "sqs:", "ssm:"}
 }
 
 // tagged lists everything else with a tag of the run: resources that CloudFormation did not delete, and resources that
-// tests made. Tags also show deleted resources for a while, so CloudFormation has the last word on its own.
+// tests made. Tags also show deleted resources for a while, so CloudFormation decides about its own resources.
 func (a *account) tagged(ctx context.Context) (arns []string, err error) {
 	type resource struct {
 		ResourceARN string
@@ -161,7 +161,7 @@ func (a *account) tagged(ctx context.Context) (arns []string, err error) {
 	}), err
 }
 
-// pages reads every page of a list of JSON; token is the name that a service gives to the place of the next page.
+// pages reads every page of a list of JSON; token is the service's name for the position of the next page.
 func pages[T any](ctx context.Context, c *awscall.Client, service, operation, list, token string, in map[string]any) (all []T, err error) {
 	for {
 		var page map[string]json.RawMessage

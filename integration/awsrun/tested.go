@@ -36,7 +36,7 @@ func (a *account) removeQueue(ctx context.Context, url string) error {
 	return err
 }
 
-// rules are those of the default bus, and those of the stage's own, which keep it from being deleted.
+// rules returns the rules of the default bus, and of the stage's own bus, which they keep from being deleted.
 func (a *account) rules(ctx context.Context) (names []string, err error) {
 	buses := []string{"default"}
 	found, err := a.events.ListEventBuses(ctx, &eventbridge.ListEventBusesInput{NamePrefix: aws.String(a.prefix() + "-")}) // one
@@ -64,7 +64,7 @@ func (a *account) rules(ctx context.Context) (names []string, err error) {
 
 func (a *account) removeRule(ctx context.Context, name string) error {
 	bus, rule, _ := strings.Cut(name, " ")
-	targets, err := a.events.ListTargetsByRule(ctx, &eventbridge.ListTargetsByRuleInput{Rule: &rule, EventBusName: &bus}) // five at most
+	targets, err := a.events.ListTargetsByRule(ctx, &eventbridge.ListTargetsByRuleInput{Rule: &rule, EventBusName: &bus}) // at most five
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// result is the result of a test, or of a package whose tests did not even run.
+// result is the result of a test, or of a package whose tests did not run.
 type result struct {
 	Package, Test string
 	Action        string  // pass, fail or skip
@@ -24,7 +24,7 @@ type event struct {
 	Elapsed                                   float64
 }
 
-// mostOutput is how much of a test's output is kept, in bytes: its end shows why it failed.
+// mostOutput is how many bytes at the end of a test's output are kept, because the end shows why it failed.
 const mostOutput = 8 << 10
 
 // follow reads the output of go test -json, prints it as go test would without -v, and returns the result of each test.
@@ -46,7 +46,7 @@ func follow(in io.Reader, out io.Writer) (results []result, err error) {
 	}
 }
 
-// note takes one line.
+// note handles one line.
 func note(line string, results []result, printed map[string]string, out io.Writer) []result {
 	var e event
 	if json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
@@ -79,8 +79,8 @@ func note(line string, results []result, printed map[string]string, out io.Write
 	return results
 }
 
-// tests follows a stream and adds its results to those of the run. It fails if a test did, or if there was none: a list
-// that did not run has not succeeded.
+// tests follows a stream and adds its results to the results of the run. It fails if a test failed or if no test ran,
+// because a list that did not run has not succeeded.
 func tests(in io.Reader, out io.Writer, file string) error {
 	var all []result
 	if err := read(file, &all); err != nil {
@@ -115,7 +115,7 @@ func tests(in io.Reader, out io.Writer, file string) error {
 	return nil
 }
 
-// why is the reason of a test that did not run, as it said it.
+// why returns the reason that a test gave for not running.
 func (r result) why() string {
 	for line := range strings.Lines(r.Output) {
 		text := strings.TrimSpace(line)

@@ -15,9 +15,9 @@ import (
 	"zerodag/internal/prices"
 )
 
-// usage is the usage of the stage since a time, from the counts of CloudWatch and the records of ECS: stopped machines
-// for an hour. It is not a bill: SQS is billed by requests, of which one may carry ten messages; requests to S3, SSM
-// and EventBridge have no metrics.
+// usage returns the usage of the stage since a time, from the counts of CloudWatch and the records of ECS, which keeps
+// stopped machines for an hour. It is not a bill: SQS bills requests, each of which may carry ten messages, and
+// requests to S3, SSM and EventBridge have no metrics.
 func (a *account) usage(ctx context.Context, since time.Time) ([]prices.Metered, error) {
 	account := deployed.New(a.config)
 	s, err := account.Stack(ctx, a.stage)
@@ -36,7 +36,7 @@ func (a *account) usage(ctx context.Context, since time.Time) ([]prices.Metered,
 	return append(list, machineUsage(machines, since)...), err
 }
 
-// machines are the tasks that ECS still knows.
+// machines returns the tasks that ECS still lists.
 func (a *account) machines(ctx context.Context) (machines []ecstypes.Task, err error) {
 	cluster := aws.String(a.prefix() + "-commands")
 	for _, desired := range []ecstypes.DesiredStatus{ecstypes.DesiredStatusRunning, ecstypes.DesiredStatusStopped} {
@@ -61,10 +61,10 @@ func (a *account) machines(ctx context.Context) (machines []ecstypes.Task, err e
 	return machines, nil
 }
 
-// machineUsage is what the machines that began since a time used.
+// machineUsage returns the usage of the machines that began since a time.
 func machineUsage(machines []ecstypes.Task, since time.Time) []prices.Metered {
 	type use struct{ cpu, memory float64 }
-	used := map[bool]use{} // by whether the machine is of arm64
+	used := map[bool]use{} // by whether the machine is arm64
 	var hours float64
 	counted := 0
 	for _, t := range machines {
@@ -78,7 +78,7 @@ func machineUsage(machines []ecstypes.Task, since time.Time) []prices.Metered {
 		if began.IsZero() || began.Before(since) || end.Before(began) {
 			continue
 		}
-		took := max(end.Sub(began), time.Minute).Hours() // a minute at least is billed
+		took := max(end.Sub(began), time.Minute).Hours() // at least a minute is billed
 		var units, megabytes float64
 		fmt.Sscan(aws.ToString(t.Cpu), &units)
 		fmt.Sscan(aws.ToString(t.Memory), &megabytes)

@@ -1,10 +1,11 @@
 // Package badprojects reads the corpus of wrong projects in its folders.
 //
 // Each folder NNN-name is a project that a user could write by mistake or in bad faith, with a want.txt: "#" lines
-// describe what is wrong with it, "run: true" marks a project that is accepted and fails only when it runs, and every
-// other line is a part of one error that its author must see, in order.
+// describe what is wrong with the project, "run: true" marks a project that is accepted and fails only when it runs,
+// and every other line is a part of one error that its author must see, in order.
 //
-// The test here loads the static ones; the tests of the command line run the others. It must never change a project.
+// The test here loads the static projects; the tests of the command line run the others. The package must never change
+// a project.
 package badprojects
 
 import (
@@ -87,7 +88,7 @@ func (p Project) Read(name string) ([]byte, error) {
 	}
 	var where *fs.PathError
 	if errors.As(err, &where) {
-		return nil, where.Err // the path is the machine's, not the project's
+		return nil, where.Err // the path belongs to the machine, not to the project
 	}
 	return text, err
 }

@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/dig"
 )
 
-// enough is far more than any of these small files needs.
+// enough is far more time than any of these small files needs.
 const enough = 30 * time.Second
 
 func TestProjects(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// measured is a printed row: milliseconds, and MiB of resident memory.
+// measured is a printed row, in milliseconds and MiB of resident memory.
 type measured struct {
 	here     float64
 	memory   int
@@ -20,7 +20,7 @@ type measured struct {
 // printedRow is a row as bench.row prints it.
 var printedRow = regexp.MustCompile(`^(.{46}) +([\d.]+) ms +(\d+) MiB +(?:([\d.]+) ms|-) +(?:([\d.]+) ms|-)`)
 
-// readFigures reads the printed figures: the line about the machine, that about its load, and the rows by part and
+// readFigures reads the printed figures: the line about the machine, the line about its load, and the rows by part and
 // name.
 func readFigures(text string) (machine, load string, rows map[string]measured) {
 	rows = map[string]measured{}
@@ -30,7 +30,7 @@ func readFigures(text string) (machine, load string, rows map[string]measured) {
 		switch m := printedRow.FindStringSubmatch(line); {
 		case m != nil:
 			var r measured
-			r.here, _ = strconv.ParseFloat(m[2], 64) // the expression lets numbers through only
+			r.here, _ = strconv.ParseFloat(m[2], 64) // the expression matches only numbers
 			r.memory, _ = strconv.Atoi(m[3])
 			r.original, _ = strconv.ParseFloat(m[4], 64)
 			r.dagu, _ = strconv.ParseFloat(m[5], 64)
@@ -46,7 +46,7 @@ func readFigures(text string) (machine, load string, rows map[string]measured) {
 	return machine, load, rows
 }
 
-// compared are the rows of the page about other engines, and where their figures are.
+// compared lists the rows of the page about other engines, and where their figures are.
 var compared = []struct{ says, row string }{
 	{"one task on the command line", "one echo>"},
 	{"server: start to first answer", "server: start to first answer; idle memory"},
@@ -56,7 +56,8 @@ var compared = []struct{ says, row string }{
 	{"server: 20 shell commands in a row", "server: chain of 20 sh>: true"},
 }
 
-// comparison returns the table of docs/comparison.md, made from the printed figures and those of the other engines.
+// comparison returns the table of docs/comparison.md, made from the printed figures and the figures of the other
+// engines.
 func comparison(printed, reference string) (string, error) {
 	machine, load, rows := readFigures(printed)
 	text, err := os.ReadFile(reference)
@@ -86,13 +87,14 @@ func comparison(printed, reference string) (string, error) {
 	return b.String(), nil
 }
 
-// engine has the data of another engine in addition to the times of rows.
+// engine holds the data of another engine in addition to the times of rows.
 type engine struct {
 	Version string
 	Idle    float64 `json:"idle_rss_mb"`
 }
 
-// against writes the time that another engine took, and how many times as long that is; a dash if it was not measured.
+// against returns the time that another engine took and how many times as long that is, or a dash if it was not
+// measured.
 func against(theirs, here float64) string {
 	if theirs == 0 {
 		return "–"
@@ -100,7 +102,7 @@ func against(theirs, here float64) string {
 	return fmt.Sprintf("%s ms (%s times)", thousands(theirs), thousands(rounded(theirs/here)))
 }
 
-// rounded leaves two digits of a number.
+// rounded rounds a number to two digits.
 func rounded(x float64) float64 {
 	text := strconv.FormatFloat(x, 'g', 2, 64)
 	x, _ = strconv.ParseFloat(text, 64) // it has just been written

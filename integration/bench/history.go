@@ -18,16 +18,16 @@ import (
 	"zerodag/internal/embedded"
 )
 
-// How many attempts there were before, and are started in one measurement.
+// How many past attempts there are, and how many are started in one measurement.
 const (
 	shortHistory, longHistory = 1_000, 1_000_000
 	startedAtOnce             = 1_000
 )
 
-// past is what a server has run before.
+// past holds what a server has run before.
 type past struct{ attempts, sessions int }
 
-// history compares the rate of starts of a server with few past attempts with that of a server with very many, and
+// history compares the rate of starts of a server with few past attempts with the rate of a server with very many, and
 // prints the disk space of each.
 func (b *bench) history() error {
 	folder, p := filepath.Join(b.dir, "history"), &past{}
@@ -60,8 +60,8 @@ func (b *bench) history() error {
 	return nil
 }
 
-// rest waits until a server has nothing to do: it reads all of a large database once after its start,
-// to find damage, and takes a processor for that.
+// rest waits until a server has nothing to do: after its start, it reads a large database once to find damage, which
+// occupies a processor.
 func (s *running) rest() error {
 	began := time.Now()
 	for used := int64(-1); ; time.Sleep(time.Second) {
@@ -70,7 +70,7 @@ func (s *running) rest() error {
 			return err
 		}
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		user, _ := strconv.ParseInt(fields[11], 10, 64) // the kernel's: numbers, in hundredths of a second
+		user, _ := strconv.ParseInt(fields[11], 10, 64) // always a number, in hundredths of a second
 		system, _ := strconv.ParseInt(fields[12], 10, 64)
 		if now := user + system; used >= 0 && now-used < 5 {
 			break
@@ -104,7 +104,8 @@ func (b *bench) starts(folder string, p *past, n, times int) (figure, error) {
 	return figure{took, s.memory()}, err
 }
 
-// multiply copies the data of attempts 1 to n in the database until there are times as many. The server is not running.
+// multiply copies the data of attempts 1 to n in the database until there are times as many. The server must not be
+// running.
 func multiply(path string, n, times int) (err error) {
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String())
 	if err != nil {
@@ -117,7 +118,7 @@ func multiply(path string, n, times int) (err error) {
 		return err
 	}
 	defer tx.Rollback()
-	// The values that differ in a copy: k counts the copies, n attempts make a step.
+	// The values that differ in a copy: k counts the copies, each of which has n attempts.
 	for _, table := range []struct {
 		name      string
 		different map[string]string
@@ -163,8 +164,8 @@ func columns(tx *sql.Tx, table string) ([]string, error) {
 	return names, rows.Err()
 }
 
-// sizes are the bytes of all files below a folder, in whole blocks, and the number of entries of
-// the fullest one.
+// sizes returns the bytes of all files below a folder, in whole blocks, and the number of entries in the fullest
+// folder.
 func sizes(folder string) (bytes int64, most int, err error) {
 	err = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// How much there is: the sizes that the issue names.
+// The amounts of data that the issue names.
 const (
 	allSchedules, dueSchedules = 100_000, 10_000
 	allAttempts                = 100_000
@@ -82,7 +82,7 @@ func fillAttempts(ctx context.Context, store embedded.Store) error {
 		return err
 	}
 	queue := store.Queue("events")
-	for { // what Start sent: these attempts are over
+	for { // remove the messages of Start: these attempts have ended
 		short, stop := context.WithTimeout(ctx, 50*time.Millisecond)
 		list, err := queue.Receive(short, 1000, time.Minute)
 		stop()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// machine describes when and on what machine the run is.
+// machine describes when and on which machine the run takes place.
 func machine() string {
 	var memory int64 // KiB
 	if rest := field("/proc/meminfo", "MemTotal:"); rest != "" {
@@ -19,7 +19,7 @@ func machine() string {
 		strings.TrimSpace(strings.TrimPrefix(field("/proc/cpuinfo", "model name"), ":")), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), float64(memory)/(1<<20), runtime.Version())
 }
 
-// field is the rest of the first line of a file that begins with a name; "" where there is none.
+// field returns the rest of the first line of a file that begins with a name, or "" if there is none.
 func field(file, name string) string {
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {
@@ -30,7 +30,7 @@ func field(file, name string) string {
 	return ""
 }
 
-// load is the system's load average of the last minute.
+// load returns the system's load average of the last minute.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")

@@ -1,5 +1,5 @@
-// Command bench times whole runs of zerodag and prints them with figures of Digdag and Dagu. It decides nothing: the
-// figures are for reading.
+// Command bench times whole runs of zerodag and prints them with figures of Digdag and Dagu. It makes no judgment: the
+// figures are only for reading.
 package main
 
 import (
@@ -76,7 +76,7 @@ func run(program, reference, only string) error {
 	return nil
 }
 
-// figure is what one run took.
+// figure is the time and memory that one run took.
 type figure struct {
 	took   time.Duration
 	memory int64 // resident, in MiB
@@ -180,7 +180,7 @@ func (b *bench) chain() error {
 	return b.forks()
 }
 
-// forks is what a Go program that does nothing else takes for the same.
+// forks measures a Go program that only runs the same commands.
 func (b *bench) forks() error {
 	took, err := median(11, func() error {
 		for range 50 {
@@ -194,9 +194,9 @@ func (b *bench) forks() error {
 	return err
 }
 
-// python measures the yardstick of starts: an interpreter that is given nothing to do.
+// python measures the baseline of starts: an interpreter with nothing to do.
 func (b *bench) python() (figure, error) {
-	program, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output() // not a script that looks for it
+	program, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output() // not a script that searches for the interpreter
 	if err != nil {
 		return figure{}, fmt.Errorf("find python3: %w", err)
 	}
@@ -206,12 +206,12 @@ func (b *bench) python() (figure, error) {
 	return f, err
 }
 
-// ratio prints how many times its yardstick something took.
+// ratio prints how many times as long as its baseline something took.
 func ratio(what string, took, yardstick time.Duration, goal float64) {
 	fmt.Printf("%-46s %9.2f x  %42s  at most %.1f\n", "  "+what+" against it", float64(took)/float64(yardstick), "", goal)
 }
 
-// large runs loops in loops; time per task must not grow with the attempt.
+// large runs nested loops; the time per task must not grow with the size of the attempt.
 func (b *bench) large() error {
 	var first float64
 	for _, size := range []struct{ outer, inner, runs int }{{10, 98, 5}, {100, 98, 3}, {1000, 98, 3}} {

@@ -22,11 +22,11 @@ import (
 	"zerodag/integration/server"
 )
 
-// running is a `zerodag server` with the needs of its attempts.
+// running is a `zerodag server` with the data that its attempts need.
 type running struct {
 	cmd       *exec.Cmd
 	url       string
-	beside    []*running // servers of the same data, which requests go to in turn
+	beside    []*running // servers with the same data, which get requests in turn
 	turn      atomic.Int64
 	folder    string
 	workflows map[string]string // ids
@@ -36,7 +36,7 @@ type running struct {
 
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 300}}
 
-// serve starts a server on a folder and waits for its first answer, which took so long.
+// serve starts a server on a folder, waits for its first answer, and returns how long that took.
 func (b *bench) serve(folder string, options ...string) (*running, time.Duration, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *running) stop() {
 	s.cmd.Wait()
 }
 
-// memory is the resident memory of the server in MiB.
+// memory returns the resident memory of the server in MiB.
 func (s *running) memory() int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	for line := range strings.Lines(string(text)) {
@@ -153,8 +153,8 @@ func (s *running) start(workflow string) (string, error) {
 	return a.ID, err
 }
 
-// wait polls until an attempt is done, less often the longer it takes: answering must not be part of the measurement,
-// and takes a third of a server's work when it is polled as fast as it can answer.
+// wait polls until an attempt is done, less often the longer it takes: answers must not be part of the measurement, but
+// take a third of a server's work if it is polled as fast as it can answer.
 func (s *running) wait(id string) error {
 	for began := time.Now(); ; time.Sleep(max(500*time.Microsecond, time.Since(began)/50)) {
 		var a struct{ Done, Success bool }
@@ -200,7 +200,7 @@ func (s *running) many(n, clients int, workflow string) error {
 	return err
 }
 
-// repeated is n tasks of one text, sequential or parallel.
+// repeated returns a workflow of n tasks with the same text, sequential or parallel.
 func repeated(n int, text string, parallel bool) string {
 	var b strings.Builder
 	if parallel {
@@ -225,7 +225,7 @@ func median(runs int, f func() error) (time.Duration, error) {
 	return all[len(all)/2], nil
 }
 
-// server measures what the issue of the server names.
+// server takes the measurements that the issue about the server names.
 func (b *bench) server() error {
 	fmt.Printf("\n%-46s %12s %10s %12s %10s  %s\n", "the server, from request to done, medians", "here", "memory", "original", "Dagu", "goal")
 	var starts []time.Duration

@@ -68,7 +68,7 @@ func (b *bench) takes(ctx context.Context, q host.Queue) error {
 		return err
 	})
 	b.row("PostgreSQL: take a message of a queue of 1,000", figure{took, 0}, [2]string{}, "under 5 ms")
-	for err == nil { // the server that comes next has other work
+	for err == nil { // the next server has other work
 		var list []host.Delivery
 		short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
 		list, err = q.Receive(short, messages, time.Minute)
@@ -82,7 +82,7 @@ func (b *bench) takes(ctx context.Context, q host.Queue) error {
 	return nil
 }
 
-// several measures n servers on one database; 0 is one with a file.
+// several measures n servers on one database; 0 means one server with a file.
 func (b *bench) several(name string, n int) error {
 	place, _ := server.Found()
 	var s *running
@@ -97,7 +97,7 @@ func (b *bench) several(name string, n int) error {
 		}
 		if s == nil {
 			s = next
-			defer s.stop() // and the servers beside it
+			defer s.stop() // and the other servers
 		} else {
 			s.beside = append(s.beside, next)
 		}
@@ -138,7 +138,7 @@ func (b *bench) several(name string, n int) error {
 	return err
 }
 
-// commits is how many transactions the database has made, about.
+// commits returns approximately how many transactions the database has made.
 func commits() (n int64, err error) {
 	ctx := context.Background()
 	place, found := server.Found()

@@ -35,7 +35,7 @@ func needed(t *testing.T) {
 	t.Skipf("NOT RUN: %s: run `make tools ui`", missing)
 }
 
-// run runs a script of ui/package.json and shows what it printed where it fails.
+// run runs a script of ui/package.json and shows its output if it fails.
 func run(t *testing.T, script string, variables ...string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "npm", "run", "--silent", script)
@@ -48,8 +48,8 @@ func run(t *testing.T, script string, variables ...string) {
 	}
 }
 
-// TestConsole proves in a browser that the page shows what the program did, lets people act on it, and keeps to its
-// policy. The pictures that it takes are kept where ZERODAG_PICTURES names a folder.
+// TestConsole proves in a browser that the page shows what the program did, lets users act on it, and adheres to its
+// content security policy. If ZERODAG_PICTURES names a folder, its screenshots are kept there.
 func TestConsole(t *testing.T) {
 	t.Parallel()
 	needed(t)
@@ -57,15 +57,15 @@ func TestConsole(t *testing.T) {
 	run(t, "browser", "ZERODAG_PROGRAM="+server.Build(t), "ZERODAG_PICTURES="+pictures, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1")
 }
 
-// TestParts proves the parts of the page that need no browser: how tasks are folded, axes are cut, logs are searched,
-// and that colors can be distinguished.
+// TestParts proves the parts of the page that need no browser: how tasks are folded, axes are cut and logs are
+// searched, and that colors can be distinguished.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	needed(t)
 	run(t, "test")
 }
 
-// TestSize proves that each page fetches no more than it may.
+// TestSize proves that no page fetches more than its limit.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	needed(t)

@@ -1,3 +1,3 @@
-// Package browser drives the web console as users do: a real browser, the program as it is built, and example projects
-// that it has run. The tests themselves are with the page, in ui/e2e.
+// Package browser drives the web console like a user: with a real browser, the built program, and example projects that
+// it has run. The tests themselves are next to the page, in ui/e2e.
 package browser

@@ -1,6 +1,6 @@
-// Package cli replays recordings of the command line of Digdag: our program must print the same lines for the same
+// Package cli replays recordings of the command line of Digdag: zerodag must print the same lines for the same
 // commands.
 //
-// `make test` runs it against a server of this module. It must never need anything but the Go tool and this machine's
-// loopback.
+// `make test` runs it against a server of this module. It must never need more than the Go tool and the loopback
+// interface.
 package cli

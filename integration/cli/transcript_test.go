@@ -31,8 +31,8 @@ type recorded struct {
 }
 
 // TestTranscripts proves that scripts written for Digdag's command line keep working: each recorded command line, in
-// its order, ends with the same exit code and prints the same, apart from times, ids of attempts, random names and the
-// order of files. If our errors are more detailed, the test accounts for it.
+// order, ends with the same exit code and prints the same lines, apart from times, IDs of attempts, random names and
+// the order of files. If zerodag's errors are more detailed, the test accounts for it.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	var all struct{ Runs []recorded }
@@ -48,13 +48,13 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// replay runs command lines one after the other: each depends on those before.
+// replay runs command lines one after the other, because each depends on the previous ones.
 type replay struct {
 	program, work, endpoint string
-	token                   string                       // of the server; "" where no login is needed
+	token                   string                       // of the server; "" if no login is needed
 	deployed                bool                         // the server is a deployed stack
 	commands                bool                         // it runs sh>
-	ids                     map[string]map[string]string // ours by recorded id, by kind
+	ids                     map[string]map[string]string // our IDs by recorded ID, by kind
 }
 
 func newReplay(t *testing.T) *replay {
@@ -91,7 +91,7 @@ func newReplay(t *testing.T) *replay {
 	return r
 }
 
-// build makes the program. It reads every source file, so that the Go tool uses a cached result only while none has
+// build makes the program. It reads every source file, so that the Go tool uses a cached result only if none has
 // changed.
 func build(t *testing.T, folder string) string {
 	t.Helper()
@@ -104,14 +104,14 @@ func build(t *testing.T, folder string) string {
 		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "integration" || d.Name() == ".git"):
 			return fs.SkipDir
 		case filepath.Ext(name) == ".go":
-			os.Stat(name) // its result is of no interest here
+			os.Stat(name) // its result does not matter here
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(folder, "digdag") // by whose name it has Digdag's exit codes
+	program := filepath.Join(folder, "digdag") // with this name, it has Digdag's exit codes
 	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
@@ -156,10 +156,10 @@ func (r *replay) serve(t *testing.T) string {
 	}
 }
 
-// takesTime are options whose value is a time with blanks: recorded lines have no quotes.
+// takesTime lists options whose value is a time with spaces, because recorded lines have no quotes.
 var takesTime = []string{"--schedule-from", "--from", "--next", "--session"}
 
-// arguments splits a recorded line and puts in our address, folder and ids.
+// arguments splits a recorded line and inserts our address, folder and IDs.
 func (r *replay) arguments(line string) []string {
 	line = strings.NewReplacer("127.0.0.1:65433", r.endpoint, "@W@", r.work).Replace(line)
 	words := strings.Fields(line)[1:]
@@ -220,8 +220,8 @@ var (
 	scheduleID = regexp.MustCompile(`(?m)^Schedules:\n  id: (\d+)$`)
 )
 
-// learn notes how what was started is named here, and waits for its end: the recorded
-// command lines were slow enough.
+// learn records our IDs of what a command started, and waits for the end: the recorded command lines were slow enough
+// to need no wait.
 func (r *replay) learn(t *testing.T, want, got string) {
 	t.Helper()
 	if theirs, ours := scheduleID.FindStringSubmatch(want), scheduleID.FindStringSubmatch(got); theirs != nil && ours != nil {
@@ -240,7 +240,7 @@ func (r *replay) learn(t *testing.T, want, got string) {
 	}
 }
 
-// rules make equal what differs from run to run.
+// rules removes differences between runs.
 var rules = []struct{ pattern, with string }{
 	{`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? [+-]\d{4}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|@TS@`, "@TS@"},
 	{`\((in )?(\d+h )?(\d+m )?\d+s( ago)?\)`, "(away)"},
@@ -254,19 +254,18 @@ var rules = []struct{ pattern, with string }{
 	{`(?m)^  archive type: .*`, "  archive type: @TYPE@"},
 }
 
-// deployedRules make equal what differs on a deployed stack: ids, the form of log lines, which `taskLogFormat` decides,
-// and that the state of a task names the command that a machine ran for it.
+// deployedRules removes differences of a deployed stack: IDs, the form of log lines, which `taskLogFormat` determines,
+// and the command that a machine ran for a task, which the task's state names.
 var deployedRules = []struct{ pattern, with string }{
 	{`\b((session[ _]|project |schedule )?id(: |=| = )|(session|attempts|schedule) )\d+\b`, "${1}@ID@"},
 	{`\((\d+|@TID@)@\[[^\]]*\]([^)]*)\) io\.digdag\.core\.agent\.OperatorManager: `, "$2: "},
 	{`"commandStatus":\{[^{}]*\},?`, ""},
 }
 
-// withoutCommands makes of the recording what a server answers that runs none.
+// withoutCommands turns the recording into the answers of a server that runs no commands.
 var withoutCommands = strings.NewReplacer("sh>", "echo>", "\nfrom sh\n", "\necho from sh\n", "\na\n", "\necho a\n")
 
-// normal is a text as sorted blocks: files are listed, and tasks that log at the same time
-// appear, in no certain order.
+// normal returns a text as sorted blocks, because files are listed, and concurrent tasks log, in no fixed order.
 func (r *replay) normal(text string) []string {
 	all := rules
 	if r.deployed {
@@ -289,8 +288,7 @@ func (r *replay) normal(text string) []string {
 	return lines
 }
 
-// normalErr is what is said on stderr: without the first line, the usage, and what we say
-// in addition or better.
+// normalErr returns the output on stderr without the first line, the usage, and texts that zerodag adds or improves.
 func (r *replay) normalErr(args []string, text string) []string {
 	if i := strings.Index(text, "error: "); i >= 0 && (strings.HasPrefix(text, "$usage") || strings.HasPrefix(text, "Usage:")) {
 		text = text[i:]
@@ -305,7 +303,7 @@ func (r *replay) normalErr(args []string, text string) []string {
 	return r.normal(strings.TrimRight(text, "\n"))
 }
 
-// betterErrors are errors where ours say more than Digdag's.
+// betterErrors lists errors in which zerodag says more than Digdag.
 var betterErrors = []struct{ pattern, with string }{
 	{`(?s)(Resource not found: )(HTTP 404 Not Found|\{"message":"Resource does not exist.*)`, "${1}@WHAT@"},
 	{`(?s)(no server answers at|RESTEASY004655).*`, "@NO SERVER@"},
@@ -313,7 +311,7 @@ var betterErrors = []struct{ pattern, with string }{
 	{`(Cannot invoke "java.io.Console|cannot prompt for the value of).*`, "@NO TERMINAL@"},
 }
 
-// TestUnreachable proves that a command tells soon, and clearly, that no server answers.
+// TestUnreachable proves that a command reports soon and clearly that no server answers.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	r := &replay{work: t.TempDir()}

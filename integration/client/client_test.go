@@ -14,8 +14,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// projects are the two revisions that the Java program pushes; without commands where the
-// server runs none.
+// projects returns the two revisions that the Java program pushes, without commands if the server runs none.
 func projects(commands bool) map[string]map[string]string {
 	two := map[string]string{
 		"main.dig": `+hello:
@@ -54,8 +53,7 @@ func projects(commands bool) map[string]map[string]string {
 
 const daily = "timezone: Asia/Tokyo\nschedule:\n  daily>: 07:00:00\n+x:\n  echo>: ${session_time}\n"
 
-// TestDigdagClient proves that Digdag's client library can do with this server whatever it
-// does with Digdag's.
+// TestDigdagClient proves that Digdag's client library can do the same with this server as with Digdag's.
 func TestDigdagClient(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -95,7 +93,7 @@ func TestDigdagClient(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// address is what Digdag's client takes of a URL.
+// address returns the parts of a URL that Digdag's client uses.
 func address(t *testing.T, server string) (host, port string) {
 	t.Helper()
 	u, err := url.Parse(server)
@@ -108,7 +106,7 @@ func address(t *testing.T, server string) (host, port string) {
 	return u.Hostname(), u.Port()
 }
 
-// missing returns which requirement is missing.
+// missing describes a missing requirement, or returns "" if there is none.
 func missing() string {
 	for _, program := range []string{"java", "javac"} {
 		if _, err := exec.LookPath(program); err != nil {

@@ -1,6 +1,6 @@
 package conformance
 
-// allowedDifferences are the cases where this engine differs on purpose; the reasons are in docs/compatibility.md.
+// allowedDifferences lists the cases in which this engine differs on purpose; the reasons are in docs/compatibility.md.
 var allowedDifferences = map[string]string{
 	"b07-js-es6-rejected":                 "newer JavaScript is accepted",
 	"i57-sh-stdin-not-closed":             "stdin is /dev/null: the command ends instead of hanging",

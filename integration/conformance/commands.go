@@ -10,19 +10,19 @@ import (
 
 var commandOperator = regexp.MustCompile(`\b(sh|py|rb)>|_type: (sh|py|rb)\b`)
 
-// peer matches the placeholders in a case for the servers of this machine, and for its files.
+// peer matches a case's placeholders for local servers and for its files.
 var peer = regexp.MustCompile(`@HTTP@|@SMTP_PORT@|@OUT@`)
 
 // runsCommands reports whether the case uses an operator that starts a process.
 func (c Case) runsCommands() bool { return c.contains(commandOperator) }
 
-// needsSurroundings reports whether the case talks to servers of this machine.
+// needsSurroundings reports whether the case uses local servers.
 func (c Case) needsSurroundings() bool { return slices.Contains(c.Needs, "pg") || c.contains(peer) }
 
-// contains reports whether a file of the case, but for its result, has something.
+// contains reports whether a file of the case, other than its result, matches what.
 func (c Case) contains(what *regexp.Regexp) bool {
 	found := false
-	filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error { // a file that cannot be read fails the case itself
+	filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error { // an unreadable file fails the case itself
 		if err != nil || d.IsDir() || d.Name() == "expected.json" {
 			return nil
 		}

@@ -1,8 +1,8 @@
-// Package conformance runs recorded workflows through the engine and the operators of this repository and compares what
-// happens with what Digdag did.
+// Package conformance runs recorded workflows through the engine and the operators of this repository and compares the
+// results with Digdag's.
 //
-// cases/NAME holds a project, case.json (how it is run) and expected.json (what was recorded). The tests are its only
-// users. It must have no special code for a single case: intended differences are listed in allowed.go.
+// cases/NAME holds a project, case.json (how it is run) and expected.json (what was recorded). Only tests use it. It
+// must not contain special code for a single case: intended differences are listed in allowed.go.
 package conformance
 
 import (
@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Levels at which a case is compared. Texts of errors are reported, not required.
+// Levels at which a case is compared. Differences in error texts are reported but allowed.
 const (
 	Outcome = "outcome" // push, steps, flags, states
 	Tree    = "tree"    // isGroup, parent, upstreams, config
@@ -26,7 +26,7 @@ const (
 
 type object = map[string]any
 
-const varying = "$varies" // what differed between two recordings
+const varying = "$varies" // a value that differed between two recordings
 
 func varies(v any) bool {
 	m, isMap := v.(object)
@@ -34,7 +34,7 @@ func varies(v any) bool {
 	return v == varying || isMap && marked
 }
 
-// Differences are lines of text by level.
+// Differences holds lines of text by level.
 type Differences map[string][]string
 
 func (d Differences) add(level string, lines ...string) { d[level] = append(d[level], lines...) }
@@ -104,7 +104,7 @@ func compareSteps(d Differences, want, got []any) {
 	}
 }
 
-// withoutTexts leaves the words of errors out of the result of a step.
+// withoutTexts removes the texts of errors from the result of a step.
 func withoutTexts(v any) any {
 	switch x := v.(type) {
 	case object:
@@ -247,8 +247,8 @@ func statesOf(a object) object {
 	return out
 }
 
-// tasksByName groups the rows of tasks by full name; those of one name (retries) are in
-// the order of their creation.
+// tasksByName groups the rows of tasks by full name; rows with the same name (retries) are in the order of their
+// creation.
 func tasksByName(a object, fields []string) object {
 	rows := slices.Clone(asList(a["tasks"]))
 	slices.SortStableFunc(rows, func(x, y any) int { return int(number(asObject(x)["index"]) - number(asObject(y)["index"])) })

@@ -64,7 +64,7 @@ func partOf(text string, errors []string) bool {
 	})
 }
 
-// errorLines are the lines of each task's error, which an engine may log.
+// errorLines returns the lines of each task's error, which an engine may log.
 func errorLines(a object) map[string][]string {
 	out := map[string][]string{}
 	for _, r := range asList(a["tasks"]) {

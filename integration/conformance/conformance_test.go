@@ -10,7 +10,7 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// missing returns which requirement of a case is missing.
+// missing describes a missing requirement of a case, or returns "" if there is none.
 func missing(c Case) string {
 	for _, need := range c.Needs {
 		switch need {
@@ -31,8 +31,8 @@ func missing(c Case) string {
 	return ""
 }
 
-// TestInProcess proves that every recorded case that is one start and its end goes as it
-// went in Digdag. ZERODAG_CASES names another folder of cases.
+// TestInProcess proves that every recorded case that consists of one start and its end has the same result as in
+// Digdag. ZERODAG_CASES names another folder of cases.
 func TestInProcess(t *testing.T) {
 	t.Parallel()
 	cases, err := LoadCases(cmp.Or(os.Getenv("ZERODAG_CASES"), "cases"))

@@ -9,11 +9,11 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// recordedPort is the port of the database of the recorded cases, which name it.
+// recordedPort is the port of the database in the recorded cases, whose files contain it.
 const recordedPort = 65450
 
 // databasePeer is the port of the PostgreSQL server that recorded workflows use, with the users and databases that they
-// expect; 0 if none is installed.
+// expect, or 0 if none is installed.
 type databasePeer int
 
 func newDatabasePeer(t testing.TB) databasePeer {
@@ -23,7 +23,7 @@ func newDatabasePeer(t testing.TB) databasePeer {
 	return databasePeer(postgres.Start(t).Port)
 }
 
-// here puts the server's port into a file of a project that names the recorded one.
+// here replaces the recorded port in a file of a project by the server's port.
 func (d databasePeer) here(content []byte) []byte {
 	if d == 0 {
 		return content
@@ -31,7 +31,7 @@ func (d databasePeer) here(content []byte) []byte {
 	return bytes.ReplaceAll(content, []byte("port: "+strconv.Itoa(recordedPort)), []byte("port: "+strconv.Itoa(int(d))))
 }
 
-// recorded puts the recorded port into the results of such a file.
+// recorded replaces the server's port in a result by the recorded one.
 func (d databasePeer) recorded(text string) string {
 	if d == 0 {
 		return text
@@ -39,7 +39,7 @@ func (d databasePeer) recorded(text string) string {
 	return strings.ReplaceAll(text, "127.0.0.1:"+strconv.Itoa(int(d)), "127.0.0.1:"+strconv.Itoa(recordedPort))
 }
 
-// recordedNumber is recorded for a number.
+// recordedNumber is like recorded for a number.
 func (d databasePeer) recordedNumber(n float64) float64 {
 	if d != 0 && n == float64(d) {
 		return recordedPort

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// describe returns an attempt the way conform.py collects it over REST.
+// describe returns an attempt in the form in which conform.py collects it over REST.
 func (w *world) describe(a *local.Attempt) object {
 	root := a.State.Task(engine.Root)
 	status := "error"

@@ -31,7 +31,7 @@ func (w *world) readFiles() object {
 	return out
 }
 
-// sub replaces the marks of the case with this run's own places.
+// sub replaces the placeholders of the case with this run's addresses and paths.
 func (w *world) sub(v any) any {
 	switch x := v.(type) {
 	case string:
@@ -58,7 +58,7 @@ var (
 	scriptFolder  = regexp.MustCompile(`digdag-(sh|py|rb)-\d+-\d+(-[0-9a-f]+)?`)
 )
 
-// norm removes from a text what differs from run to run, as conform.py does.
+// norm removes differences between runs from a text, like conform.py.
 func (w *world) norm(s string) string {
 	s = w.database.recorded(shortened(s))
 	s = strings.NewReplacer(w.out, "@OUT@", w.web.URL, "@HTTP@", fmt.Sprintf("127.0.0.1:%d", w.mail.port), "127.0.0.1:@SMTP_PORT@").Replace(s)
@@ -69,7 +69,7 @@ func (w *world) norm(s string) string {
 	return scriptFolder.ReplaceAllString(s, "digdag-$1-@N@")
 }
 
-// shortened writes runs of 1,000 and more of one character as the recordings have them.
+// shortened writes runs of 1,000 or more equal characters in the form of the recordings.
 func shortened(s string) string {
 	if len(s) <= 1500 {
 		return s
@@ -91,7 +91,7 @@ func shortened(s string) string {
 	return out.String()
 }
 
-// addedToErrors are the keys that `error` of handlers has in addition to Digdag's (docs/compatibility.md).
+// addedToErrors lists the keys that `error` of handlers has in addition to Digdag's (docs/compatibility.md).
 var addedToErrors = []string{"task", "tasks", "exit_code", "attempt"}
 
 func (w *world) normValue(v any) any {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// open lets all users write to a folder and to everything made in it: each command may run as a different user, and the
-// cases have them write to one file.
+// open lets all users write to a folder and to everything made in it: each command may run as a different user, and in
+// some cases several commands write to the same file.
 func open(folder string) error {
 	if err := os.Chmod(folder, 0o777); err != nil {
 		return err

@@ -4,5 +4,5 @@ package conformance
 
 import "os"
 
-// open lets all users write to a folder. Commands that are other users run on Linux only.
+// open lets all users write to a folder. Commands run as other users only on Linux.
 func open(folder string) error { return os.Chmod(folder, 0o777) }

@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// webPeer is the HTTP server that recorded workflows talk to.
+// webPeer is the HTTP server that recorded workflows call.
 type webPeer struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -73,9 +73,9 @@ func (w *webPeer) flakyStatus(key, times string) int {
 	return http.StatusOK
 }
 
-// echoed describes a request the way the recordings have it: Python's spacing, sorted.
+// echoed describes a request in the form of the recordings: with Python's spacing, sorted.
 func echoed(r *http.Request, body string) string {
-	if r.ContentLength > 0 { // net/http takes it out of the headers
+	if r.ContentLength > 0 { // net/http removes it from the headers
 		r.Header.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
 	}
 	var headers []string
@@ -83,7 +83,7 @@ func echoed(r *http.Request, body string) string {
 		switch k {
 		case "host", "user-agent", "accept-encoding", "connection":
 		default:
-			values := r.Header.Values(k) // of several the last one, as recorded
+			values := r.Header.Values(k) // the last one of several, as recorded
 			headers = append(headers, quote(k)+": "+quote(values[len(values)-1]))
 		}
 	}
@@ -103,7 +103,7 @@ func quote(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.Encode(s) // text always encodes
+	e.Encode(s) // texts can always be encoded
 	var ascii strings.Builder
 	for _, r := range strings.TrimSpace(b.String()) {
 		if r < 128 {
@@ -127,7 +127,7 @@ func digAnswer(form string) (kind, text string) {
 
 const yamlWorkflow = "+remote:\n  echo>: from yaml ${v}\n+second:\n  echo>: second\n"
 
-// mailPeer is an SMTP server that keeps what it is given.
+// mailPeer is an SMTP server that keeps received mails.
 type mailPeer struct {
 	port  int
 	mu    sync.Mutex

@@ -25,22 +25,22 @@ import (
 type Remote struct {
 	URL   string // may have a path
 	Temp  string
-	Token string // of the bearer; "" for none
+	Token string // the bearer token; "" for none
 }
 
-// remoteCase is a case on its way through a server.
+// remoteCase is a case that is running on a server.
 type remoteCase struct {
 	*world
 	ctx       context.Context // ends with the case's time limit
 	server    Remote
 	projectID string
 	attempts  map[string]object // by the case's names for them
-	started   []string          // names in their order
+	started   []string          // names in the order of their starts
 	extra     []string          // ids of other projects
 }
 
 // RunOn carries out a case on a server and returns what conform.py would have recorded. out is an empty folder. An
-// error is one of the surroundings, not of the case.
+// error is about the surroundings, not about the case.
 func (c Case) RunOn(ctx context.Context, server Remote, s *Surroundings, out string) (object, error) {
 	limited, cancel := context.WithTimeout(ctx, time.Duration(c.TimeLimit*float64(time.Second)))
 	defer cancel()
@@ -80,11 +80,11 @@ func (r *remoteCase) run() (object, error) {
 	return result, nil
 }
 
-// errFired means that the server has fired a schedule of the case while it continued.
+// errFired means that the server has fired a schedule of the case in the middle of the case.
 var errFired = errors.New("the server started a session of the case's schedule in the meantime")
 
-// firedMeanwhile reports whether there are sessions although the case starts none. Its schedules begin in the past, and
-// are read before the recorded server checks for due ones; a deployed stack checks once a minute, which may be in the
+// firedMeanwhile reports whether there are sessions although the case starts none. Its schedules begin in the past and
+// are read before the recorded server checks for due ones, but a deployed stack checks once a minute, possibly in the
 // middle of the case.
 func (r *remoteCase) firedMeanwhile() (bool, error) {
 	if r.projectID == "" || len(r.started) > 0 || !strings.Contains(r.PushQuery, "schedule_from=") {
@@ -127,7 +127,7 @@ func (r *remoteCase) steps(result object) error {
 	return nil
 }
 
-// clean kills what still runs and deletes the projects.
+// clean kills attempts that are still running and deletes the projects.
 func (r *remoteCase) clean() error {
 	for _, a := range r.attempts {
 		if _, _, err := r.call(http.MethodPost, "/api/attempts/"+text(a["id"])+"/kill", object{}); err != nil {
@@ -156,7 +156,7 @@ func (r *remoteCase) deleteProject(name string) error {
 	return err
 }
 
-// pushed pushes a folder as a revision and returns the part of the answer that recordings have.
+// pushed pushes a folder as a revision and returns the part of the answer that recordings contain.
 func (r *remoteCase) pushed(project, folder, revision, query string) (object, error) {
 	body, err := archive(folder, r.database)
 	if err != nil {
@@ -191,7 +191,7 @@ func (r *remoteCase) refusal(status int, answer any) object {
 	return object{"status": float64(status), "body": r.normValue(answer)}
 }
 
-// call sends a JSON body, or none, and returns status and decoded answer.
+// call sends a JSON body, or none, and returns the status and the decoded answer.
 func (r *remoteCase) call(method, path string, body any) (int, any, error) {
 	var content []byte
 	if body != nil {
@@ -216,7 +216,7 @@ func (r *remoteCase) send(method, path, contentType string, body []byte) (int, a
 }
 
 func (r *remoteCase) fetch(method, path, contentType string, body []byte) (int, []byte, error) {
-	// A step's time may be over; requests to the server are still answered.
+	// Even after a step's time limit, requests to the server must be answered.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, r.server.URL+path, bytes.NewReader(body))
@@ -236,7 +236,8 @@ func (r *remoteCase) fetch(method, path, contentType string, body []byte) (int, 
 	return answer.StatusCode, content, err
 }
 
-// archive packs a folder, whose files must find the database; the description of the case is not part of the project.
+// archive packs a folder, with the address of the database in its files; the description of the case is not part of the
+// project.
 func archive(folder string, database databasePeer) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -280,7 +281,7 @@ func archive(folder string, database databasePeer) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// text is an id, which is a string, or a number in Digdag's earlier answers.
+// text returns an ID as a text; it is a string, or a number in Digdag's earlier answers.
 func text(v any) string {
 	if n, isNumber := v.(float64); isNumber {
 		return strconv.FormatInt(int64(n), 10)

@@ -34,7 +34,7 @@ func (r *remoteCase) describe(started object) (object, error) {
 	return result, err
 }
 
-// rows shows tasks by their names and not by their ids.
+// rows returns tasks by name instead of by ID.
 func (r *remoteCase) rows(tasks []any) []any {
 	slices.SortFunc(tasks, func(x, y any) int { return number64(asObject(x)["id"]) - number64(asObject(y)["id"]) })
 	names := map[string]any{}
@@ -102,7 +102,7 @@ func (r *remoteCase) taskLogs(attempt string) (object, error) {
 	return logs, nil
 }
 
-// plainText unpacks a log file; an uncompressed one is returned as it is.
+// plainText unpacks a log file; an uncompressed one is returned unchanged.
 func plainText(content []byte) string {
 	if z, err := gzip.NewReader(bytes.NewReader(content)); err == nil {
 		if plain, err := io.ReadAll(z); err == nil {
@@ -112,8 +112,7 @@ func plainText(content []byte) string {
 	return strings.ToValidUTF8(string(content), "\uFFFD")
 }
 
-// logLines takes the engine's stamps off. A stamp begins a line even where echo> wrote no
-// end of one before it.
+// logLines removes the engine's timestamps. A timestamp begins a line even if echo> wrote no line end before it.
 func (r *remoteCase) logLines(content string) []any {
 	var split strings.Builder
 	from := 0
@@ -128,8 +127,7 @@ func (r *remoteCase) logLines(content string) []any {
 	var lines []any
 	for line := range strings.SplitSeq(split.String(), "\n") {
 		if m := logLine.FindStringSubmatch(line); m != nil {
-			// The server that is started here writes Digdag's form; a stack that others deployed may have the short
-			// one.
+			// The server started here writes Digdag's form; a stack deployed by others may use the short form.
 			line = fmt.Sprintf("[%s] %s: %s", m[1], m[2][strings.LastIndex(m[2], ".")+1:], m[3])
 		} else if line == "" {
 			continue

@@ -18,7 +18,7 @@ import (
 // Step is a step of a case; conform.py describes each.
 type Step struct {
 	Op string `json:"op"`
-	// As names the attempt that the step starts, Attempt the attempt that it uses.
+	// As is the name of the attempt that the step starts, Attempt the name of the attempt that it uses.
 	As               string            `json:"as"`
 	Attempt          string            `json:"attempt"`
 	Workflow         string            `json:"workflow"`
@@ -44,7 +44,7 @@ type Step struct {
 	Keep             []string          `json:"keep"`
 }
 
-// timeout is recorded of a step that waited in vain.
+// timeout is the recorded result of a step that waited in vain.
 const timeout = "TIMEOUT"
 
 // step carries out a step; the result is nil if there is nothing to report.
@@ -88,7 +88,7 @@ func (r *remoteCase) step(s Step) (any, error) {
 	return r.look(s)
 }
 
-// look carries out the steps that read, and those on schedules.
+// look carries out steps that read, and steps on schedules.
 func (r *remoteCase) look(s Step) (any, error) {
 	switch s.Op {
 	case "schedules":
@@ -242,7 +242,7 @@ func (r *remoteCase) requestStep(s Step) (any, error) {
 
 var mark = regexp.MustCompile(`@(PROJECT|PROJECT_NAME|WF:[\w/.-]+|ATTEMPT:\w+|SESSION:\w+)@`)
 
-// named replaces the marks of a path or body with ids.
+// named replaces the placeholders of a path or body with IDs.
 func (r *remoteCase) named(s string) (string, error) {
 	var failed error
 	s = mark.ReplaceAllStringFunc(r.sub(s).(string), func(m string) string {
@@ -278,7 +278,7 @@ func (r *remoteCase) attemptPath(name string) string {
 	return "/api/attempts/" + text(r.attempts[name]["id"])
 }
 
-// each reads a list and shows its rows, or the refusal.
+// each reads a list and returns its rows as show describes them, or the error status.
 func (r *remoteCase) each(path, key string, show func(object) any) (any, error) {
 	status, answer, err := r.call(http.MethodGet, path, nil)
 	if err != nil || status != http.StatusOK {
@@ -291,8 +291,8 @@ func (r *remoteCase) each(path, key string, show func(object) any) (any, error) 
 	return rows, nil
 }
 
-// until waits until an answer about an attempt is as it should be. It polls less often the longer it has waited, so
-// that polling does not slow down the work.
+// until waits until an answer about an attempt meets a condition. It polls less often the longer it has waited, so that
+// polling does not slow down the work.
 func (r *remoteCase) until(attempt, part string, reached func(object) bool) (any, error) {
 	for begin := time.Now(); ; {
 		_, answer, err := r.call(http.MethodGet, r.attemptPath(attempt)+part, nil)

@@ -41,7 +41,7 @@ type Case struct {
 	Expected  object
 
 	Workflow    string            `json:"workflow"`
-	Params      json.RawMessage   `json:"params"` // their order counts
+	Params      json.RawMessage   `json:"params"` // in significant order
 	SessionTime string            `json:"session_time"`
 	Secrets     map[string]string `json:"secrets"`
 	Steps       []Step            `json:"steps"`
@@ -79,12 +79,12 @@ func LoadCases(dir string) ([]Case, error) {
 	return cases, nil
 }
 
-// world is what a case runs in.
+// world is the environment in which a case runs.
 type world struct {
 	Case
 	out     string         // scratch folder, @OUT@
 	project string         // pushed files
-	spaces  string         // where runs get their fresh copies
+	spaces  string         // folder of the runs' fresh copies
 	copies  *regexp.Regexp // paths of them
 	*Surroundings
 	logs *logs
@@ -92,7 +92,7 @@ type world struct {
 
 // Run carries out a case and returns what conform.py would have recorded.
 func (c Case) Run(t testing.TB, s *Surroundings) object {
-	// The scratch names look like Digdag's, and no link is in them: pwd shows it.
+	// The scratch names look like Digdag's and contain no link, because pwd shows them.
 	tmp, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func (c Case) Run(t testing.TB, s *Surroundings) object {
 	return w.run(t)
 }
 
-// push copies the project as an archive would carry it.
+// push copies the files of the project that an archive would contain.
 func (w *world) push() error {
 	root := filepath.Join(w.Dir, w.ProjectDir)
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -175,7 +175,7 @@ func (w *world) start(t testing.TB, result object) {
 	}
 }
 
-// statusOf is what the API answers to a start that fails so.
+// statusOf returns the status with which the API answers a start that fails with err.
 func statusOf(err error) float64 {
 	if errors.Is(err, operators.ErrNoWorkflow) {
 		return http.StatusNotFound
@@ -183,7 +183,7 @@ func statusOf(err error) float64 {
 	return http.StatusBadRequest
 }
 
-// attempt runs the only attempt of the case; nil if it did not end in time.
+// attempt runs the only attempt of the case, and returns nil if it did not end in time.
 func (w *world) attempt(t testing.TB, workflows []dig.Workflow) (*local.Attempt, error) {
 	text := w.SessionTime
 	for _, s := range w.Steps {
@@ -228,7 +228,7 @@ func (w *world) host(workflows []dig.Workflow) *local.Host {
 	})
 }
 
-// workspace gives each run a fresh copy of the project, named as Digdag names it.
+// workspace gives each run a fresh copy of the project, with the same name as in Digdag.
 func (w *world) workspace(_ context.Context, id operators.Identity, _ host.Workflow) (host.Workspace, error) {
 	root, err := os.MkdirTemp(w.spaces, fmt.Sprintf("%d_main_%d_%d_", id.ProjectID, id.AttemptID, id.TaskID)+strings.Repeat("0", 15)+"*")
 	if err != nil {
@@ -252,7 +252,7 @@ func (s secrets) Secret(key string) (string, bool, error) {
 	return v, ok, nil
 }
 
-// quiet sends no notices, as Digdag did when it was recorded.
+// quiet sends no notices, like the recorded Digdag.
 type quiet struct{}
 
 func (quiet) Notify(context.Context, string, *operators.Task) error { return nil }
@@ -268,7 +268,7 @@ func (l *logs) of(id operators.Identity) operators.Log {
 	if id.AttemptID != 1 {
 		return &taskLog{logs: &logs{lines: map[string][]string{}}, task: id.TaskName}
 	}
-	l.add(id.TaskName, engineMark) // each run of Digdag has a separate file
+	l.add(id.TaskName, engineMark) // in Digdag, each run has a separate file
 	return &taskLog{logs: l, task: id.TaskName}
 }
 
@@ -286,8 +286,8 @@ func (l *taskLog) Line(level operators.Level, logger, message string) {
 	}
 }
 
-// engineMark precedes a line of the engine: it begins a new line even if a command or echo> wrote none. No command
-// writes it.
+// engineMark precedes a line of the engine: it begins a new line even if a command or echo> wrote no line end. No
+// command writes it.
 const engineMark = "\uE000engine\uE001"
 
 func (l *logs) add(task, text string) {

@@ -16,11 +16,11 @@ import (
 	"zerodag/integration/stack"
 )
 
-// atOnce is how many cases a server carries out side by side: most of them wait.
+// atOnce is how many cases a server carries out concurrently: most of them wait.
 const atOnce = 8
 
 // TestServer proves that every recorded case has the same result on a server, through its REST API, as in Digdag: on
-// one that is started here, or on a deployed stack (package target). ZERODAG_CASES names another folder of cases;
+// one that is started here, or on a deployed stack (package stack). ZERODAG_CASES names another folder of cases;
 // ZERODAG_NO_COMMANDS skips cases that need a shell, Python or Ruby.
 func TestServer(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestServer(t *testing.T) {
 		remote.URL, log = srv.URL(), srv.Log
 	}
 	surroundings := NewSurroundings(t)
-	// The longest first: they decide when the last one is over.
+	// The longest cases come first because they determine the total time.
 	order := slices.Clone(cases)
 	slices.SortStableFunc(order, func(a, b Case) int { return cmp.Compare(len(b.Steps), len(a.Steps)) })
 	queue, results := make(chan Case), sync.Map{}
@@ -76,7 +76,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// farOtherwise are cases that cannot run on an account as recorded, and what they lack there.
+// farOtherwise lists cases that cannot run on an account as recorded, and what they lack there.
 var farOtherwise = map[string]string{"i90-rb-basics": "Ruby, which the image of an account's machines, python:3.13-slim, does not have"}
 
 // launchTime is how much longer a case with commands may take on a deployed stack: a machine is launched
@@ -87,7 +87,7 @@ const launchTime = 5 * time.Minute
 type outcome struct {
 	differences Differences
 	err         error
-	missing     string // what it needs that is not there
+	missing     string // the missing requirement
 }
 
 func carryOut(t *testing.T, c Case, place *stack.Stack, server Remote, s *Surroundings) outcome {
@@ -107,7 +107,7 @@ func carryOut(t *testing.T, c Case, place *stack.Stack, server Remote, s *Surrou
 		c.TimeLimit += launchTime.Seconds()
 	}
 	out := filepath.Join(server.Temp, "out", c.Name)
-	if shared := localstack.SharedFolder(); shared != "" && place.URL != "" { // what the test bed's containers see
+	if shared := localstack.SharedFolder(); shared != "" && place.URL != "" { // visible to the test bed's containers
 		out = filepath.Join(shared, filepath.Base(server.Temp), c.Name)
 		defer os.RemoveAll(out)
 	}

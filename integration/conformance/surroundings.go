@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// Surroundings are the services that cases use: a web server, a mail server, a parameter store, a database.
+// Surroundings holds the services that cases use: a web server, a mail server, a parameter store and a database.
 type Surroundings struct {
 	web      *webPeer
 	mail     *mailPeer
@@ -16,7 +16,7 @@ type Surroundings struct {
 	database databasePeer
 }
 
-// NewSurroundings starts the servers; they end with the test.
+// NewSurroundings starts the servers, which end with the test.
 func NewSurroundings(t testing.TB) *Surroundings {
 	return &Surroundings{newWebPeer(t), newMailPeer(t), files.NewParamStore(t.TempDir(), time.Now), newDatabasePeer(t)}
 }

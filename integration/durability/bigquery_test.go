@@ -14,7 +14,7 @@ import (
 )
 
 // TestBigQueryOnce proves that a query on BigQuery runs once, and its task succeeds, at whichever of its requests the
-// server is killed: before BigQuery has dealt with it, and after it has, when the answer is lost.
+// server is killed: before BigQuery has handled the request, and afterwards, when the answer is lost.
 func TestBigQueryOnce(t *testing.T) {
 	t.Parallel()
 	bq := newBigQuery(t, "+a:\n  bq>: {data: 'select 1'}\n  dataset: d\n+b:\n  echo>: ${bq.last_job_id}\n")
@@ -32,8 +32,8 @@ func TestBigQueryOnce(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
-// TestBigQueryKilled proves that the kill of an attempt cancels its query, also by a server that was started after
-// the query.
+// TestBigQueryKilled proves that the kill of an attempt cancels its query, even if the server was started after the
+// query.
 func TestBigQueryKilled(t *testing.T) {
 	t.Parallel()
 	bq := newBigQuery(t, "+a:\n  bq>:\n    data: |\n      -- bq: {\"looks\": 1000000}\n      select 1\n  dataset: d\n")
@@ -66,7 +66,8 @@ type bigQuery struct {
 	sessions int
 }
 
-// newBigQuery starts a server with a project, whose dataset is where BigQuery finds a job only with its location.
+// newBigQuery starts a server with a project whose dataset is in a region where BigQuery finds a job only with its
+// location.
 func newBigQuery(t *testing.T, text string) *bigQuery {
 	t.Helper()
 	bq := &bigQuery{t: t, service: gcpfake.New(), Server: server.New(t, server.Build(t), "-X", "agent.max_crashes=0")}
@@ -94,7 +95,8 @@ func newBigQuery(t *testing.T, text string) *bigQuery {
 	return bq
 }
 
-// once runs the task in a separate session and kills the server at its n-th request; false if there was none.
+// once runs the task in a separate session and kills the server at its n-th request; it returns false if there was no
+// such request.
 func (bq *bigQuery) once(n int, answered bool) bool {
 	bq.t.Helper()
 	requests, jobs := len(bq.service.Requests()), len(bq.service.Jobs())
@@ -102,7 +104,7 @@ func (bq *bigQuery) once(n int, answered bool) bool {
 	hit := false
 	bq.service.OnRequest(func(at int, _ fake.Request, now bool) {
 		if at == requests+n && now == answered {
-			<-started // the client knows its attempt
+			<-started // the client knows the ID of its attempt
 			hit = true
 			bq.Kill()
 			close(killed)
@@ -137,7 +139,7 @@ func (bq *bigQuery) start() string {
 	return a.ID
 }
 
-// ended waits for the end of an attempt; false when the server was killed before.
+// ended waits for the end of an attempt; it returns false if the server was killed first.
 func (bq *bigQuery) ended(id string, killed <-chan struct{}) bool {
 	bq.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

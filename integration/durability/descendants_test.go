@@ -18,16 +18,16 @@ import (
 	"zerodag/integration/server"
 )
 
-// escapes are commands that start a process which takes another session, parent, environment or user. It creates FILE
-// to show that it is there and sleeps for SECONDS; most wait for it. Those that change their soft limits, as su does,
-// wait until the server has set the hard one: docs/commands.md describes the first moments.
+// escapes holds commands that start a process with another session, parent, environment or user. The process creates
+// FILE to show that it is running and sleeps for SECONDS; most commands wait for it. Commands that change their soft
+// limits, like su, wait until the server has set the hard limit: docs/commands.md describes the first moments.
 var escapes = map[string]string{
 	"another user":            `su - nobody -s /bin/sh -c 'touch FILE; sleep SECONDS; true'`,
 	"session and environment": `setsid -w env -i PATH="$PATH" sh -c 'touch FILE; sleep SECONDS; true'`,
 	"in the background":       `env -i PATH="$PATH" setsid sh -c 'touch FILE; sleep SECONDS; true' >/dev/null 2>&1 & sleep SECONDS`,
 	"forked twice":            `(setsid env -i PATH="$PATH" sh -c '(setsid sh -c "touch FILE; exec sleep SECONDS" &) &' >/dev/null 2>&1 &); sleep SECONDS`,
 	"another user, forked":    `sleep 1; su - nobody -s /bin/sh -c '(setsid env -i sh -c "touch FILE; exec sleep SECONDS" >/dev/null 2>&1 &) &'; sleep SECONDS`,
-	"soft limit reset":        `sleep 1; ({ ulimit -S -w 5 || ulimit -S -x 5; } 2>/dev/null; setsid env -i sh -c 'touch FILE; exec sleep SECONDS' >/dev/null 2>&1 &); sleep SECONDS`, // not in its first moments: docs/commands.md describes what they allow
+	"soft limit reset":        `sleep 1; ({ ulimit -S -w 5 || ulimit -S -x 5; } 2>/dev/null; setsid env -i sh -c 'touch FILE; exec sleep SECONDS' >/dev/null 2>&1 &); sleep SECONDS`, // not in its first moments: docs/commands.md describes what is possible then
 }
 
 // escaped is an attempt for each escape, on one server.
@@ -36,14 +36,14 @@ type escaped struct {
 	t        *testing.T
 	folder   string
 	attempts []string
-	seconds  map[string]string // for which the processes sleep, which distinguishes them from all others
+	seconds  map[string]string // durations of the processes' sleep, which distinguish them from all others
 }
 
 // escapeNumber makes the seconds of all tests different.
 var escapeNumber atomic.Int64
 
-// escape starts all of them. over means that a command ends as soon as its process is there, and does not wait for it;
-// task has further settings of its task.
+// escape starts all escapes. over means that a command ends as soon as its process is running, without waiting for it;
+// task holds further settings of its task.
 func escape(t *testing.T, srv *server.Server, over bool, task string) *escaped {
 	t.Helper()
 	if _, err := exec.LookPath("setsid"); err != nil {
@@ -110,7 +110,7 @@ func (e *escaped) until(what string, is func() bool) {
 	}
 }
 
-// left lists the command lines of what still runs.
+// left lists the command lines of processes that are still running.
 func (e *escaped) left() (lines []string) {
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil || len(all) == 0 {
@@ -222,7 +222,7 @@ func TestNothingOutlivesItsCommand(t *testing.T) {
 				t.Errorf("after the next start: still there: %s\n%s", line, e.Log())
 			}
 		}
-		for seconds := range e.seconds { // what it began anew
+		for seconds := range e.seconds { // processes that the server started again
 			e.until("the process is there again", func() bool { _, err := os.Stat(filepath.Join(e.folder, seconds)); return err == nil })
 		}
 		e.stop()

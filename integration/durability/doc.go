@@ -2,5 +2,5 @@
 // check whether anything that was acknowledged is lost, doubled or out of order. `make test` kills 20 times, `make
 // soak` 100 times.
 //
-// It must need nothing but the program that integration/server builds.
+// It must need only the program that integration/server builds.
 package durability

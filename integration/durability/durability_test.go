@@ -17,16 +17,16 @@ import (
 	"zerodag/integration/server"
 )
 
-// The load, as many attempts as there are at once, and what each consists of.
+// The load: the number of concurrent attempts, and the size of each.
 const (
 	attempts = 50
 	tasks    = 40
 )
 
 // TestKilledServers proves that a server that is killed at random moments under load loses
-// nothing that it acknowledged: pushes, starts, kills and results are there, every attempt
-// ends, no result counts twice, no task runs before its upstreams, no schedule is missed
-// or doubled. It is killed more often than a task may be under way at: that limit is off.
+// nothing that it acknowledged: pushes, starts, kills and results are stored, every attempt ends, no result counts
+// twice, no task runs before its upstreams, and no schedule is missed or doubled. The server is killed more often than
+// the limit of crashes per task allows, so that limit is disabled.
 func TestKilledServers(t *testing.T) {
 	t.Parallel()
 	kills := 20
@@ -60,7 +60,7 @@ func TestKilledServers(t *testing.T) {
 	t.Logf("%d kills, %d attempts started, %d killed, %d revisions", kills, len(l.started), len(l.killed), l.revisions)
 }
 
-// load is what clients did and which answers they got.
+// load records what clients did and which answers they got.
 type load struct {
 	*server.Server
 	t         *testing.T
@@ -82,7 +82,7 @@ type attempt struct {
 	SessionTime     string
 }
 
-// push makes a revision and counts it once it is acknowledged.
+// push pushes a revision and counts it once it is acknowledged.
 func (l *load) push() {
 	name := fmt.Sprintf("r%d", time.Now().UnixNano())
 	status, text, err := l.Call(http.MethodPut, "/api/projects?project=load&revision="+name, "application/gzip", l.archive())
@@ -98,8 +98,8 @@ func (l *load) push() {
 	l.revisions++
 }
 
-// archive is the project: a chain in which every fourth task is a command that notes its
-// beginning and end, and a schedule for every second.
+// archive returns the project: a chain in which every fourth task is a command that records its beginning and end, and
+// a schedule for every second.
 func (l *load) archive() []byte {
 	var main strings.Builder
 	for i := range tasks {
@@ -129,8 +129,7 @@ func (l *load) find(name string) string {
 	return answer.Workflows[0].ID
 }
 
-// client starts attempts, kills some, and pushes now and then, whatever happens to the
-// server meanwhile.
+// client starts attempts, kills some of them, and pushes occasionally, whatever happens to the server meanwhile.
 func (l *load) client(stop chan struct{}) {
 	for {
 		select {
@@ -149,7 +148,7 @@ func (l *load) client(stop chan struct{}) {
 	}
 }
 
-// enough reports whether so many attempts run already.
+// enough reports whether the intended number of attempts is already running.
 func (l *load) enough() bool {
 	l.mu.Lock()
 	ids := l.started[max(0, len(l.started)-2*attempts):]
@@ -170,7 +169,7 @@ func (l *load) start(kill bool) {
 	body := fmt.Sprintf(`{"workflowId":%q,"sessionTime":%q,"params":{}}`, l.workflows, session)
 	status, text, err := l.Call(http.MethodPut, "/api/attempts", "application/json", []byte(body))
 	if err != nil {
-		return // not acknowledged: it may be there or not
+		return // not acknowledged: it may or may not exist
 	}
 	var a attempt
 	if err := json.Unmarshal(text, &a); err != nil || status != http.StatusOK {
@@ -190,7 +189,7 @@ func (l *load) start(kill bool) {
 	}
 }
 
-// stopSchedule disables the schedule, so that there is an end to wait for.
+// stopSchedule disables the schedule so that all attempts can end.
 func (l *load) stopSchedule() {
 	var answer struct{ Schedules []struct{ ID string } }
 	l.Get("/api/projects/"+l.project()+"/schedules", &answer)
@@ -202,7 +201,7 @@ func (l *load) stopSchedule() {
 	}
 }
 
-// drain waits until every attempt is over.
+// drain waits until every attempt has ended.
 func (l *load) drain() {
 	l.t.Helper()
 	const patience = 2 * time.Minute
@@ -218,7 +217,8 @@ func (l *load) drain() {
 	}
 }
 
-// explain prints what is known of unfinished attempts: their tasks and entries, and the servers' messages about them.
+// explain prints what is known about unfinished attempts: their tasks and entries, and the servers' messages about
+// them.
 func (l *load) explain(open []attempt) {
 	l.t.Helper()
 	lines := strings.Split(l.Log(), "\n")
@@ -297,7 +297,7 @@ func (l *load) failure(id string) string {
 	return "no task failed"
 }
 
-// checkHistory checks whether a result of a task was taken twice.
+// checkHistory checks whether a task's result was accepted twice.
 func (l *load) checkHistory(id string) {
 	seen := map[string]bool{}
 	for first := 1; ; {
@@ -333,8 +333,8 @@ func (l *load) checkHistory(id string) {
 	}
 }
 
-// checkOrder checks whether a command ran before the one that it waits for was over. A command that was cut off may
-// begin again.
+// checkOrder checks whether a command ran before the command that it waits for had ended. A command that was cut off
+// may begin again.
 func (l *load) checkOrder(id string, success bool) {
 	text, err := os.ReadFile(filepath.Join(l.out, id))
 	if err != nil && success {
@@ -357,7 +357,7 @@ func (l *load) checkOrder(id string, success bool) {
 	}
 }
 
-// checkSchedule checks whether each second has one attempt.
+// checkSchedule checks whether each second has exactly one attempt.
 func (l *load) checkSchedule() {
 	list := l.all("every")
 	if len(list) < 3 {

@@ -30,9 +30,9 @@ func smallDisk(t *testing.T, folder, options string) {
 	t.Cleanup(func() { exec.Command("umount", "-l", folder).Run() })
 }
 
-// full takes the free space of a disk, again and again, until free is called. During a call of pause it takes nothing:
-// a full disk has room for what a program gives back itself, and a database that is opened shortens a file before it
-// needs the room again.
+// full keeps filling a disk until free is called. During a call of pause, it fills nothing: a program can reuse space
+// that it has freed on a full disk, and a database that is being opened truncates a file before it needs the space
+// again.
 func full(t *testing.T, folder string, inodes bool) (free func(), pause func(during func())) {
 	t.Helper()
 	var paused sync.Mutex
@@ -75,7 +75,7 @@ func full(t *testing.T, folder string, inodes bool) (free func(), pause func(dur
 	}
 }
 
-// disturbed are workflows of which something falls due while the disk is full: at 0.5 to 4 s.
+// disturbed holds workflows in which something falls due while the disk is full, after 0.5 to 4 s.
 var disturbed = map[string]string{
 	"sla":     "sla:\n  duration: 00:00:02\n  +notice:\n    echo>: late\n+a:\n  sh>: sleep 8\n",
 	"group":   "+g:\n  _retry:\n    limit: 1\n    interval: 2\n  +a:\n    sh>: test -f OUT/group || { touch OUT/group; exit 1; }\n",
@@ -93,7 +93,7 @@ type shaken struct {
 	*server.Server
 	t        *testing.T
 	attempts map[string]string
-	out      string // where commands note that they ran
+	out      string // where commands record that they ran
 }
 
 func shake(t *testing.T, srv *server.Server) *shaken {
@@ -155,7 +155,7 @@ func (s *shaken) end(within time.Duration) {
 	}
 }
 
-// text is what the logs of an attempt hold; each must be a whole gzip file.
+// text returns the text of an attempt's logs, each of which must be a complete gzip file.
 func (s *shaken) text(name string) string {
 	s.t.Helper()
 	var list struct{ Files []struct{ FileName string } }
@@ -180,9 +180,9 @@ func (s *shaken) text(name string) string {
 	return all
 }
 
-// TestFullDisk proves that work that falls due while the disk is full is done within seconds after there is room, that
-// the time of `sla:` does not pass unnoticed, that no line of a log is missing or doubled, and that health and the
-// server's log report it; on a disk without inodes, and also with a full temporary folder.
+// TestFullDisk proves that work that falls due while the disk is full is done within seconds after space is freed, that
+// a missed `sla:` is noticed, that no line of a log is missing or doubled, and that the health endpoint and the
+// server's log report the full disk; also on a disk without free inodes, and with a full temporary folder.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	program := server.Build(t)
@@ -210,8 +210,8 @@ func TestFullDisk(t *testing.T) {
 }
 
 // TestFullDiskAndKill proves that no run is lost when the server is killed and started while the disk is full. The runs
-// that it cut off have separate logs, and all are whole files. The log of a run that ended meanwhile was in memory, and
-// is lost with the server: its result had room.
+// that were cut off have separate logs, all of which are complete files. The log of a run that ended meanwhile was only
+// in memory and is lost with the server, although there was space for its result.
 func TestFullDiskAndKill(t *testing.T) {
 	t.Parallel()
 	srv := server.New(t, server.Build(t), "-X", "agent.max_crashes=0")
@@ -233,7 +233,7 @@ func TestFullDiskAndKill(t *testing.T) {
 	s.check(false)
 }
 
-// check checks what ran and what was logged.
+// check checks which tasks ran and what was logged.
 func (s *shaken) check(once bool) {
 	s.t.Helper()
 	if n := strings.Count(s.text("sla"), "echo>: late"); n < 1 || once && n > 1 {

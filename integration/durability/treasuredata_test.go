@@ -14,12 +14,11 @@ import (
 	"zerodag/integration/tdfake"
 )
 
-// mostRequests is more than a task of the test makes.
+// mostRequests is more than the number of requests that a task of the test makes.
 const mostRequests = 20
 
-// TestTreasureDataOnce proves that a query on Treasure Data runs once, and its task succeeds, at whichever
-// of its requests the server is killed: before the service has dealt with it, and after it has, when
-// the answer is lost.
+// TestTreasureDataOnce proves that a query on Treasure Data runs once, and its task succeeds, at whichever of its
+// requests the server is killed: before the service has handled the request, and afterwards, when the answer is lost.
 func TestTreasureDataOnce(t *testing.T) {
 	t.Parallel()
 	td := &treasureData{t: t, service: tdfake.New()}
@@ -44,8 +43,8 @@ func TestTreasureDataOnce(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
-// TestTreasureDataKilled proves that the kill of an attempt ends its query, also by a server that was started
-// after the query.
+// TestTreasureDataKilled proves that the kill of an attempt ends its query, even if the server was started after the
+// query.
 func TestTreasureDataKilled(t *testing.T) {
 	t.Parallel()
 	td := &treasureData{t: t, service: tdfake.New()}
@@ -106,7 +105,8 @@ func (td *treasureData) pushFile(endpoint, text string) {
 	td.workflow = list.Workflows[0].ID
 }
 
-// once runs the task in a separate session and kills the server at its n-th request; false if there was none.
+// once runs the task in a separate session and kills the server at its n-th request; it returns false if there was no
+// such request.
 func (td *treasureData) once(n int, answered bool) bool {
 	td.t.Helper()
 	requests, jobs := len(td.service.Requests()), len(td.service.Jobs())
@@ -114,7 +114,7 @@ func (td *treasureData) once(n int, answered bool) bool {
 	hit := false
 	td.service.OnRequest(func(at int, _ fake.Request, now bool) {
 		if at == requests+n && now == answered {
-			<-started // the client knows its attempt
+			<-started // the client knows the ID of its attempt
 			hit = true
 			td.Kill()
 			close(killed)
@@ -149,7 +149,7 @@ func (td *treasureData) start() string {
 	return a.ID
 }
 
-// ended waits for the end of an attempt; false when the server was killed before.
+// ended waits for the end of an attempt; it returns false if the server was killed first.
 func (td *treasureData) ended(id string, killed <-chan struct{}) bool {
 	td.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Alone runs a fake as a program, for workflows that are tried by hand: it prints its address, and then each request.
-// It listens on this machine only.
+// Alone runs a fake as a program, for workflows that are run by hand: it prints its address, and then each request. It
+// listens only on the local machine.
 type Alone struct {
 	faults Faults
 	every  string
 	port   int
 }
 
-// Flags adds the flags of such a program; kinds are the faults that it names.
+// Flags adds the flags of such a program; kinds lists the faults in their help.
 func Flags(kinds string) *Alone {
 	a := &Alone{}
 	flag.Float64Var(&a.faults.Rate, "faults", 0, "fraction of requests that fail, from 0 to 1")
@@ -27,7 +27,8 @@ func Flags(kinds string) *Alone {
 	return a
 }
 
-// Serve serves until the program is ended. ready is called with the address, host and port, and returns how to use it.
+// Serve serves until the program is ended. It calls ready with the address (host and port), which returns instructions
+// for using it.
 func (a *Alone) Serve(s *Server, ready func(address string) (string, error)) {
 	if err := a.serve(s, ready); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)

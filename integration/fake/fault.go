@@ -10,33 +10,34 @@ import (
 // Fault is the fault of one request.
 type Fault string
 
-// What can go wrong.
+// The faults.
 const (
 	None       Fault = ""
 	Throttled  Fault = "429"
 	Limited    Fault = "403" // another way to report too many requests
 	Broken     Fault = "500"
-	Away       Fault = "503"        // not in the service's form, as of something in between
-	Cut        Fault = "cut"        // the connection ends, and nothing is done
+	Away       Fault = "503"        // not in the service's form, as from an intermediary
+	Cut        Fault = "cut"        // the connection ends, and the request is not carried out
 	Lost       Fault = "lost"       // the request is carried out, and the connection ends
-	Slow       Fault = "slow"       // an answer comes in small pieces
-	Half       Fault = "half"       // an answer ends in its middle
-	Nonsense   Fault = "nonsense"   // it is done, and the answer is in no form of the service
-	HugeHeader Fault = "hugeheader" // it is done, and the head of the answer has no end
+	Slow       Fault = "slow"       // the answer arrives in small pieces
+	Half       Fault = "half"       // the answer ends in the middle
+	Nonsense   Fault = "nonsense"   // the request is carried out, and the answer is not in the service's form
+	HugeHeader Fault = "hugeheader" // the request is carried out, and the head of the answer never ends
 )
 
 // Faults selects which requests fail.
 type Faults struct {
-	// At are faults of single requests by their number, from 1.
+	// At holds faults of single requests by their number, from 1.
 	At map[int]Fault
-	// Every is a fault of every request, or of those whose path holds Path.
+	// Every is a fault of every request, or only of requests whose path contains Path.
 	Every Fault
 	Path  string
 	// After is the value of Retry-After in refusals.
 	After string
-	// Other is a fault of every other request, from the first.
+	// Other is a fault of every second request, beginning with the first.
 	Other Fault
-	// Rate is the share of requests that have one of Kinds, by chance from Seed; nil is the fake's own list.
+	// Rate is the share of requests that randomly get one of Kinds, depending on Seed; if Kinds is nil, the fake's own
+	// list is used.
 	Rate  float64
 	Seed  uint64
 	Kinds []Fault
@@ -62,7 +63,7 @@ func (f Faults) of(n int, path string, kinds []Fault) Fault {
 	return kinds[chance.IntN(len(kinds))]
 }
 
-// Send writes a content as the fault has it.
+// Send writes content, changed by the fault.
 func (f Fault) Send(w http.ResponseWriter, content []byte) {
 	switch f {
 	case Half:
@@ -82,7 +83,7 @@ func (f Fault) Send(w http.ResponseWriter, content []byte) {
 	}
 }
 
-// Text is an answer whose content is known.
+// Text is an answer with a fixed content.
 type Text struct {
 	Status  int
 	Type    string

@@ -1,8 +1,8 @@
 // Package fake is the common part of the fakes of services: a server that records each request, fails on demand, and
 // can be run alone.
 //
-// A fake brings the Service; tests of operators and of whole servers use it in place of the real one. The package must
-// only be imported by fakes and tests.
+// A fake provides the Service; tests of operators and of whole servers use it in place of the real service. Only fakes
+// and tests may import the package.
 package fake
 
 import (
@@ -20,13 +20,13 @@ import (
 
 // Service is the service that a fake imitates. Its methods may be called concurrently.
 type Service interface {
-	// Answer deals with a request.
+	// Answer handles a request.
 	Answer(q Request, r *http.Request) Answer
-	// Refuse is the service's own form of Throttled, Limited, Broken or Away.
+	// Refuse returns the service's own form of Throttled, Limited, Broken or Away.
 	Refuse(f Fault) Answer
 }
 
-// Answer writes itself, as a fault has it.
+// Answer is an answer that can be written with a fault.
 type Answer interface {
 	Write(w http.ResponseWriter, f Fault)
 }
@@ -35,12 +35,12 @@ type Answer interface {
 type Request struct {
 	Method, Path string
 	Query        url.Values
-	Form         url.Values // of a content that is a form
-	Body         string     // of any other
+	Form         url.Values // the content, if it is a form
+	Body         string     // any other content
 	Agent        string
 }
 
-// String is the request as a line: the method, the path, and the sorted parameters.
+// String returns the request as a line: the method, the path, and the sorted parameters.
 func (r Request) String() string {
 	line := r.Method + " " + r.Path
 	if len(r.Query) > 0 {
@@ -67,13 +67,13 @@ type Server struct {
 	hook     func(n int, r Request, answered bool)
 }
 
-// New makes a server. kinds are the faults that come by chance. Requests for the path hidden are not recorded: they
-// have the number 0, and no fault by chance; "" is none.
+// New returns a server. kinds lists the faults that occur at random. Requests for the path hidden are not recorded:
+// they have the number 0 and no random faults; "" means no path.
 func New(s Service, kinds []Fault, hidden string) *Server {
 	return &Server{service: s, kinds: kinds, hidden: hidden}
 }
 
-// Start serves on a port of this machine until the test ends; it returns the URL.
+// Start serves on a local port until the test ends; it returns the URL.
 func (s *Server) Start(t testing.TB) string {
 	t.Helper()
 	at := httptest.NewServer(s)
@@ -81,7 +81,7 @@ func (s *Server) Start(t testing.TB) string {
 	return at.URL
 }
 
-// StartTLS is Start by TLS; it also returns the certificate, which a client has to trust.
+// StartTLS is Start with TLS; it also returns the certificate, which a client has to trust.
 func (s *Server) StartTLS(t testing.TB) (string, *x509.Certificate) {
 	t.Helper()
 	at := httptest.NewTLSServer(s)
@@ -96,7 +96,7 @@ func (s *Server) Fail(f Faults) {
 	s.faults = f
 }
 
-// OnRequest calls f for the n-th recorded request, from 1, before it is dealt with and again before it is answered.
+// OnRequest calls f for the n-th recorded request, from 1, before it is handled and again before it is answered.
 func (s *Server) OnRequest(f func(n int, r Request, answered bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what came out into the files; read the diff before you keep it")
 
-// fewest is less than there are: a glob that finds nothing must not pass.
+// fewest is less than the number of files, so that a glob that finds nothing fails the test.
 const fewest = 20
 
 // eachFile calls f for each file of a folder, with its parts.
@@ -44,7 +44,7 @@ func eachFile(t *testing.T, folder string, f func(t *testing.T, name string, a *
 	}
 }
 
-// compare holds what came out against `want`, which is the last file.
+// compare compares the result with `want`, which is the last file.
 func compare(t *testing.T, name string, a *txtar.Archive, got string) {
 	t.Helper()
 	want := &a.Files[len(a.Files)-1]
@@ -101,7 +101,7 @@ func TestBad(t *testing.T) {
 	})
 }
 
-// project are the files of a case, the name of its first workflow, and the parameters of `params.json`.
+// project returns the files of a case, the name of its first workflow, and the parameters of `params.json`.
 func project(t *testing.T, a *txtar.Archive) (files map[string]string, workflow string, params map[string]any) {
 	t.Helper()
 	files = map[string]string{}
@@ -157,7 +157,7 @@ func run(t *testing.T, a *txtar.Archive) string {
 	return ended(func(path string, into any) { get(t, e.Handler(), path, into) }, strconv.FormatInt(id, 10))
 }
 
-// ended returns the result of an attempt that is over, from the data of the API.
+// ended returns the result of an attempt that has ended, from the data of the API.
 func ended(get func(path string, into any), id string) string {
 	var attempt struct {
 		Success bool
@@ -181,7 +181,7 @@ type task struct {
 	StoreParams              json.RawMessage
 }
 
-// tasks are the tasks of an attempt, a line each.
+// tasks returns the tasks of an attempt, one per line.
 func tasks(get func(path string, into any), id string) (lines []string) {
 	var answer struct{ Tasks []task }
 	get("/api/attempts/"+id+"/tasks", &answer)

@@ -14,8 +14,8 @@ import (
 	"zerodag/integration/server"
 )
 
-// stores is a project whose tasks store values in all the ways in which tasks are made, and whose last task prints what
-// it sees.
+// stores is a project whose tasks, created in all possible ways, store values, and whose last task prints the values
+// that it sees.
 var stores = map[string]string{"w.dig": `zerodag: 1
 +plain: {sh>: "echo plain=1 >> $ZERODAG_STORE"}
 +if:
@@ -48,8 +48,8 @@ var stores = map[string]string{"w.dig": `zerodag: 1
 
 const seen = "saw 1 2 3 4 5 6 7 8 9"
 
-// TestResumes proves that in each way to run a part of an attempt again a task sees what the tasks that are taken over
-// had stored, on an embedded server.
+// TestResumes proves that with each way to rerun a part of an attempt, tasks see the values stored by the tasks that
+// are taken over, on an embedded server.
 func TestResumes(t *testing.T) {
 	t.Parallel()
 	e, err := zerodag.Open("", zerodag.Options{})
@@ -66,7 +66,7 @@ func TestResumes(t *testing.T) {
 	remote{url: s.URL}.resumes(t)
 }
 
-// TestServerResumes proves the same where TestServer runs.
+// TestServerResumes proves the same on the servers of TestServer.
 func TestServerResumes(t *testing.T) {
 	t.Parallel()
 	r, _ := found(t)
@@ -94,7 +94,7 @@ func (r remote) resumes(t *testing.T) {
 	if got := r.said(t, first); got["+w+bad^sub"] != "bad" || got["+w+use"] != "" {
 		t.Fatalf("the first attempt failed otherwise: %v", got)
 	}
-	t.Run("modes", func(t *testing.T) { // and the server lives until all are over
+	t.Run("modes", func(t *testing.T) { // a group, so that the server lives until all of them have ended
 		for i, body := range []string{
 			`{"mode":"failed","params":{"why":"good"}}`,
 			`{"mode":"failed","markSuccess":["+bad"]}`,
@@ -109,7 +109,7 @@ func (r remote) resumes(t *testing.T) {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				var id string
-				if body == "" { // as Digdag's clients ask
+				if body == "" { // as Digdag's clients do
 					id = begin(fmt.Sprintf(`"params":{"why":"good"},"retryAttemptName":"again","resume":{"mode":"failed","attemptId":%q}`, first))
 				} else {
 					id = start(http.MethodPost, "/api/x/attempts/"+first+"/rerun", body)
@@ -122,7 +122,7 @@ func (r remote) resumes(t *testing.T) {
 	})
 }
 
-// said are the errors of the tasks of an attempt, once it is over.
+// said returns the errors of an attempt's tasks, once the attempt has ended.
 func (r remote) said(t *testing.T, id string) map[string]string {
 	t.Helper()
 	r.await(t, id)

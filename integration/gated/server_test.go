@@ -21,7 +21,7 @@ import (
 // patience is how long one attempt may take: a deployed stack starts a machine for commands.
 const patience = 5 * time.Minute
 
-// farOtherwise are cases that cannot run on a deployed stack as they are written, and why.
+// farOtherwise lists cases that cannot run on a deployed stack as they are written, and why.
 var farOtherwise = map[string]string{
 	"defaults_repeat":       "ZERODAG_TRY counts the looks after a command that runs elsewhere, too",
 	"repeat_limit_succeeds": "ZERODAG_TRY counts the looks after a command that runs elsewhere, too",
@@ -33,7 +33,7 @@ var farOtherwise = map[string]string{
 	"timeout_retry":         "the start of a command takes longer than the time that the case gives",
 }
 
-// remote is a server that is reached by its API alone.
+// remote is a server that is reached only through its API.
 type remote struct{ url, token string }
 
 // TestServer proves that each project has the same result on servers that share a database, and on a deployed stack,
@@ -41,7 +41,7 @@ type remote struct{ url, token string }
 func TestServer(t *testing.T) {
 	t.Parallel()
 	r, deployed := found(t)
-	t.Run("cases", func(t *testing.T) { // and the servers live until all are over
+	t.Run("cases", func(t *testing.T) { // a group, so that the servers live until all of them have ended
 		eachFile(t, "cases", func(t *testing.T, name string, a *txtar.Archive) {
 			project := strings.TrimSuffix(filepath.Base(name), ".txtar")
 			if why := farOtherwise[project]; why != "" && deployed {
@@ -52,7 +52,7 @@ func TestServer(t *testing.T) {
 	})
 }
 
-// found is the server that the environment names, and whether it is a deployed stack.
+// found returns the server that the environment names, and whether it is a deployed stack.
 func found(t *testing.T) (r remote, deployed bool) {
 	t.Helper()
 	place, deployed := stack.Find()
@@ -70,7 +70,7 @@ func found(t *testing.T) (r remote, deployed bool) {
 	return r, deployed
 }
 
-// run is run on the server, as a project of the name of the case.
+// run is like the function run, but on the server, in a project with the name of the case.
 func (r remote) run(t *testing.T, name string, a *txtar.Archive) string {
 	t.Helper()
 	files, workflow, params := project(t, a)
@@ -106,7 +106,7 @@ func (r remote) await(t *testing.T, id string) {
 	t.Helper()
 	var attempt struct{ Done bool }
 	for begin := time.Now(); !attempt.Done; {
-		time.Sleep(min(max(20*time.Millisecond, time.Since(begin)/10), time.Second)) // many ask, and a look is work for the server
+		time.Sleep(min(max(20*time.Millisecond, time.Since(begin)/10), time.Second)) // many clients poll, and each poll is work for the server
 		r.must(t, http.MethodGet, "/api/attempts/"+id, "", nil, &attempt)
 		if time.Since(begin) > patience {
 			t.Fatalf("attempt %s does not end", id)

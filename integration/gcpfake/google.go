@@ -30,7 +30,7 @@ type method struct {
 var google = sync.OnceValue(func() description {
 	var d description
 	if err := json.Unmarshal(googleText, &d); err != nil {
-		panic(err) // the file is of this package
+		panic(err) // the file is part of this package
 	}
 	return d
 })
@@ -61,7 +61,7 @@ func (d description) find(verb, path string) (method, map[string]string, error) 
 	return method{}, nil, fmt.Errorf("unknown method %s %s", verb, path)
 }
 
-// fits returns which part of a request the description does not have.
+// fits returns an error about a part of a request that is not in the description.
 func (d description) fits(m method, query url.Values, body string) error {
 	for name := range query {
 		if !slices.Contains(m.Query, name) {
@@ -81,7 +81,7 @@ func (d description) fits(m method, query url.Values, body string) error {
 	return d.is(strings.ToLower(m.Request), m.Request, v)
 }
 
-// is returns why a value is not of a type.
+// is returns an error if a value does not have a type.
 func (d description) is(at, kind string, v param.Value) error {
 	if list, isList := strings.CutPrefix(kind, "[]"); isList {
 		items, ok := v.([]param.Value)
@@ -107,7 +107,7 @@ func (d description) is(at, kind string, v param.Value) error {
 	return scalar(at, kind, v)
 }
 
-// each checks the values of a mapping, whose types are those of their keys.
+// each checks the values of a mapping, whose types depend on their keys.
 func (d description) each(at string, v param.Value, of func(key string) (string, bool)) error {
 	m, isMap := v.(*param.Map)
 	if !isMap {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestDescription proves that google.json equals Google's description of its APIs. The description is fetched, so the
-// test is skipped where packages cannot be fetched.
+// test is skipped if packages cannot be fetched.
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	kept, err := os.ReadFile("google.json")
@@ -34,8 +34,8 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// TestRefuses proves that what does not fit Google's description, or has no good token, is refused: else no test
-// against this server would show anything.
+// TestRefuses proves that requests that do not fit Google's description, or have no valid token, are refused: otherwise
+// tests against this server would prove nothing.
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	s := gcpfake.New()

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Script is the behavior of a job. It is JSON behind "-- bq: " in a line of the query; a job without one succeeds at
-// the first poll.
+// Script is the behavior of a job. It is JSON after "-- bq: " in a line of the query; a job without a script succeeds
+// at the first poll.
 type Script struct {
-	// Looks is how often the job still runs when it is looked at.
+	// Looks is the number of polls at which the job is still running.
 	Looks int64 `json:"looks"`
-	// Fail is what the job fails with, and Reason the word for it.
+	// Fail is the message with which the job fails, and Reason its error code.
 	Fail   string `json:"fail"`
 	Reason string `json:"reason"`
-	// State is that of the job in place of any that BigQuery has.
+	// State is a state of the job that BigQuery does not have.
 	State string `json:"state"`
 }
 

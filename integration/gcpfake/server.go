@@ -1,10 +1,10 @@
-// Package gcpfake is a server that behaves as the APIs of BigQuery and Cloud Storage do, as far as jobs, datasets,
-// tables and metadata of objects go, with faults on demand. It issues tokens for its own credentials, records every
-// request, and refuses requests that do not fit Google's own description of its APIs (google.json, see the program in
-// discovery).
+// Package gcpfake is a server that behaves like the APIs of BigQuery and Cloud Storage, as far as jobs, datasets,
+// tables and metadata of objects are concerned, with faults on demand. It issues tokens for its own credentials,
+// records every request, and refuses requests that do not fit Google's own description of its APIs (google.json, see
+// the program in discovery).
 //
 // Tests of operators and of whole servers use it in place of the services; the program in serve runs it alone. It holds
-// everything in memory, and understands no SQL: a comment of its query sets what a job does, see Script.
+// everything in memory and does not understand SQL: a comment in the query sets what a job does, see Script.
 package gcpfake
 
 import (
@@ -16,10 +16,10 @@ import (
 	"zerodag/integration/fake"
 )
 
-// Project is that of the credentials.
+// Project is the project of the credentials.
 const Project = "my-project"
 
-// Server is the services; the address that Start returns is for the secrets gcp.bigquery.endpoint and
+// Server is a server with both services; the address that Start returns is for the secrets gcp.bigquery.endpoint and
 // gcp.storage.endpoint. Requests for tokens are not recorded. Its methods may be called at any time.
 type Server struct {
 	*fake.Server
@@ -28,7 +28,7 @@ type Server struct {
 	tokens tokens
 }
 
-// New makes services without a dataset, and without an object.
+// New returns services without datasets and objects.
 func New() *Server {
 	s := &Server{tokens: tokens{given: map[string]string{}}, world: world{jobs: map[string]*job{}, datasets: map[string]*dataset{}, objects: map[string]*param.Map{}}}
 	s.Server = fake.New(s, []fake.Fault{fake.Throttled, fake.Limited, fake.Broken, fake.Away, fake.Cut, fake.Lost, fake.Half}, tokenPath)

@@ -27,41 +27,41 @@ const (
 	refreshKey = "1//refresh"
 )
 
-// key is the account's. It is made once: that takes a part of a second.
+// key returns the account's key. It is made only once, because that takes a fraction of a second.
 var key = sync.OnceValue(func() *rsa.PrivateKey {
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
-		panic(err) // it has no other reason than a machine without chance
+		panic(err) // it fails only on a machine without randomness
 	}
 	return k
 })
 
-// Credential is the key of the service account, for the secret gcp.credential. address is that of
-// the server.
+// Credential returns the key of the service account, for the secret gcp.credential. address is the address of the
+// server.
 func Credential(address string) string {
 	der, err := x509.MarshalPKCS8PrivateKey(key())
 	if err != nil {
-		panic(err) // every RSA key has that form
+		panic(err) // every RSA key can be encoded
 	}
 	return param.Text(param.New("type", "service_account", "project_id", Project, "private_key_id", "k1", "client_id", "1", "client_email", account,
 		"private_key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "token_uri", address+tokenPath))
 }
 
-// UserCredential is the credential of a user.
+// UserCredential returns the credential of a user.
 func UserCredential(address string) string {
 	return param.Text(param.New("type", "authorized_user", "client_id", "c1", "client_secret", "s1", "refresh_token", refreshKey, "token_uri", address+tokenPath))
 }
 
-// tokens are the issued tokens with their scopes.
+// tokens holds the issued tokens with their scopes.
 type tokens struct{ given map[string]string }
 
-// scope is what the token of a header is for.
+// scope returns the scope of the token in a header.
 func (t *tokens) scope(header string) (string, bool) {
 	scope, known := t.given[strings.TrimPrefix(header, "Bearer ")]
 	return scope, known && strings.HasPrefix(header, "Bearer ")
 }
 
-// allows reports whether a token for some scopes is good for a method.
+// allows reports whether a token with some scopes is valid for a method.
 func allows(scopes, method string) bool {
 	for scope := range strings.FieldsSeq(scopes) {
 		if strings.HasSuffix(scope, "/cloud-platform") || strings.HasPrefix(method, "storage.") && strings.HasSuffix(scope, "/devstorage.read_only") {
@@ -74,7 +74,7 @@ func allows(scopes, method string) bool {
 // give answers a request for a token.
 func (t *tokens) give(q fake.Request) answer {
 	form := q.Form
-	scope := "https://www.googleapis.com/auth/cloud-platform" // the scope that a user has agreed to
+	scope := "https://www.googleapis.com/auth/cloud-platform" // the scope that a user has granted
 	switch form.Get("grant_type") {
 	case "refresh_token":
 		if form.Get("refresh_token") != refreshKey || form.Get("client_id") != "c1" || form.Get("client_secret") != "s1" {
@@ -93,7 +93,7 @@ func (t *tokens) give(q fake.Request) answer {
 	return said(http.StatusOK, param.Text(param.New("access_token", token, "expires_in", int64(3599), "token_type", "Bearer")))
 }
 
-// claimed is the scope that a signed request claims, or what is wrong with the request.
+// claimed returns the scope that a signed request claims, or what is wrong with the request.
 func claimed(assertion string) (scope, why string) {
 	parts := strings.Split(assertion, ".")
 	if len(parts) != 3 {

@@ -31,7 +31,7 @@ type workflow struct {
 	faults fake.Faults
 }
 
-// cases cover Digdag's acceptance tests with a real account, and what those omit.
+// cases returns workflows that cover Digdag's acceptance tests with a real account, and features that those omit.
 func cases() []workflow {
 	ddl := "timezone: UTC\n+run:\n  bq_ddl>:\n  dataset: default_ds\n  create_datasets:\n    - c1\n    - {id: c2, friendly_name: create dataset 2, location: US, default_table_expiration: 7d, labels: {l1: v1}}\n" +
 		"  delete_datasets: [d1, d2]\n  empty_datasets:\n    - e1\n    - {id: e2, location: US}\n  create_tables:\n    - t1\n    - e1.t2\n    - c1.t3\n    - id: t5\n      friendly_name: create table 5\n" +
@@ -60,7 +60,7 @@ func cases() []workflow {
 	}
 }
 
-// TestWorkflows proves, by the program itself, what projects with operators for Google Cloud do.
+// TestWorkflows proves, with the program itself, what projects with operators for Google Cloud do.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases() {

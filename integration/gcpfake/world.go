@@ -22,8 +22,8 @@ func said(status int, body string) answer {
 	return answer{fake.Text{Status: status, Type: "application/json; charset=UTF-8", Content: body}}
 }
 
-// Write implements fake.Answer. Half a content claims to be much longer, and of a short one nothing arrives, not even
-// its status.
+// Write implements fake.Answer. With the fault Half, the content claims to be much longer; of a short one, nothing
+// arrives, not even its status.
 func (a answer) Write(w http.ResponseWriter, f fake.Fault) {
 	if f == fake.Half && a.Content != "" {
 		w.Header().Set("Content-Length", "100000")
@@ -34,7 +34,7 @@ func (a answer) Write(w http.ResponseWriter, f fake.Fault) {
 	a.Text.Write(w, f)
 }
 
-// failed is an answer in Google's form of an error.
+// failed returns an answer in Google's form of an error.
 func failed(status int, reason, message string) answer {
 	one := param.New("message", message, "domain", "global", "reason", reason)
 	return said(status, param.Text(param.New("error", param.New("code", int64(status), "message", message, "errors", []param.Value{one}))))
@@ -42,7 +42,7 @@ func failed(status int, reason, message string) answer {
 
 func good(v *param.Map) answer { return said(http.StatusOK, param.Text(v)) }
 
-// world is what there is.
+// world holds the data of the services.
 type world struct {
 	jobs     map[string]*job // by project:id
 	order    []string        // of their starts
@@ -90,15 +90,14 @@ func (s *Server) PutDataset(name, location string) {
 	s.world.datasets[name] = &dataset{resource: param.New("location", location), tables: map[string]*param.Map{}}
 }
 
-// PutTable makes a table in a dataset that is there.
+// PutTable makes a table in an existing dataset.
 func (s *Server) PutTable(of, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.world.datasets[of].tables[id] = param.New()
 }
 
-// Tables lists the tables that there are, as "project:dataset.table", and datasets without one as
-// "project:dataset".
+// Tables lists the existing tables, as "project:dataset.table", and datasets without one as "project:dataset".
 func (s *Server) Tables() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +125,7 @@ func (s *Server) PutObject(bucket, name, content string) {
 		"metadata", param.New("size", "large"))
 }
 
-// do deals with a request that is known to fit.
+// do handles a request that has been checked.
 func (w *world) do(id string, names map[string]string, query url.Values, body string) answer {
 	content := param.New()
 	if v, err := param.ParseJSON(body); err == nil {
@@ -164,7 +163,7 @@ func textOf(m *param.Map, key string) string {
 	return text
 }
 
-// locationOf is where a job runs: the location that it names, or that of its datasets.
+// locationOf returns where a job runs: the location that it names, or the location of its datasets.
 func (w *world) locationOf(project string, reference, configuration *param.Map) string {
 	if where := textOf(reference, "location"); where != "" {
 		return where
@@ -207,7 +206,7 @@ func notInID(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
 }
 
-// resource is the job as it is now.
+// resource returns the current state of the job.
 func (j *job) resource() *param.Map {
 	status := param.New("state", "RUNNING")
 	if j.looks > j.does.Looks || j.cancelled {
@@ -229,7 +228,7 @@ func (j *job) resource() *param.Map {
 		"jobReference", param.New("projectId", j.project, "jobId", j.id, "location", j.location), "configuration", j.configuration, "status", status)
 }
 
-// onJob returns a job, or ends it. A job outside of the US and the EU is only found in its location.
+// onJob returns a job, or ends it. A job outside the US and the EU is found only with its location.
 func (w *world) onJob(id, key, location string) answer {
 	j := w.jobs[key]
 	if j == nil || location == "" && j.location != "US" && j.location != "EU" || location != "" && !strings.EqualFold(location, j.location) {

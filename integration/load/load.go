@@ -1,5 +1,5 @@
 // Package load lets many clients call one server at once and checks whether a call fails and whether anything is left
-// behind: goroutines, file handles, memory. `make test` does so for seconds, `make bench` for a minute (ZERODAG_LOAD).
+// behind: goroutines, file handles, memory. `make test` runs it for seconds, `make bench` for a minute (ZERODAG_LOAD).
 // No package imports it.
 package load
 
@@ -22,11 +22,11 @@ import (
 	"zerodag/integration/server"
 )
 
-// Clients share their knowledge of a server: the attempts that were started so far.
+// Clients share what they know about a server: the attempts that were started so far.
 type Clients struct {
 	url      string
 	client   *http.Client
-	workflow string // id of the workflow that is started
+	workflow string // ID of the workflow that is started
 	project  string // its project's id
 	schedule string // id of a schedule
 
@@ -80,7 +80,7 @@ func NewClients(ctx context.Context, url string, n int) (*Clients, error) {
 	return c, c.start(ctx)
 }
 
-// Close gives up the connections.
+// Close closes the connections.
 func (c *Clients) Close() { c.client.CloseIdleConnections() }
 
 // kind is one sort of call; shares add up to 100.
@@ -122,7 +122,7 @@ func (c *Clients) kinds() []kind {
 	}
 }
 
-// Run lets n clients call for a time. Errors are kept for Failures.
+// Run lets n clients make calls for a time. Errors are kept for Failures.
 func (c *Clients) Run(ctx context.Context, n int, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -133,7 +133,7 @@ func (c *Clients) Run(ctx context.Context, n int, d time.Duration) {
 			for ctx.Err() == nil {
 				k := choose(kinds)
 				begin := time.Now()
-				err := k.do(context.WithoutCancel(ctx)) // work that was begun is finished
+				err := k.do(context.WithoutCancel(ctx)) // calls that have begun are finished
 				c.note(k.name, time.Since(begin), err)
 			}
 		})
@@ -160,14 +160,14 @@ func (c *Clients) note(name string, d time.Duration, err error) {
 	}
 }
 
-// Failures are the calls that did not succeed.
+// Failures returns the failed calls.
 func (c *Clients) Failures() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.failures)
 }
 
-// Report is a table of latencies by kind of call.
+// Report returns a table of latencies by kind of call.
 func (c *Clients) Report(d time.Duration) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -213,7 +213,7 @@ func (c *Clients) call(ctx context.Context, method, path, contentType string, bo
 	return text, err
 }
 
-// any is one of the attempts; the newest are requested more often, as by users.
+// any returns one of the attempts; newer ones are requested more often, as users do.
 func (c *Clients) any() attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,7 +241,7 @@ func (c *Clients) start(ctx context.Context) error {
 	return nil
 }
 
-// readLog lists the log files of an attempt and reads the first; a young one has none yet.
+// readLog lists the log files of an attempt and reads the first; a new attempt has none yet.
 func (c *Clients) readLog(ctx context.Context) error {
 	path := "/api/logs/" + c.any().ID + "/files"
 	text, err := c.call(ctx, http.MethodGet, path, "", nil)

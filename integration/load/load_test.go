@@ -18,9 +18,8 @@ import (
 // clients is how many call at once.
 const clients = 200
 
-// TestLoad proves that many clients at once get their answers without a single error, and
-// that nothing is left behind by them: after a second round there are no more goroutines,
-// file handles and memory than after the first.
+// TestLoad proves that many concurrent clients get their answers without a single error, and that they leave nothing
+// behind: after a second round, there are no more goroutines, file handles and memory than after the first.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -53,17 +52,17 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// left is what a server holds when nothing continues.
+// left holds the resources that an idle server uses.
 type left struct {
 	goroutines, handles int
-	memory              int64 // resident bytes; 0 where the system does not tell
+	memory              int64 // resident bytes; 0 if the system does not report them
 }
 
 func (l left) String() string {
 	return fmt.Sprintf("%d goroutines, %d file handles, %d MB", l.goroutines, l.handles, l.memory>>20)
 }
 
-// settled waits until all attempts are over and the connections are closed.
+// settled waits until all attempts have ended and the connections are closed.
 func settled(t *testing.T, srv *server.Server, c *load.Clients) left {
 	t.Helper()
 	c.Close()
@@ -104,7 +103,7 @@ func value(t *testing.T, metrics, name string) int {
 	return int(n)
 }
 
-// handles counts open files where the system tells; else 0.
+// handles counts open files if the system reports them, otherwise it returns 0.
 func handles(srv *server.Server) int {
 	list, _ := os.ReadDir(filepath.Join("/proc", strconv.Itoa(srv.Process().Pid), "fd"))
 	return len(list)

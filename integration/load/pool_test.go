@@ -14,8 +14,8 @@ import (
 )
 
 // TestPoolLoad has many attempts share a pool of ten slots: all succeed, never more than ten have a slot, and the log
-// shows how long that took next to the least possible time. With ZERODAG_LOAD they are 1,000 whose tasks take a second
-// each.
+// shows how long that took compared with the least possible time. With ZERODAG_LOAD, there are 1,000 attempts whose
+// tasks take a second each.
 func TestPoolLoad(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

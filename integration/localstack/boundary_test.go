@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestBoundary proves that the emulator stays a tool of the tests: no program links anything of integration, tests
-// outside of it reach the emulator by this package and its proxy only, no other Go file knows an address or a variable
-// of the plugin, and the plugin knows nothing of zerodag.
+// TestBoundary proves that only tests use the emulator: no program links anything of integration, tests elsewhere reach
+// the emulator only through this package and its proxy, no other Go file contains an address or a variable of the
+// plugin, and the plugin contains nothing about zerodag.
 func TestBoundary(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}: {{join .Imports " "}} |{{join .TestImports " "}} {{join .XTestImports " "}}`, "zerodag/...").CombinedOutput()
@@ -48,7 +48,7 @@ func TestBoundary(t *testing.T) {
 	looks(t, "plugin", ".py", `(?i)zerodag`, "the plugin emulates AWS for any client")
 }
 
-// looks reports each file of a kind below a folder, but for this one, that has a pattern.
+// looks reports each file of a kind below a folder, except this one, that matches a pattern.
 func looks(t *testing.T, folder, kind, pattern, why string) {
 	t.Helper()
 	forbidden, read := regexp.MustCompile(pattern), 0

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Counter counts the calls of clients by operation, as a bill would: repeated ones too. What calls cost is counted by a
-// proxy.
+// Counter counts the calls of clients by operation, including repeated ones, as a bill would. The proxy counts their
+// cost.
 type Counter struct {
 	mu    sync.Mutex
 	calls map[string]int
@@ -23,7 +23,7 @@ type Counter struct {
 func Count(c *aws.Config) *Counter {
 	n := &Counter{calls: map[string]int{}}
 	c.APIOptions = append(c.APIOptions, func(s *middleware.Stack) error {
-		// Behind the retrier, so that each try is counted.
+		// After the retrier, so that each retry is counted.
 		return s.Finalize.Add(middleware.FinalizeMiddlewareFunc("count calls", n.handle), middleware.After)
 	})
 	return n
@@ -36,7 +36,7 @@ func (n *Counter) handle(ctx context.Context, in middleware.FinalizeInput, next 
 	return next.HandleFinalize(ctx, in)
 }
 
-// Take returns the calls since the last Take, "GetItem 1, Query 8", and begins again.
+// Take returns the calls since the last Take, such as "GetItem 1, Query 8", and resets the count.
 func (n *Counter) Take() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

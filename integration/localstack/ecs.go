@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// ECS is the control of the test bed's ECS for one cluster: its faults on purpose, and all tasks that it ever ran.
+// ECS controls the test bed's ECS for one cluster: the faults to inject, and all tasks that it ever ran.
 type ECS struct {
 	Endpoint, Cluster string
 }
 
-// ECSTask is a task in the test bed's view. Its overrides lack the values of variables.
+// ECSTask is a task as the test bed shows it. Its overrides lack the values of variables.
 type ECSTask struct {
 	ARN           string `json:"arn"`
 	Definition    string `json:"definition"`
@@ -28,7 +28,7 @@ type ECSTask struct {
 	StartedBy     string `json:"startedBy"`
 	Provider      string `json:"capacityProviderName"`
 	CPU, Memory   string
-	CreatedAt     float64 `json:"createdAt"` // seconds since 1970; so are the others, 0 when it did not happen
+	CreatedAt     float64 `json:"createdAt"` // seconds since 1970, like the other times; 0 if it did not happen
 	StartedAt     float64 `json:"startedAt"`
 	StoppedAt     float64 `json:"stoppedAt"`
 	Containers    []ECSContainer
@@ -39,12 +39,12 @@ type ECSTask struct {
 type ECSContainer struct {
 	Name     string `json:"name"`
 	Status   string `json:"lastStatus"`
-	ExitCode *int   `json:"exitCode"` // nil when it did not run, or it is not known
+	ExitCode *int   `json:"exitCode"` // nil if it did not run, or if the code is unknown
 	Reason   string `json:"reason"`
 }
 
-// Faults sets the faults of the cluster until the end of the test; names and meaning are those of
-// plugin/lsproc/ecs/faults.py. The cluster has its own limits from then on.
+// Faults sets the faults of the cluster until the end of the test; names and meanings are defined in
+// plugin/lsproc/ecs/faults.py. From then on, the cluster has its own limits.
 func (e ECS) Faults(t testing.TB, faults map[string]any) {
 	t.Helper()
 	path := "/_ecs/faults?cluster=" + url.QueryEscape(e.Cluster)
@@ -54,7 +54,7 @@ func (e ECS) Faults(t testing.TB, faults map[string]any) {
 	Cleanup(t, func(ctx context.Context) error { return e.call(ctx, http.MethodDelete, path, nil, nil) })
 }
 
-// Tasks are all tasks of the cluster since LocalStack started, in the order of their start.
+// Tasks returns all tasks of the cluster since LocalStack started, in the order of their start.
 func (e ECS) Tasks(t testing.TB) []ECSTask {
 	t.Helper()
 	var list []ECSTask
@@ -64,7 +64,7 @@ func (e ECS) Tasks(t testing.TB) []ECSTask {
 	return list
 }
 
-// Interrupt takes a Spot task's capacity away: SIGTERM, and SIGKILL after the grace time.
+// Interrupt removes a Spot task's capacity: SIGTERM, and SIGKILL after the grace time.
 func (e ECS) Interrupt(t testing.TB, task string, grace time.Duration) {
 	t.Helper()
 	if err := e.call(t.Context(), http.MethodPost, "/_ecs/tasks/"+task+"/interrupt", map[string]any{"grace": grace.Seconds()}, nil); err != nil {
@@ -72,8 +72,7 @@ func (e ECS) Interrupt(t testing.TB, task string, grace time.Duration) {
 	}
 }
 
-// Lose ends a task as the loss of its host does: at once, without exit codes, and, unless
-// event, without a word.
+// Lose ends a task like the loss of its host: at once, without exit codes, and without an event unless event is set.
 func (e ECS) Lose(t testing.TB, task string, event bool) {
 	t.Helper()
 	if err := e.call(t.Context(), http.MethodPost, "/_ecs/tasks/"+task+"/lose", map[string]any{"event": event}, nil); err != nil {

@@ -14,8 +14,8 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// TestNothingIsLeft ends a separate LocalStack, once politely and once with SIGKILL, while it runs a task: no process,
-// and after the next start no folder, is left.
+// TestNothingIsLeft proves that a separate LocalStack that is ended while it runs a task, once gracefully and once with
+// SIGKILL, leaves no process and, after the next start, no folder.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	cfg := localstack.Config(t)
@@ -53,7 +53,7 @@ func TestNothingIsLeft(t *testing.T) {
 			t.Log("NOT RUN: that a container's own children end with a killed LocalStack, for it is not root")
 			script = "while :; do sleep 0.1; done; : " + mark
 		}
-		made, err := b.client.RegisterTaskDefinition(t.Context(), definition(shell("main", script))) // goes with its LocalStack
+		made, err := b.client.RegisterTaskDefinition(t.Context(), definition(shell("main", script))) // disappears with its LocalStack
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	gone(mark, "was killed")
 	command("up")
-	for deadline := time.Now().Add(5 * time.Second); len(folders()) > 0; time.Sleep(50 * time.Millisecond) { // it is healthy a moment before it sweeps
+	for deadline := time.Now().Add(5 * time.Second); len(folders()) > 0; time.Sleep(50 * time.Millisecond) { // it reports healthy a moment before it cleans up
 		if time.Now().After(deadline) {
 			t.Fatalf("folders %v are left after the start that follows a SIGKILL", folders())
 		}

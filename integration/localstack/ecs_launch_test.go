@@ -15,7 +15,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// TestClientToken starts one task however often it is asked for, also when it has stopped.
+// TestClientToken proves that one task is started however often it is requested, even after it has stopped.
 func TestClientToken(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -63,7 +63,7 @@ func TestClientToken(t *testing.T) {
 	}
 }
 
-// TestRunTaskRefuses is about requests that ECS does not take.
+// TestRunTaskRefuses proves which requests are refused as by ECS.
 func TestRunTaskRefuses(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -120,7 +120,7 @@ func TestRunTaskRefuses(t *testing.T) {
 	}
 }
 
-// TestOverrides is about what a request may change, and about several tasks at once.
+// TestOverrides proves what a request may change, and that it may start several tasks.
 func TestOverrides(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -153,7 +153,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestDefinitionsRefused is about task definitions that Fargate does not take.
+// TestDefinitionsRefused proves that task definitions that Fargate does not accept are refused.
 func TestDefinitionsRefused(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -206,7 +206,7 @@ func TestDefinitionsRefused(t *testing.T) {
 	}
 }
 
-// TestDefinitionsLive registers, reuses, deregisters and deletes.
+// TestDefinitionsLive proves that task definitions can be registered, reused, deregistered and deleted.
 func TestDefinitionsLive(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -242,7 +242,7 @@ func TestDefinitionsLive(t *testing.T) {
 	}
 }
 
-// TestNoCapacity meets each way in which there is none, throttling, and a broken registry.
+// TestNoCapacity proves the errors for each kind of missing capacity, for throttling, and for a broken registry.
 func TestNoCapacity(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -274,13 +274,14 @@ func TestNoCapacity(t *testing.T) {
 	b.start(t, b.spot(arn))
 }
 
-// TestLaunchRate takes as many tasks as there may be at once, and then as they come in again.
+// TestLaunchRate proves that a burst of launches is accepted up to the limit, and then as many as its tokens are
+// refilled.
 func TestLaunchRate(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
 	b.Faults(t, map[string]any{"launch_burst": 4, "launch_rate": 2, "start_delay": 60})
 	arn := b.register(t, definition(shell("main", "exit 0")))
-	two := func() error { // a request keeps the token that the SDK gives it: each time another
+	two := func() error { // a request keeps the token that the SDK gives it, so each call makes a new one
 		in := b.request(arn)
 		in.Count = aws.Int32(2)
 		_, err := b.client.RunTask(t.Context(), in)
@@ -297,7 +298,7 @@ func TestLaunchRate(t *testing.T) {
 			taken++
 		}
 	}
-	if took := time.Since(began); took < 1900*time.Millisecond || refused == 0 { // 8 tasks, 4 at once, 2 a second
+	if took := time.Since(began); took < 1900*time.Millisecond || refused == 0 { // 8 tasks, 4 at once, 2 per second
 		t.Errorf("took %v with %d refused", took, refused)
 	}
 	b.Faults(t, map[string]any{"call_burst": 1, "call_rate": 0.01})
@@ -305,7 +306,7 @@ func TestLaunchRate(t *testing.T) {
 	wantError(t, two(), "ThrottlingException", "Rate exceeded.")
 }
 
-// TestStartDelay leaves a task in PROVISIONING as long as it is asked to.
+// TestStartDelay proves that a task stays in PROVISIONING for the requested time.
 func TestStartDelay(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -317,7 +318,7 @@ func TestStartDelay(t *testing.T) {
 	}
 }
 
-// TestSpotInterruption warns a task and then ends it, and leaves others alone.
+// TestSpotInterruption proves that an interrupted task is warned and then ended, and that others are unaffected.
 func TestSpotInterruption(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ trap, want string }{
@@ -345,7 +346,7 @@ func TestSpotInterruption(t *testing.T) {
 	}
 }
 
-// TestLostTask ends without exit codes, with or without an event.
+// TestLostTask proves that a lost task ends without exit codes, with or without an event.
 func TestLostTask(t *testing.T) {
 	t.Parallel()
 	for _, told := range []bool{true, false} {
@@ -362,7 +363,7 @@ func TestLostTask(t *testing.T) {
 				t.Errorf("ended: %s %s", got, *ended.StoppedReason)
 			}
 			if !told {
-				b.start(t, b.request(b.register(t, definition(shell("main", "exit 0"))))) // the event of its end comes after
+				b.start(t, b.request(b.register(t, definition(shell("main", "exit 0"))))) // the event of its end comes later
 			}
 			spoke := false
 			for _, e := range events("STOPPED") {

@@ -27,7 +27,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// change is what the tests read of a task state change event.
+// change holds the fields of a task state change event that the tests read.
 type change struct {
 	Source     string
 	DetailType string `json:"detail-type"`
@@ -44,7 +44,7 @@ type change struct {
 	}
 }
 
-// listen leads the cluster's events to a queue; the function waits until one has the status.
+// listen sends the cluster's events to a queue; the returned function waits for an event with the status.
 func (b ecsBed) listen(t *testing.T) func(status string) []change {
 	t.Helper()
 	ctx, cfg, name := t.Context(), localstack.Config(t), localstack.Name()
@@ -99,7 +99,7 @@ func (b ecsBed) listen(t *testing.T) func(status string) []change {
 	}
 }
 
-// gaps reports whether an event is missing between the first version of a task and the last that was heard of.
+// gaps reports whether an event is missing between the first and the last known version of a task.
 func gaps(seen []change) bool {
 	for i, c := range seen {
 		if c.Detail.Version != i+1 {
@@ -109,7 +109,7 @@ func gaps(seen []change) bool {
 	return false
 }
 
-// TestTaskLives follows a task through its states, in events and in what DescribeTasks says.
+// TestTaskLives proves that a task goes through its states, in events and in the results of DescribeTasks.
 func TestTaskLives(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -122,7 +122,7 @@ func TestTaskLives(t *testing.T) {
 	var path []string
 	seen := events("STOPPED")
 	for deadline := time.Now().Add(patience); gaps(seen) && time.Now().Before(deadline); {
-		seen = events("STOPPED") // the bus keeps no order: an earlier state may come after the last one
+		seen = events("STOPPED") // the bus keeps no order: an earlier state may arrive after the last one
 	}
 	for i, e := range seen {
 		if len(path) == 0 || path[len(path)-1] != e.Detail.LastStatus {
@@ -160,8 +160,8 @@ func TestTaskLives(t *testing.T) {
 	}
 }
 
-// TestInitContainer puts a program on a shared volume as the runner gets into an image, checks it, runs it from a
-// read-only mount, and sees its log while it runs.
+// TestInitContainer proves that a program can be put on a shared volume, like the runner, checked, and run from a
+// read-only mount, and that its log is visible while it runs.
 func TestInitContainer(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -198,7 +198,7 @@ func TestInitContainer(t *testing.T) {
 	task := b.until(t, arn, "STOPPED")
 	want := "init=0, main=137" // a shell as process 1 ignores SIGTERM
 	if !b.Namespaces(t) {
-		want = "init=0, main=143" // nor is anything process 1 or read-only
+		want = "init=0, main=143" // otherwise nothing is process 1 or read-only
 		t.Log("NOT RUN: read-only mounts, for LocalStack is not root")
 	}
 	wantOutcome(t, task, types.TaskStopCodeUserInitiated, want)
@@ -207,7 +207,7 @@ func TestInitContainer(t *testing.T) {
 	}
 }
 
-// TestOrder is about dependsOn and essential.
+// TestOrder proves the effects of dependsOn and essential.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	after := func(c types.ContainerDefinition, on string, how types.ContainerCondition) types.ContainerDefinition {
@@ -238,7 +238,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestDoesNotStart is about what is wrong with an image, a command, a log group, a user.
+// TestDoesNotStart proves the errors about a wrong image, command, log group or user.
 func TestDoesNotStart(t *testing.T) {
 	t.Parallel()
 	const cannot = "CannotStartContainerError: ResourceInitializationError: failed to create new container runtime task: failed to create shim task: " +
@@ -271,7 +271,7 @@ func TestDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestContainerIsShutIn looks around inside; each check that fails has an exit code.
+// TestContainerIsShutIn proves that a container is isolated; each failed check has its own exit code.
 func TestContainerIsShutIn(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -324,7 +324,8 @@ func TestContainerIsShutIn(t *testing.T) {
 	}
 }
 
-// TestNothingOutlivesItsContainer leaves processes behind, one of them in a separate session.
+// TestNothingOutlivesItsContainer proves that processes that a container leaves behind are ended, even in a separate
+// session.
 func TestNothingOutlivesItsContainer(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -338,7 +339,7 @@ func TestNothingOutlivesItsContainer(t *testing.T) {
 	}
 }
 
-// processes are those of this machine whose command line has the mark.
+// processes returns the local processes whose command line contains the mark.
 func processes(t *testing.T, mark string) []string {
 	t.Helper()
 	list, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -354,7 +355,7 @@ func processes(t *testing.T, mark string) []string {
 	return found
 }
 
-// TestStop is about SIGTERM, SIGKILL and stopTimeout.
+// TestStop proves the order of SIGTERM, stopTimeout and SIGKILL.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -391,7 +392,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// waits is a script that waits for a signal, and a function that waits until it does.
+// waits returns a script that waits for a signal, and a function that waits until the script does so.
 func waits(trap string) (string, func(*testing.T)) {
 	n := 1_000_000_000 + rand.IntN(1_000_000_000)
 	return fmt.Sprintf("%s sleep $((%d+1)) & wait", trap, n), func(t *testing.T) {
@@ -404,7 +405,7 @@ func waits(trap string) (string, func(*testing.T)) {
 	}
 }
 
-// TestMemory ends a container that takes more than it has, and then one whose task has less.
+// TestMemory proves that a container is ended if it uses more memory than its own limit, or than its task's limit.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	for name, memory := range map[string]int32{"container": 64, "task": 0} {
@@ -421,7 +422,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestEnvironment is about what a container learns of its task and of AWS.
+// TestEnvironment proves which variables and metadata of its task and of AWS a container gets.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	const common = `[ "$AWS_REGION:$AWS_EXECUTION_ENV:$A" = us-east-1:AWS_ECS_FARGATE:b ] || exit 2
@@ -447,7 +448,7 @@ curl -sf $ECS_CONTAINER_METADATA_URI_V4 | grep -q '"Name": "main"' || exit 4
 	}
 }
 
-// TestWget runs the substitute for Alpine's wget if this machine has none.
+// TestWget tests the substitute for Alpine's wget on machines without wget.
 func TestWget(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -55,7 +55,7 @@ func ecsAt(t *testing.T, cfg aws.Config) ecsBed {
 	return b
 }
 
-// list and lose work also when the test's own context is over.
+// list and lose also work when the test's own context has ended.
 func (b ecsBed) list(t *testing.T) []localstack.ECSTask {
 	r, err := http.Get(b.Endpoint + "/_ecs/tasks?cluster=" + b.Cluster)
 	if err != nil {
@@ -78,7 +78,7 @@ func (b ecsBed) lose(t *testing.T, task string) {
 	r.Body.Close()
 }
 
-// definition is a task of 0.25 vCPU and 512 MiB; a shell runs each container's script.
+// definition returns a task definition with 0.25 vCPU and 512 MiB; a shell runs each container's script.
 func definition(containers ...types.ContainerDefinition) *ecs.RegisterTaskDefinitionInput {
 	return &ecs.RegisterTaskDefinitionInput{Family: aws.String(localstack.Name()), RequiresCompatibilities: []types.Compatibility{"FARGATE"}, NetworkMode: "awsvpc",
 		Cpu: aws.String("256"), Memory: aws.String("512"), ContainerDefinitions: containers}
@@ -161,7 +161,7 @@ func (b ecsBed) run(t *testing.T, in *ecs.RegisterTaskDefinitionInput) types.Tas
 	return b.until(t, b.start(t, b.request(b.register(t, in))), "STOPPED")
 }
 
-// outcome is "name=exit code" of each container, with its reason where it has one.
+// outcome returns "name=exit code" for each container, with the reason if there is one.
 func outcome(task types.Task) string {
 	var list []string
 	for _, c := range task.Containers {
@@ -192,7 +192,7 @@ func wantError(t *testing.T, err error, code, part string) {
 	}
 }
 
-// cloudWatch calls CloudWatch Logs, for which alone no SDK is worth its weight.
+// cloudWatch calls CloudWatch Logs directly, because these calls alone do not justify another SDK module.
 func cloudWatch(t *testing.T, operation string, in, out any) {
 	t.Helper()
 	body, err := json.Marshal(in)

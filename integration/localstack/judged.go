@@ -17,8 +17,8 @@ const (
 	judgeExpects = "X-Judge-Expects"
 )
 
-// Judged hands each request to the judge before a fake answers it, since a fake accepts what AWS would reject. Without
-// LocalStack only the fake sees it.
+// Judged passes each request to the judge before a fake answers it, because a fake accepts requests that AWS would
+// reject. Without LocalStack, only the fake gets it.
 func Judged(t testing.TB, fake http.Handler) http.Handler {
 	t.Helper()
 	if err := found(); err != nil {

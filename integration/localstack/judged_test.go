@@ -12,8 +12,8 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// TestExpected sends a request that AWS rejects, to LocalStack and to a fake, and announces why. The verdict at the end
-// of a run fails unless the judge finds exactly this in both.
+// TestExpected sends a request that AWS rejects to LocalStack and to a fake, and announces why. The verdict at the end
+// of a run fails unless the judge finds exactly this violation in both.
 func TestExpected(t *testing.T) {
 	t.Parallel()
 	fake := httptest.NewServer(localstack.Judged(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("{}")) })))

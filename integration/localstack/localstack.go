@@ -1,8 +1,8 @@
-// Package localstack starts and finds LocalStack, the AWS of the tests: a process of this
-// machine, everything pinned, no container engine.
+// Package localstack starts and finds LocalStack, the AWS of the tests: a local process with pinned versions and
+// without a container engine.
 //
 // Tests of the AWS drivers and of the deployed stack call it. It must never touch a real
-// account: it hands out the address and the credentials of the emulator only.
+// account: it returns only the address and the credentials of the emulator.
 package localstack
 
 import (
@@ -27,8 +27,8 @@ import (
 // Region is the only region.
 const Region = "us-east-1"
 
-// Endpoint is the address of LocalStack, whether it runs or not: LS_PORT chooses the port. MINISTACK_ENDPOINT replaces
-// LocalStack by ministack, the second emulator of `make test-ministack`.
+// Endpoint returns the address of LocalStack, whether it is running or not: LS_PORT sets the port. MINISTACK_ENDPOINT
+// replaces LocalStack with ministack, the second emulator of `make test-ministack`.
 func Endpoint() string {
 	if at := os.Getenv("MINISTACK_ENDPOINT"); at != "" {
 		return at
@@ -40,7 +40,7 @@ func Endpoint() string {
 	return "http://127.0.0.1:" + port
 }
 
-// Tables is the address of its DynamoDB.
+// Tables returns the address of its DynamoDB.
 func Tables() (string, error) {
 	if ministack() {
 		return Endpoint(), nil
@@ -59,7 +59,7 @@ func Tables() (string, error) {
 }
 
 // Config returns the configuration of clients for LocalStack. A test is skipped if LS_PORT is not set or LocalStack
-// does not run. With REQUIRE=localstack it is started instead, and an error fails the test.
+// does not run. With REQUIRE=localstack, it is started instead, and an error fails the test.
 func Config(t testing.TB) aws.Config {
 	t.Helper()
 	if err := found(); err != nil {
@@ -72,7 +72,7 @@ func Config(t testing.TB) aws.Config {
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported} // as in a function's own configuration
 }
 
-// Secrets are the secrets that direct a task's calls of services to LocalStack.
+// Secrets returns the secrets that direct a task's calls of services to LocalStack.
 func Secrets(services ...string) map[string]string {
 	s := map[string]string{"aws.access_key_id": "test", "aws.secret_access_key": "test", "aws.region": Region}
 	for _, name := range services {
@@ -85,7 +85,7 @@ func required() bool { return strings.Contains(os.Getenv("REQUIRE"), "localstack
 
 func ministack() bool { return os.Getenv("MINISTACK_ENDPOINT") != "" }
 
-// found is nil if LocalStack answers. It is looked for, and started if requested, once a process.
+// found returns nil if LocalStack answers. It searches for LocalStack, and starts it if requested, once per process.
 var found = sync.OnceValue(func() error {
 	err := healthy()
 	if err == nil || !required() {
@@ -120,16 +120,17 @@ func healthy() error {
 	return nil
 }
 
-// single is a client that leaves no connection behind, which tests whose time is simulated would wait for.
+// single returns a client that leaves no connection behind, because tests with simulated time would wait for it.
 func single(timeout time.Duration) *http.Client {
 	return &http.Client{Timeout: timeout, Transport: &http.Transport{DisableKeepAlives: true}}
 }
 
-// SharedFolder is the place of folders that containers of the test bed's ECS see; "" if the environment names none.
+// SharedFolder returns the parent of folders that containers of the test bed's ECS see, or "" if the environment names
+// none.
 func SharedFolder() string { return os.Getenv("LSPROC_SHARED") }
 
-// Shared is a folder of the test that the containers of the test bed's ECS also see, at the same place: they do not see
-// other folders below /tmp.
+// Shared returns a folder of the test that the containers of the test bed's ECS also see, under the same path: they do
+// not see other folders below /tmp.
 func Shared(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(SharedFolder(), "test-")
@@ -140,10 +141,10 @@ func Shared(t testing.TB) string {
 	return dir
 }
 
-// Name makes a name for a table, a bucket or a queue that no other test has.
+// Name returns a name for a table, a bucket or a queue that no other test uses.
 func Name() string { return "zerodag-test-" + strings.ToLower(rand.Text()[:12]) }
 
-// Cleanup removes at the end of a test, when its own context is over, what it made.
+// Cleanup calls remove at the end of a test, when the test's own context has ended.
 func Cleanup(t testing.TB, remove func(context.Context) error) {
 	t.Helper()
 	t.Cleanup(func() {

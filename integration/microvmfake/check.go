@@ -48,7 +48,7 @@ type member struct {
 var model = sync.OnceValue(func() api {
 	var a api
 	if err := json.Unmarshal(modelText, &a); err != nil {
-		panic(err) // the file is of this package
+		panic(err) // the file is part of this package
 	}
 	return a
 })

@@ -1,6 +1,6 @@
-// Package microvmfake is a server that behaves as the API of Lambda MicroVMs does, as far as zerodag calls it: it
-// checks every request, and its own answers, against AWS's service model (model.json, see model), checks signatures,
-// and fails on demand.
+// Package microvmfake is a server that behaves like the API of Lambda MicroVMs, as far as zerodag calls it: it checks
+// every request, and its own answers, against AWS's service model (model.json, see model), checks signatures, and fails
+// on demand.
 //
 // Times, the order of pages and the effect of a repeated client token are not in the model; they follow AWS's guide
 // (docs/adr/0055-lambda-microvms.md).
@@ -37,13 +37,13 @@ const region = "eu-west-1"
 type Machine struct {
 	ID, State, Reason, Payload string
 	Started                    time.Time
-	// Request is what it was started with.
+	// Request is the request that started it.
 	Request map[string]any
 }
 
-// Fake is the service.
+// Fake imitates the service.
 type Fake struct {
-	// PageSize is how many machines a page of a list has at most.
+	// PageSize is the largest number of machines on a page of a list.
 	PageSize int
 	// Run and Terminate, unless nil, are called when a machine starts and ends.
 	Run, Terminate func(Machine)
@@ -58,13 +58,13 @@ type Fake struct {
 	calls   map[string]int
 }
 
-// Fault is how a call ends instead of as it should.
+// Fault makes a call fail.
 type Fault struct {
-	Operation string // "" is any
+	Operation string // "" means any
 	Times     int    // how often
-	Status    int    // of the answer; 0 is none: the connection ends
-	Code      string // of the error; "" is an answer that is not the service's
-	// Done: the call is carried out before that.
+	Status    int    // of the answer; 0 means no answer: the connection ends
+	Code      string // of the error; "" means an answer that is not in the service's form
+	// Done means that the call is carried out before it fails.
 	Done bool
 }
 
@@ -78,12 +78,12 @@ func New(t testing.TB) *Fake {
 
 const key, secret = "AKIDEXAMPLE", "wJalrXUtnFEMI"
 
-// Config is by which a driver reaches it.
+// Config returns the configuration with which a driver calls it.
 func (f *Fake) Config() aws.Config {
 	return aws.Config{Region: region, BaseEndpoint: aws.String(f.server.URL), Credentials: credentials.NewStaticCredentialsProvider(key, secret, "")}
 }
 
-// Fail has calls fail.
+// Fail makes calls fail.
 func (f *Fake) Fail(x Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +101,7 @@ func (f *Fake) Machines() []Machine {
 	return list
 }
 
-// Calls is how often an operation was asked for.
+// Calls returns how often an operation was called.
 func (f *Fake) Calls(operation string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,8 +123,8 @@ func (f *Fake) Set(id, state, reason string) {
 	f.t.Errorf("machine %s does not exist", id)
 }
 
-// Check holds a request that another fake answers against the model, and reports to the test what the service would
-// reject.
+// Check checks a request that another fake answers against the model, and reports to the test if the service would
+// reject it.
 func Check(t testing.TB, r *http.Request, body []byte) {
 	t.Helper()
 	name, path := model().find(r.Method, r.URL.EscapedPath())
@@ -135,7 +135,7 @@ func Check(t testing.TB, r *http.Request, body []byte) {
 	}
 }
 
-// Serves reports whether a path is one of the service.
+// Serves reports whether a path belongs to the service.
 func Serves(path string) bool { return strings.HasPrefix(path, "/"+model().Version+"/") }
 
 func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
@@ -176,7 +176,7 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fault returns the fault of this call; nil for none.
+// fault returns the fault of this call, or nil if there is none.
 func (f *Fake) fault(name string) *Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -203,7 +203,7 @@ func (f *Fake) fail(w http.ResponseWriter, name string, x *Fault) {
 	}
 }
 
-// refuse answers with an error that the operation may have. 0 is the status that the model has for it.
+// refuse answers with an error that the operation may return. Status 0 means the model's status for the error.
 func (f *Fake) refuse(w http.ResponseWriter, name string, status int, code, message string) {
 	s := model().Shapes[code]
 	if s == nil || !slices.Contains(model().Operations[name].Errors, code) {
@@ -255,7 +255,7 @@ func (f *Fake) do(name string, in map[string]any) (out map[string]any, code, mes
 	ends := name == "TerminateMicrovm" && m.State != terminated
 	if ends {
 		m.State = "TERMINATING"
-		if f.Terminate == nil { // no one reports when it has ended
+		if f.Terminate == nil { // no one reports its end
 			m.State = terminated
 		}
 	}
@@ -272,12 +272,12 @@ func (f *Fake) do(name string, in map[string]any) (out map[string]any, code, mes
 
 const terminated = "TERMINATED"
 
-// full is how operations about a single machine show it.
+// full returns a machine in the form of operations on a single machine.
 func (m Machine) full() map[string]any {
 	out := map[string]any{"microvmId": m.ID, "state": m.State, "endpoint": m.ID + ".lambda-microvm." + region + ".on.aws", "imageArn": Image, "imageVersion": "1.0",
 		"maximumDurationInSeconds": m.Request["maximumDurationInSeconds"], "startedAt": seconds(m.Started)}
 	if m.Reason != "" {
-		out["stateReason"] = strings.ReplaceAll(m.Reason, " ", "_") // the model takes no space here
+		out["stateReason"] = strings.ReplaceAll(m.Reason, " ", "_") // the model allows no space here
 	}
 	return out
 }

@@ -79,8 +79,8 @@ func run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// parse reads lines of a test, which is a package and a name, and the reason why it fails. Only leaves are listed: a
-// test whose subtests are all as expected is as expected.
+// parse reads lines of a test, which is a package and a name, and the reason why it fails. Only tests without subtests
+// are listed: a test whose subtests all have the expected results counts as expected.
 func parse(text string) (map[string]string, error) {
 	excused := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -100,7 +100,7 @@ func parse(text string) (map[string]string, error) {
 	return excused, nil
 }
 
-// install puts ministack into a folder for exactly these versions, once.
+// install installs ministack once, into a folder for exactly these versions.
 func install(ctx context.Context) (python string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -130,7 +130,7 @@ func install(ctx context.Context) (python string, err error) {
 	return python, os.WriteFile(complete, nil, 0o600)
 }
 
-// program starts ministack and ends it with its standard input, so also when this process is killed.
+// program starts ministack and ends it when its standard input ends, even if this process is killed.
 const program = `import os, sys, threading
 threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
 from ministack.app import main
@@ -139,7 +139,7 @@ main()`
 // patience limits the time until ministack answers.
 const patience = time.Minute
 
-// start runs ministack on a free port until stop.
+// start runs ministack on a free port until stop is called.
 func start(ctx context.Context, python string) (endpoint string, stop func(), err error) {
 	folder, err := os.MkdirTemp("", "ministack-")
 	if err != nil {
@@ -152,7 +152,7 @@ func start(ctx context.Context, python string) (endpoint string, stop func(), er
 	endpoint = "http://" + address
 	_, port, _ := strings.Cut(address, ":")
 	c := exec.CommandContext(ctx, python, "-c", program)
-	c.Env = append(os.Environ(), "BIND_HOST=127.0.0.1", "GATEWAY_PORT="+port, "TMPDIR="+folder, "LOG_LEVEL=CRITICAL") // tests report what fails
+	c.Env = append(os.Environ(), "BIND_HOST=127.0.0.1", "GATEWAY_PORT="+port, "TMPDIR="+folder, "LOG_LEVEL=CRITICAL") // tests report failures
 	c.Dir = folder
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -193,10 +193,10 @@ type result struct {
 	output strings.Builder
 }
 
-// test runs all suites. That tests fail is not an error.
+// test runs all suites. Failed tests are not an error.
 func test(ctx context.Context, endpoint string) (map[string]*result, error) {
 	arguments := []string{"test", "-json", "-count=1", "-timeout=15m", "-p=2", "-parallel=8"}
-	// Their tests need nothing of AWS that ministack lacks.
+	// Their tests need no AWS features that ministack lacks.
 	for _, p := range []string{"internal/cloud", "internal/dynamo", "internal/eventbridge", "internal/s3", "internal/sns", "internal/sqs", "internal/ssm",
 		"operators/aws", "operators/dynamodb", "operators/lambda", "operators/s3", "operators/sns", "operators/sqs", "operators/stepfunctions"} {
 		arguments = append(arguments, "./"+p)
@@ -214,8 +214,8 @@ func test(ctx context.Context, endpoint string) (map[string]*result, error) {
 	return read(&out)
 }
 
-// read reads what `go test -json` prints. A test that never ended, since its package did, has failed; so has a package
-// that failed without any test.
+// read reads what `go test -json` prints. A test that did not end although its package did has failed, and so has a
+// package that failed without any test.
 func read(events io.Reader) (map[string]*result, error) {
 	results := map[string]*result{}
 	for d := json.NewDecoder(events); ; {
@@ -266,7 +266,7 @@ func compare(results map[string]*result, excused map[string]string) []string {
 	return wrong
 }
 
-// below reports whether a test or a package has failed through one of its tests, which is looked at itself.
+// below reports whether a test or a package failed because of one of its tests, which is checked separately.
 func below(name string, results map[string]*result) bool {
 	for other, r := range results {
 		if !r.passed && other != name && (strings.HasPrefix(other, name+"/") || strings.HasSuffix(name, " ") && strings.HasPrefix(other, name)) {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCompare proves that only tests which are not as the list says are reported: each that fails and is not listed, in
-// its innermost subtest, each that is listed and passes, and each that is listed and did not run.
+// TestCompare proves that only tests that deviate from the list are reported: unlisted tests that fail (by their
+// innermost subtest), listed tests that pass, and listed tests that did not run.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	events := `{"Action":"start","Package":"zerodag/p"}
@@ -61,7 +61,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestBuild proves that a package which does not build is an error of the run, not of a test.
+// TestBuild proves that a package that does not build is an error of the run, not of a test.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	if _, err := read(strings.NewReader(`{"ImportPath":"zerodag/p","Action":"build-fail"}`)); err == nil || !strings.Contains(err.Error(), "zerodag/p does not build") {

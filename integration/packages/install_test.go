@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// throwAway makes a key as a publisher has it in the environment.
+// throwAway makes a key in the form in which a publisher has it in the environment.
 func throwAway(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -39,7 +39,7 @@ func ran(t *testing.T, folder string, environment []string, command ...string) (
 	return string(out), err
 }
 
-// version fails the test unless a program is the one of the release.
+// version fails the test unless a program is from the release.
 func version(t *testing.T, folder string, command ...string) {
 	t.Helper()
 	if out, err := ran(t, folder, nil, append(command, "--version")...); err != nil || strings.TrimSpace(out) != "0.9.1" {
@@ -59,8 +59,8 @@ func copied(t *testing.T, from string, names ...string) string {
 	return to
 }
 
-// installs proves that a release installs in each way that needs no system of its own: the script, npm, pip, rpm; that
-// other tools accept its signature; and that the script refuses what was changed.
+// installs proves that a release installs in each way that needs no separate system: the script, npm, pip, rpm; that
+// other tools accept its signature; and that the script refuses changed files.
 func installs(t *testing.T, dist string) {
 	name := "zerodag_0.9.1_linux_" + runtime.GOARCH
 	t.Run("signature", func(t *testing.T) {

@@ -19,7 +19,7 @@ func needed(t *testing.T) {
 	}
 }
 
-// release builds one for this machine, and for others, as `make release-snapshot` does, and returns its folder.
+// release builds a release for this machine and others, like `make release-snapshot`, and returns its folder.
 func release(t *testing.T, version, key string, others ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "dist")
@@ -40,8 +40,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestRelease proves that a commit and a key make the same bytes each time, that the sums are those of the files, that
-// everything installs, and that the deb runs a server, which an upgrade leaves its settings and data.
+// TestRelease proves that a commit and a key produce the same bytes each time, that the checksums match the files, that
+// everything can be installed, and that the deb runs a server whose settings and data survive an upgrade.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	needed(t)
@@ -124,7 +124,7 @@ func upgrade(t *testing.T, first, next string) {
 	}
 }
 
-// TestWrongBase proves that a base of the image that is not an OCI layout is reported, and nothing is left that looks
+// TestWrongBase proves that an image base that is not an OCI layout is reported, and that nothing is left that looks
 // like a release.
 func TestWrongBase(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// system is a folder that dpkg takes for the root of a system.
+// system is a folder that dpkg uses as the root of a system.
 type system struct {
 	t    *testing.T
 	root string
@@ -23,7 +23,7 @@ type system struct {
 
 func newSystem(t *testing.T) *system {
 	t.Helper()
-	root, err := os.MkdirTemp("/var/tmp", "zerodag-packages-") // the server's user gets there, as not into the folders of tests
+	root, err := os.MkdirTemp("/var/tmp", "zerodag-packages-") // the server's user has access there, unlike in the folders of tests
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func newSystem(t *testing.T) *system {
 
 func (s *system) path(name string) string { return filepath.Join(s.root, name) }
 
-// dpkg runs it on the folder. The scripts of the package run on this machine, told where the folder is.
+// dpkg runs dpkg on the folder. The scripts of the package run on this machine and get the path of the folder.
 func (s *system) dpkg(args ...string) {
 	s.t.Helper()
 	c := exec.Command("dpkg", append([]string{"--root=" + s.root, "--force-script-chrootless", "--force-depends", "--force-confold"}, args...)...)
@@ -57,7 +57,7 @@ func (s *system) dpkg(args ...string) {
 	}
 }
 
-// unit is the last value of a name in the unit.
+// unit returns the last value of a name in the unit.
 func (s *system) unit(name string) (value string) {
 	for line := range strings.Lines(read(s.t, s.path("/usr/lib/systemd/system/zerodag.service"))) {
 		if after, found := strings.CutPrefix(strings.TrimSpace(line), name+"="); found {
@@ -67,7 +67,7 @@ func (s *system) unit(name string) (value string) {
 	return value
 }
 
-// verifyUnit has systemd read the unit, if it is on this machine.
+// verifyUnit makes systemd check the unit, if systemd is installed.
 func (s *system) verifyUnit() {
 	s.t.Helper()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
@@ -99,7 +99,7 @@ func (s *system) appendSetting(line string) {
 	}
 }
 
-// user is the user that the server runs as in the unit, from the folder's own /etc/passwd.
+// user returns the user as which the unit runs the server, from the folder's own /etc/passwd.
 func (s *system) user() *syscall.Credential {
 	s.t.Helper()
 	for line := range strings.Lines(read(s.t, s.path("/etc/passwd"))) {
@@ -116,8 +116,8 @@ func (s *system) user() *syscall.Credential {
 	return nil
 }
 
-// start starts what the unit starts, as its user, and makes the folder of the data as systemd does. To stop is to
-// send SIGTERM and wait.
+// start runs the command of the unit as its user, and creates the data folder like systemd. stop sends SIGTERM and
+// waits.
 func (s *system) start() (stop func()) {
 	s.t.Helper()
 	user := s.user()

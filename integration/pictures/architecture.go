@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// box is a part of the architecture: its place on a grid of cells, and its text.
+// box is a part of the architecture: its position on a grid of cells, and its text.
 type box struct {
-	name             string // for arrows; "" for one that contains others
+	name             string // for arrows; "" for a box that contains others
 	column, row      float64
 	columns, rows    float64
 	title            string
@@ -15,7 +15,7 @@ type box struct {
 	strong, contains bool
 }
 
-// The picture of the architecture: the same engine at two places.
+// The picture of the architecture: the same engine in two places.
 var (
 	boxes = []box{
 		{column: 0, row: 0, columns: 4, rows: 7.6, title: "One machine", below: []string{"one binary, one process"}, contains: true},
@@ -32,7 +32,7 @@ var (
 	arrows = [][2]string{{"in", "engine"}, {"engine", "kept"}, {"engine", "works"}, {"aws in", "aws engine"}, {"aws engine", "aws kept"}, {"aws engine", "aws works"}}
 )
 
-// cellWidth and cellHeight are the measures of a cell in pixels.
+// cellWidth and cellHeight are the size of a cell in pixels.
 const cellWidth, cellHeight = 88.0, 44.0
 
 const architectureLooks = `.a{fill:#f6f8fa;stroke:#d0d7de}.o{fill:#fff;stroke:#8c959f}.e{fill:#ddf4ff;stroke:#0969da}.l{stroke:#57606a;fill:none;stroke-width:1.5}.h{fill:#57606a}
@@ -40,7 +40,7 @@ text{fill:#1f2328;font:13px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,s
 @media(prefers-color-scheme:dark){.a{fill:#161b22;stroke:#30363d}.o{fill:#0d1117;stroke:#6e7681}.e{fill:#0c2d6b;stroke:#58a6ff}.l{stroke:#8b949e}.h{fill:#8b949e}text{fill:#e6edf3}}
 `
 
-// Architecture draws what zerodag consists of.
+// Architecture draws the parts of zerodag.
 func Architecture() string {
 	const edge = 4.0
 	width, height := 8.3*cellWidth+2*edge, 7.6*cellHeight+2*edge

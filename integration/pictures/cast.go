@@ -17,7 +17,7 @@ type Cast struct {
 	events []event
 }
 
-// event is some output, so long after the beginning.
+// event is some output, with its time after the beginning.
 type event struct {
 	at   time.Duration
 	data string
@@ -37,7 +37,7 @@ type castHeader struct {
 	Height  int `json:"height"`
 }
 
-// Write keeps a cast.
+// Write stores a cast.
 func (c *Cast) Write(path string) error {
 	var b strings.Builder
 	w := json.NewEncoder(&b)
@@ -53,7 +53,7 @@ func (c *Cast) Write(path string) error {
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
 
-// ReadCast reads a cast that was kept.
+// ReadCast reads a stored cast.
 func ReadCast(path string) (*Cast, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -76,26 +76,26 @@ func ReadCast(path string) (*Cast, error) {
 	return c, nil
 }
 
-// frame is a screen that is seen for a while.
+// frame is a screen that is visible for a while.
 type frame struct {
 	lines [][]span
 	text  string
 	time  time.Duration
 }
 
-// span is some text of one look.
+// span is some text in one style.
 type span struct {
 	from, columns int
 	text, class   string
 }
 
-// How long frames are seen: none is shorter than the eye sees, and the last one stays.
+// How long frames are visible: none is too short to be seen, and the last one stays.
 const (
 	shortest = 120 * time.Millisecond
 	lastStay = 5 * time.Second
 )
 
-// frames are the screens of a cast, those left out that are seen too shortly.
+// frames returns the screens of a cast, without screens that are visible too briefly.
 func (c *Cast) frames() []frame {
 	e := vt.NewEmulator(c.Size.Columns, c.Size.Lines)
 	defer e.Close()
@@ -120,7 +120,7 @@ func (c *Cast) frames() []frame {
 	return list
 }
 
-// spansOf divides the lines of a screen into texts of one look.
+// spansOf divides the lines of a screen into texts in one style.
 func spansOf(e *vt.Emulator) [][]span {
 	lines := make([][]span, e.Height())
 	for y := range lines {

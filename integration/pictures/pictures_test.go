@@ -18,7 +18,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the pictures again; look at each of them before you keep it")
 
-// program is the program that is looked at.
+// program is the path of the tested program.
 var program string
 
 func TestMain(m *testing.M) {
@@ -26,11 +26,11 @@ func TestMain(m *testing.M) {
 	os.Exit(server.Main(m, &program))
 }
 
-// both are the sizes that every picture is made in.
+// both holds the sizes in which every picture is made.
 var both = []Size{{80, 24}, {140, 40}}
 
-// whatVaries matches text that differs each time: how long something took, when it was, how the spinner turned, how
-// much of a long word is left next to that, and the widths of columns, which follow from it.
+// whatVaries matches text that differs each time: durations, times, the state of the spinner, the visible part of a
+// long word next to them, and the widths of columns, which depend on them.
 var whatVaries = []struct {
 	find *regexp.Regexp
 	put  string
@@ -56,11 +56,11 @@ func normal(text string) string {
 	return inOrder(text)
 }
 
-// printed is a line that a task has printed, after its name.
+// printed matches a line that a task has printed, after its name.
 var printed = regexp.MustCompile(`^\+\S+ +\| `)
 
 // inOrder sorts the output of tasks, which reaches the screen in the order in which it is read. If some of it has left
-// the screen, that order determines which lines, so none of it counts.
+// the screen, the order determines which lines are left, so none of it counts.
 func inOrder(text string) string {
 	var said, others []string
 	for line := range strings.Lines(text) {
@@ -77,7 +77,7 @@ func inOrder(text string) string {
 	return strings.Join(append(said, others...), "")
 }
 
-// matches checks whether a screen comes to equal its stored text, or stores it once it has the given text.
+// matches waits until a screen equals its stored text, or stores the screen once it has the given text.
 func matches(t *testing.T, s *Screen, name, when string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txt")
@@ -98,8 +98,8 @@ func matches(t *testing.T, s *Screen, name, when string) {
 	}
 }
 
-// alike reports whether two screens show the same: the tree, or all of a screen without one, and above it the same
-// lines as far as both have them. How far a screen has scrolled depends on how tall the tree once was, and so on the
+// alike reports whether two screens show the same tree (or, without a tree, the same text), and the same lines above it
+// as far as both have them. How far a screen has scrolled depends on how tall the tree once was, and therefore on the
 // machine.
 func alike(got, want string) bool {
 	above, tree := apart(got)
@@ -110,7 +110,7 @@ func alike(got, want string) bool {
 	return tree == wantTree && !slices.ContainsFunc(above, func(line string) bool { return !slices.Contains(wantAbove, line) })
 }
 
-// apart are the lines above the tree of a screen, and the tree.
+// apart splits a screen into the lines above the tree and the tree.
 func apart(screen string) (above []string, tree string) {
 	lines := strings.Split(screen, "\n")
 	first := max(0, slices.IndexFunc(lines, func(line string) bool {
@@ -135,8 +135,8 @@ func keep(t *testing.T, path, text string) {
 	}
 }
 
-// folder is a project and the home of its user. GATE and a number in a workflow is a named pipe: opening it waits until
-// the other end is opened. wait.sh does that with the gate.
+// folder is a project and the home of its user. GATE followed by a number in a workflow is a named pipe: opening it
+// waits until the other end is opened. wait.sh opens the gate in this way.
 type folder struct{ path, gate string }
 
 var gate = regexp.MustCompile(`GATE\d*`)
@@ -162,7 +162,7 @@ func newFolder(t *testing.T, workflow, text string) folder {
 	return f
 }
 
-// release lets the tasks continue that wait at the gate, and later ones pass it.
+// release lets the tasks that wait at the gate continue, and later ones pass it.
 func (f folder) release(t *testing.T) {
 	t.Helper()
 	pipe, err := os.OpenFile(f.gate, os.O_RDWR, 0)
@@ -172,7 +172,7 @@ func (f folder) release(t *testing.T) {
 	t.Cleanup(func() { pipe.Close() })
 }
 
-// command is the program in this folder, as its user would start it.
+// command returns a command that runs the program in this folder like its user.
 func (f folder) command(args ...string) *exec.Cmd {
 	c := exec.Command(program, args...)
 	c.Dir = f.path
@@ -180,7 +180,7 @@ func (f folder) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// typed is the line in which a person has typed a command.
+// typed returns the line on which a user has typed a command.
 func typed(args []string) string { return prompt + "zerodag " + strings.Join(args, " ") + "\r\n" }
 
 // run opens a terminal and types a command.

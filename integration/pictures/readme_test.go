@@ -18,11 +18,11 @@ const (
 	demoAbout   = "A workflow runs as a tree of tasks. One task fails and shows its error. After the fix, the same command resumes with that task."
 )
 
-// demoCommands are typed one after the other.
+// demoCommands holds the commands that are typed one after the other.
 var demoCommands = []string{"zerodag run nightly.dig --session 2026-03-01", "touch template.html", "zerodag run nightly.dig --session 2026-03-01"}
 
-// demo types the commands into a shell with the project examples/nightly and returns the last screen; a person types
-// more slowly than the test.
+// demo types the commands into a shell with the project examples/nightly and returns the last screen; pause is the
+// delay between keys, because people type more slowly than the test.
 func demo(t *testing.T, cast *Cast, pause time.Duration) string {
 	t.Helper()
 	f := newFolder(t, "unused", "+a: {}\n")
@@ -46,7 +46,7 @@ func demo(t *testing.T, cast *Cast, pause time.Duration) string {
 	return s.Text()
 }
 
-// awaitPrompt waits until the shell prompts after so many commands.
+// awaitPrompt waits until the shell prompts after the given number of commands.
 func awaitPrompt(t *testing.T, s *Screen, commands int) {
 	t.Helper()
 	text, err := s.Until(func(text string) bool {
@@ -57,8 +57,8 @@ func awaitPrompt(t *testing.T, s *Screen, commands int) {
 	}
 }
 
-// TestDemo proves that the moving picture of the README is drawn from the cast, and ends with what the program shows
-// today when the same is typed.
+// TestDemo proves that the animated picture of the README is drawn from the cast, and that the cast ends with the
+// program's current output for the same commands.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	if *rewrite {
@@ -82,7 +82,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// current reports whether a file is what it is made of, or makes it.
+// current fails the test unless a file has the wanted content, or writes the file.
 func current(t *testing.T, path, want string) {
 	t.Helper()
 	if *rewrite {

@@ -1,6 +1,6 @@
 // Package pictures sees the command line as a user does: it runs the real program in a terminal of a given size,
-// emulates what that terminal shows, and keeps it, as text for tests (testdata) and as the pictures of the README. It
-// must never read anything of the program but its screen and its exit code.
+// emulates the terminal's screen, and stores it as text for tests (testdata) and as the pictures of the README. It must
+// never read anything of the program except its screen and its exit code.
 package pictures
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// Size is that of a terminal, in characters.
+// Size is the size of a terminal in characters.
 type Size struct{ Columns, Lines int }
 
 func (s Size) String() string { return fmt.Sprintf("%dx%d", s.Columns, s.Lines) }
@@ -28,8 +28,8 @@ type Screen struct {
 	t       testing.TB
 	command *exec.Cmd
 	pty     *os.File
-	changed chan struct{} // something was drawn since it was looked at
-	ended   chan struct{} // closed when all of the program's output was drawn
+	changed chan struct{} // something was drawn since the last check
+	ended   chan struct{} // closed when all output of the program has been drawn
 
 	mu       sync.Mutex
 	emulator *vt.Emulator
@@ -51,7 +51,7 @@ func Open(t testing.TB, size Size, typed string, command *exec.Cmd, cast *Cast) 
 	if s.pty, err = pty.StartWithSize(command, &pty.Winsize{Cols: uint16(size.Columns), Rows: uint16(size.Lines)}); err != nil {
 		t.Fatal(err)
 	}
-	go io.Copy(s.pty, s.emulator) // what a terminal answers when it is asked something
+	go io.Copy(s.pty, s.emulator) // the terminal's answers to queries
 	go s.follow()
 	t.Cleanup(func() {
 		command.Process.Kill()
@@ -91,7 +91,7 @@ func (s *Screen) draw(p []byte) {
 	}
 }
 
-// Text is the text of the screen, without blanks at the ends of lines and without empty lines at the end.
+// Text returns the text of the screen, without spaces at the ends of lines and without empty lines at the end.
 func (s *Screen) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +117,7 @@ func textOf(e *vt.Emulator) string {
 // patience is how long a slow machine may need until a screen shows the expected text.
 const patience = 2 * time.Minute
 
-// Until waits for a screen, and returns it.
+// Until waits for a screen that accept accepts, and returns it.
 func (s *Screen) Until(accept func(text string) bool) (string, error) {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
@@ -139,7 +139,7 @@ func (s *Screen) Until(accept func(text string) bool) (string, error) {
 	}
 }
 
-// Still waits until a screen stays as it is, but for what normal leaves out, and returns it.
+// Still waits until the screen no longer changes, except for text that normal removes, and returns it.
 func (s *Screen) Still(normal func(string) string) string {
 	const long = 1500 * time.Millisecond
 	text, quiet := s.Text(), time.NewTimer(long)
@@ -156,7 +156,7 @@ func (s *Screen) Still(normal func(string) string) string {
 	}
 }
 
-// Type sends what a user types.
+// Type sends the keys that a user types.
 func (s *Screen) Type(keys string) {
 	s.t.Helper()
 	if _, err := s.pty.WriteString(keys); err != nil {

@@ -10,7 +10,7 @@ import (
 	"zerodag/integration/server"
 )
 
-// client is a user who works with a server: some projects, of which one fails, one runs and one comes next.
+// client is a user who works with a server: its projects have a failed, a running and an upcoming attempt.
 type client struct {
 	folder
 	server string
@@ -42,14 +42,14 @@ func newClient(t *testing.T, workflow, text string) client {
 	return c
 }
 
-// command is the program with the address of the server, as its user has set it.
+// command returns a command that runs the program with the address of the server in its user's configuration.
 func (c client) command(args ...string) *exec.Cmd {
 	command := c.folder.command(args...)
 	command.Env = append(command.Env, "ZERODAG_ENDPOINT="+c.server)
 	return command
 }
 
-// do runs a command off screen.
+// do runs a command without a terminal.
 func (c client) do(t *testing.T, code int, args ...string) {
 	t.Helper()
 	command := c.command(args...)
@@ -64,11 +64,11 @@ func (c client) run(t *testing.T, size Size, args ...string) *Screen {
 	return Open(t, size, typed(args), c.command(args...), nil)
 }
 
-// TestServer proves that a server's data about a failed attempt fit on one screen: its log, the states of the attempt
+// TestServer proves that a server's data about a failed attempt fits on one screen: its log, the states of the attempt
 // and its tasks, and what needs attention.
 func TestServer(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
-		later := time.Now().UTC().Add(12 * time.Hour).Format("15:04:05") // it does not run while we look
+		later := time.Now().UTC().Add(12 * time.Hour).Format("15:04:05") // it does not run during the test
 		c := newClient(t, "nightly", strings.ReplaceAll(shop, "LATER", later))
 		c.do(t, 0, "start", "shop", "nightly", "--session", "2026-03-01")
 		ends(t, c.run(t, size, "log", "1", "--follow"), "log-failed-"+size.String(), 1)
@@ -82,7 +82,7 @@ func TestServer(t *testing.T) {
 	})
 }
 
-// TestServerRuns proves the same of an attempt that runs: its log comes as it is written, and ends with how it ended.
+// TestServerRuns proves the same for a running attempt: its log is shown while it is written, followed by the outcome.
 func TestServerRuns(t *testing.T) {
 	const name = "the_orders_of_every_region_with_their_returns_and_the_corrections_of_the_month_before"
 	text := fmt.Sprintf("timezone: UTC\n\n+extract:\n  echo>: 1204 orders of ${session_date}\n\n+%s:\n  %s\n+report:\n  echo>: sent\n", name, held("writing 1198 rows"))
@@ -99,7 +99,7 @@ func TestServerRuns(t *testing.T) {
 	})
 }
 
-// TestServerMasses proves that of an attempt of a thousand tasks the failure is on the screen.
+// TestServerMasses proves that the failure in an attempt of a thousand tasks is on the screen.
 func TestServerMasses(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		c := newClient(t, "nightly", strings.ReplaceAll(mass(980), "; sh wait.sh", ""))

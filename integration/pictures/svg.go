@@ -10,13 +10,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The measures of a character and of the frame of the picture, in pixels.
+// The sizes of a character and of the picture's frame, in pixels.
 const (
 	charWidth, lineHeight = 8.4, 18
 	margin, titleBar      = 16, 34
 )
 
-// classOf is the class of a cell's look: a letter for the color, and d for dim.
+// classOf returns the class of a cell's style: a letter for the color, and d for dim.
 func classOf(cell *uv.Cell) string {
 	class := ""
 	switch cell.Style.Fg {
@@ -35,13 +35,14 @@ func classOf(cell *uv.Cell) string {
 	return class
 }
 
-// looks are the colors of a terminal on light and on dark pages. A reader who prefers no motion sees the last screen.
+// looks defines the colors of a terminal on light and dark pages. Readers who prefer reduced motion see the last
+// screen.
 const looks = `.w{fill:#fff;stroke:#d0d7de}.b{fill:#d0d7de}text{fill:#1f2328;font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre}
 .r{fill:#cf222e}.g{fill:#1a7f37}.y{fill:#9a6700}.c{fill:#0969da}.d{opacity:.65}
 @media(prefers-color-scheme:dark){.w{fill:#0d1117;stroke:#30363d}.b{fill:#30363d}text{fill:#e6edf3}.r{fill:#ff7b72}.g{fill:#3fb950}.y{fill:#d29922}.c{fill:#79c0ff}}
 `
 
-// SVG draws a cast as an animated picture, without a script. what describes it to users who do not see it.
+// SVG draws a cast as an animated picture without a script. what describes it to users who cannot see it.
 func (c *Cast) SVG(what string) string {
 	frames := c.frames()
 	width, height := charWidth*float64(c.Size.Columns)+2*margin, float64(c.Size.Lines*lineHeight+titleBar+margin)
@@ -75,7 +76,7 @@ func (c *Cast) SVG(what string) string {
 	return b.String()
 }
 
-// drawLine draws one line; each text is as wide as its characters are in a terminal, whatever the font.
+// drawLine draws one line; each text is as wide as in a terminal, whatever the font.
 func drawLine(spans []span) string {
 	var b strings.Builder
 	for _, s := range spans {
@@ -88,7 +89,7 @@ func drawLine(spans []span) string {
 	return b.String()
 }
 
-// moves shows one frame after the other, each as long as it was seen.
+// moves shows one frame after the other, each as long as it was visible.
 func moves(frames []frame, width float64) string {
 	var all, at time.Duration
 	for _, f := range frames {

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// held is a command that says something and then waits for the gate.
+// held returns a command that prints something and then waits for the gate.
 func held(say string) string { return fmt.Sprintf("sh>: echo %s; sh wait.sh\n", say) }
 
-// inTurn is the n-th of commands of which each says something when the one before it has done so, so that every
-// picture has their lines in one order.
+// inTurn returns the n-th of several commands, each of which prints something after the previous one has, so that every
+// picture has their lines in the same order.
 func inTurn(n int, say string) string {
 	before := ""
 	if n > 0 {
@@ -31,7 +31,7 @@ const three = `timezone: UTC
   sh>: %s
 `
 
-// TestThree proves that a small run is a small picture, when it goes well and when it does not.
+// TestThree proves that a small run makes a small picture, whether it succeeds or fails.
 func TestThree(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		f := newFolder(t, "nightly", fmt.Sprintf(three, "echo 1198 rows written"))
@@ -42,8 +42,8 @@ func TestThree(t *testing.T) {
 	})
 }
 
-// mass is a workflow with so many tasks side by side, of which some wait for the gate and then one fails, between
-// one before and nine after them.
+// mass returns a workflow of n parallel tasks, some of which wait for the gate before one fails, with one task before
+// and nine tasks after them.
 func mass(n int) string {
 	const held = 6
 	var b strings.Builder
@@ -65,8 +65,8 @@ func mass(n int) string {
 	return b.String()
 }
 
-// TestMasses proves that of many tasks the totals, the failure and the running tasks are on the screen, while they run
-// and when they are over.
+// TestMasses proves that with many tasks, the totals, the failure and the running tasks are on the screen, both while
+// they run and when they have ended.
 func TestMasses(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		for _, one := range []struct {
@@ -85,7 +85,7 @@ func TestMasses(t *testing.T) {
 	})
 }
 
-// TestLongNames proves that names longer than a line, deep trees and wide characters leave a picture whole.
+// TestLongNames proves that names longer than a line, deep trees and wide characters do not break a picture.
 func TestLongNames(t *testing.T) {
 	const long = "the_name_of_this_task_says_everything_that_anybody_could_ever_want_to_know_about_it_and_then_goes_on_for_longer_than_the_widest_terminal_is"
 	text := fmt.Sprintf(`timezone: UTC
@@ -108,7 +108,7 @@ func TestLongNames(t *testing.T) {
 	})
 }
 
-// TestInterrupted proves that a run which its user ends shows how to continue.
+// TestInterrupted proves that a run that its user interrupts shows how to resume.
 func TestInterrupted(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		f := newFolder(t, "nightly", fmt.Sprintf(three, strings.TrimPrefix(strings.TrimSpace(held("writing")), "sh>: ")))

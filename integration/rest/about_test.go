@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAbout proves that the answers about a workflow have what its file says for people, tags as they are searched for,
-// and that those about one without it have no such fields.
+// TestAbout proves that the answers about a workflow contain the description in its file, with tags in the form in
+// which they are searched, and that the answers about a workflow without a description have no such fields.
 func TestAbout(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// subjectOf is an answer's data about a message.
+// subjectOf is the data about a message in an answer.
 type subjectOf struct {
 	What    string
 	Attempt *struct {
@@ -30,7 +30,7 @@ type subjectOf struct {
 	Count int
 }
 
-// depth is an answer's data about a queue.
+// depth is the data about a queue in an answer.
 type depth struct {
 	Name                         string
 	Ready, Later, Leased, Behind int
@@ -52,7 +52,7 @@ type queueAnswer struct {
 }
 
 // TestQueue proves that an owner sees the contents of the queues, and each message with its attempt and tasks, page by
-// page; and that on AWS, where reading would take messages away, the numbers are marked as estimates.
+// page; and that on AWS, where reading would remove messages, the numbers are marked as estimates.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	server, c := everySite(t)
@@ -67,7 +67,7 @@ func TestQueue(t *testing.T) {
 	c.must(http.MethodPut, "/api/projects?project=sales&revision=r", archive(map[string]string{"w.dig": "+p:\n  _parallel: true\n  +a: {wait>: 10h}\n  +b: {wait>: 10h}\n  +c: {wait>: 10h}\n"}))
 	attempt := c.start("sales", "w", "2024-01-01T00:00:00Z")
 	var tasks []string
-	for len(tasks) < 3 { // until all three wait; the test's own time is the bound
+	for len(tasks) < 3 { // until all three wait; the test's time limit applies
 		tasks = nil
 		after := ""
 		for {
@@ -111,8 +111,8 @@ func TestQueue(t *testing.T) {
 	c.must(http.MethodPost, "/api/attempts/"+attempt+"/kill", "{}")
 }
 
-// TestSitesAreListed proves that an owner sees all sites with their counts, page by page, and that a site appears with
-// its first push.
+// TestSitesAreListed proves that an owner can list all sites with their counts, page by page, and that a site appears
+// with its first push.
 func TestSitesAreListed(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -143,7 +143,8 @@ func TestSitesAreListed(t *testing.T) {
 	}
 }
 
-// TestLimitsAreListed proves that an admin reads what bounds the server, with the setting that changes it and its use.
+// TestLimitsAreListed proves that an admin can read the limits of the server, with the settings that change them and
+// their usage.
 func TestLimitsAreListed(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -189,7 +190,7 @@ func TestLimitsAreListed(t *testing.T) {
 	c.must(http.MethodPost, "/api/attempts/"+attempt+"/kill", "{}")
 }
 
-// letters are dead letters in memory.
+// letters holds dead letters in memory.
 type letters struct {
 	list     []host.DeadLetter
 	returned []string
@@ -215,8 +216,8 @@ func (l *letters) Return(_ context.Context, id string) error {
 	return host.ErrNotFound
 }
 
-// TestDeadLetters proves that an owner sees the dead letters, a single one with its body except values that tasks have
-// stored, and sends one of them back, which is in the audit log.
+// TestDeadLetters proves that an owner can list the dead letters, read a single one with its body, except values stored
+// by tasks, and send one back, which the audit log records.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_700_000_000_000)

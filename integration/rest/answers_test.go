@@ -27,8 +27,8 @@ func (c caller) request(method, path string, body io.Reader, headers ...string) 
 	return c.send(r)
 }
 
-// TestEncodings proves that answers are compressed as the client prefers, except those that are compressed already, and
-// that bodies may come compressed.
+// TestEncodings proves that answers are compressed as the client prefers, unless they are already compressed, and that
+// request bodies may be compressed.
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -65,8 +65,8 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestMethods proves what HEAD, OPTIONS and TRACE answer, unknown paths and methods, and
-// that configured headers are added.
+// TestMethods proves the answers to HEAD, OPTIONS and TRACE and to unknown paths and methods, and that configured
+// headers are added.
 func TestMethods(t *testing.T) {
 	t.Parallel()
 	c, headers := open(t), "here"
@@ -107,7 +107,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestLimits proves the bounds of bodies and archives and their texts.
+// TestLimits proves the limits of bodies and archives, and their messages.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	stack.NeedsServer(t, "its limits are not those that the test chooses")
@@ -134,7 +134,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestBodies proves that what is missing or wrong in a body is named.
+// TestBodies proves that errors name missing and wrong parts of a body.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -181,8 +181,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestUserInfo proves that the administrators' endpoint exists on their listener only and
-// for them only.
+// TestUserInfo proves that the administrators' endpoint exists only on their listener and only for them.
 func TestUserInfo(t *testing.T) {
 	t.Parallel()
 	stack.NeedsServer(t, "it has no listener for administrators")

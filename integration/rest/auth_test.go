@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestAuthorization proves who gets in, with which messages the others are refused, and what needs no authentication
-// (server.md#who-may-call).
+// TestAuthorization proves which callers are accepted, with which messages others are refused, and which calls need no
+// authentication (server.md#who-may-call).
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "user", Password: "se:cret"}, {Name: "other", Password: "x", Role: access.Viewer}}}})
@@ -60,7 +60,7 @@ func TestAuthorization(t *testing.T) {
 			}
 			a := caller{server, t, ""}.send(request)
 			if c.name == "page" && server.deployed() {
-				c.status = http.StatusOK // the web console is the same for everyone and has no data
+				c.status = http.StatusOK // the web console is the same for all callers and contains no data
 			}
 			want := ""
 			if c.message != "" {
@@ -79,8 +79,7 @@ func basic(name, password string) string {
 	return r.Header.Get("Authorization")
 }
 
-// TestRoles proves what each role may do: each endpoint is called by each, and 403 comes
-// before anything is looked up.
+// TestRoles proves what each role may do: each role calls each endpoint, and 403 is returned before anything is read.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -112,8 +111,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// everySite calls a server as a manager of every site: as every caller does if no login is needed, as a principal of
-// the account on a deployed stack.
+// everySite returns a caller who manages every site: any caller if no login is needed, or a principal of the account on
+// a deployed stack.
 func everySite(t *testing.T) (*running, caller) {
 	t.Helper()
 	server := serve(t, httpapi.Options{})
@@ -155,8 +154,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestAudit proves that each change is recorded with who made it, a denied one with the
-// reason, and that neither reading nor a dry run nor a mistake is.
+// TestAudit proves that each change is recorded with its author, and a denied change also with the reason, and that
+// reads, dry runs and mistakes are not recorded.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -170,7 +169,7 @@ func TestAudit(t *testing.T) {
 	admin.must(http.MethodPost, "/api/schedules/"+schedule+"/disable", nil)
 	viewer.call(http.MethodPost, "/api/attempts/"+attempt+"/kill", `{}`)
 	admin.call(http.MethodPut, "/api/attempts", `{`)
-	admin.call(http.MethodPost, "/api/attempts/"+attempt+"/kill", `{}`) // it is over: a conflict
+	admin.call(http.MethodPost, "/api/attempts/"+attempt+"/kill", `{}`) // it has ended: a conflict
 	var got []string
 	rows := admin.must(http.MethodGet, "/api/audit", nil)["audits"].([]any)
 	for _, r := range rows {

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestBackfills proves that a backfill is planned, started once however often it is requested, shown, held, released,
-// killed and listed, and the errors if that is impossible.
+// TestBackfills proves that a backfill can be planned, started (once, however often it is requested), shown, held,
+// released, killed and listed, and which errors are returned if that is impossible.
 func TestBackfills(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

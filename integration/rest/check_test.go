@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPlanOfFiles proves that along with the mistakes in files the schedules of their workflows are listed and, if
-// requested, the tasks of one with their places; and neither if a workflow cannot be read.
+// TestPlanOfFiles proves that in addition to the mistakes in files, the schedules of their workflows are listed and, if
+// requested, the tasks of one workflow with their places, but neither if a workflow cannot be read.
 func TestPlanOfFiles(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -52,8 +52,8 @@ func TestPlanOfFiles(t *testing.T) {
 	}
 }
 
-// TestCheckOfFiles proves that mistakes in files in a request are reported with place and remedy, that large requests
-// are refused and many findings limited, and that nothing is stored.
+// TestCheckOfFiles proves that mistakes in the files of a request are reported with place and remedy, that large
+// requests are refused, that the number of findings is limited, and that nothing is stored.
 func TestCheckOfFiles(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -17,7 +17,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// various is a workflow with groups, tasks made at run time, a group that is tried again, and a failure.
+// various is a workflow with groups, tasks generated at run time, a group that is retried, and a failure.
 const various = `_export: {greeting: hello}
 +side:
   _parallel: true
@@ -32,7 +32,7 @@ const various = `_export: {greeting: hello}
 +never: {echo>: never}
 `
 
-// columns are the lists of an outline, or of a change's effects.
+// columns holds the lists of an outline, or of a change's effects.
 type columns struct {
 	ID, Parent, Upstreams, Runs []int
 	Name, State                 []string
@@ -41,7 +41,7 @@ type columns struct {
 	Sets                        [][]int
 }
 
-// rows are tasks by number: full name, parent, upstreams, state and runs, as text.
+// rows holds tasks by number: full name, parent, upstreams, state and runs, as text.
 type rows map[int]row
 
 type row struct {
@@ -66,7 +66,7 @@ type changed struct {
 	Runs  []int
 }
 
-// fold carries a change out.
+// fold applies a change.
 func (r rows) fold(ch changed) {
 	if ch.Made != nil {
 		r.lay(*ch.Made)
@@ -123,7 +123,8 @@ func (c caller) changes(attempt string, after int) (list []changed, done bool) {
 }
 
 // TestOutlineAndChanges proves that the columns of an outline agree with the list of tasks, that the changes of an
-// attempt lead there from nothing, entry by entry as in the history, and that a stream sends the same.
+// attempt, applied to an empty list, lead to it entry by entry as in the history, and that a stream sends the same
+// changes.
 func TestOutlineAndChanges(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -141,7 +142,7 @@ func TestOutlineAndChanges(t *testing.T) {
 		for _, u := range task["upstreams"].([]any) {
 			r.upstreams = append(r.upstreams, number(u))
 		}
-		r.runs = got[number(task["id"])].runs // the list does not say
+		r.runs = got[number(task["id"])].runs // not in the list
 		want[number(task["id"])] = r
 	}
 	same := gocmp.AllowUnexported(row{})
@@ -196,7 +197,7 @@ func TestOutlineAndChanges(t *testing.T) {
 	}
 }
 
-// TestChangesWhileItRuns proves that the outline of an attempt under way and the changes after it lead to its end.
+// TestChangesWhileItRuns proves that the outline of a running attempt and the changes after it lead to its final state.
 func TestChangesWhileItRuns(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -239,8 +240,8 @@ func (r rows) list() (list []row) {
 	return list
 }
 
-// TestTaskAndItsLog proves that a task is shown with what it sees and the files of its log, whose text is read from any
-// position on.
+// TestTaskAndItsLog proves that a task is shown with its parameters and the files of its log, whose text can be read
+// from any position.
 func TestTaskAndItsLog(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -311,7 +312,7 @@ func TestTaskAndItsLog(t *testing.T) {
 }
 
 // TestCause proves that a failed attempt has its first failed task, that task's error, and the last lines that it
-// printed, without those of the server; and that a successful one has none.
+// printed, without the server's lines; and that a successful attempt has no cause.
 func TestCause(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -336,13 +337,13 @@ func TestCause(t *testing.T) {
 	}
 }
 
-// number reads an id or a number.
+// number reads an ID or a number.
 func number(v any) (n int) {
 	fmt.Sscan(cmp.Or(fmt.Sprint(v), "0"), &n)
 	return n
 }
 
-// convert reads what was decoded without a type.
+// convert converts a value that was decoded without a type.
 func convert[T any](t *testing.T, v any) (to T) {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -353,8 +354,8 @@ func convert[T any](t *testing.T, v any) (to T) {
 }
 
 // TestOverviewSessionsAndGrid proves that an overview lists failed attempts with their causes, running ones and
-// upcoming schedules; that sessions are found by state, time and text, page by page; and that a grid shows tasks
-// through the sessions.
+// upcoming schedules; that sessions are found by state, time and text, page by page; and that a grid shows tasks across
+// sessions.
 func TestOverviewSessionsAndGrid(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -458,7 +459,7 @@ func TestOverviewSessionsAndGrid(t *testing.T) {
 	}
 }
 
-// days finds sessions, page by page, and names their days.
+// days searches sessions page by page and returns their days.
 func (c caller) days(query string) string {
 	c.t.Helper()
 	var days []string
@@ -478,7 +479,7 @@ func (c caller) days(query string) string {
 	}
 }
 
-// TestTimesOfASchedule proves that the next times of a schedule are listed, a year of them, and which past sessions
+// TestTimesOfASchedule proves that the times of a schedule are listed for up to a year, with the past sessions that
 // exist.
 func TestTimesOfASchedule(t *testing.T) {
 	t.Parallel()
@@ -524,8 +525,8 @@ func TestTimesOfASchedule(t *testing.T) {
 	}
 }
 
-// TestSinceItWorked proves that a failed attempt is compared with the last one that succeeded: revision, files and
-// parameters that differ; and that the files of a revision are listed and read.
+// TestSinceItWorked proves that a failed attempt is compared with the last successful one, showing different revisions,
+// files and parameters, and that the files of a revision can be listed and read.
 func TestSinceItWorked(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -546,7 +547,7 @@ func TestSinceItWorked(t *testing.T) {
 	bad := start("three", `{"table":"events_v2","same":1,"more":{"x":[1]}}`)
 
 	got := c.must(http.MethodGet, "/api/x/attempts/"+bad+"/comparison", nil)
-	// A busy machine may take a second longer for a task, which is then one of these.
+	// On a busy machine, a task may take a second longer and then appear in this list.
 	if _, listed := got["tasks"].([]any); !listed {
 		t.Errorf("tasks: %v", got["tasks"])
 	}

@@ -57,7 +57,7 @@ func (c caller) stream(path, position string) *stream {
 	return s
 }
 
-// next returns the next event; false at the end of the stream.
+// next returns the next event, or false at the end of the stream.
 func (s *stream) next() (e sent, more bool) {
 	for s.lines.Scan() {
 		line := s.lines.Text()
@@ -78,7 +78,7 @@ func (s *stream) next() (e sent, more bool) {
 	return e, false
 }
 
-// until reads up to an event and returns all of them; it fails when none is like that.
+// until reads up to an event that found accepts and returns all events; it fails if there is none.
 func (s *stream) until(found func(sent) bool) []sent {
 	s.t.Helper()
 	var all []sent
@@ -105,7 +105,7 @@ func (s *stream) round() string {
 	return ""
 }
 
-// logText puts together what a stream said of a task's log.
+// logText assembles a task's log from the events of a stream.
 func logText(events []sent, task string) string {
 	var text strings.Builder
 	for _, e := range events {
@@ -116,7 +116,7 @@ func logText(events []sent, task string) string {
 	return text.String()
 }
 
-// steps waits for files, so that a test decides when its task continues.
+// steps returns a project whose tasks wait for files, so that a test decides when they continue.
 func steps(folder string) []byte {
 	return archive(map[string]string{"wf.dig": "+a:\n  sh>: echo one; until test -e " + folder + "/go; do sleep 0.01; done; echo two\n+b:\n  echo>: three\n"})
 }
@@ -155,7 +155,7 @@ func TestEvents(t *testing.T) {
 	c.goesOn(attempt, position)
 }
 
-// goesOn checks the rest of the stream, which begins at a position.
+// goesOn checks the rest of the stream that begins at a position.
 func (c caller) goesOn(attempt, position string) {
 	t := c.t
 	s := c.follow(attempt, position)
@@ -186,7 +186,7 @@ func (c caller) goesOn(attempt, position string) {
 	}
 }
 
-// TestEventsEndWithServer proves that no stream keeps a server from stopping.
+// TestEventsEndWithServer proves that streams do not keep a server from stopping.
 func TestEventsEndWithServer(t *testing.T) {
 	t.Parallel()
 	stack.NeedsServer(t, "there is no server that stops")

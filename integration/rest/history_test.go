@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestHistory proves that each state an attempt ever had can be shown, page by page, and
-// that a fork takes over what was success then and runs the rest again.
+// TestHistory proves that each state that an attempt ever had can be shown, page by page, and that a fork takes over
+// the tasks that had succeeded at that time and runs the rest again.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	c := open(t)

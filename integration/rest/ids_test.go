@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// ids maps ids of the recording to those of this server, by kind: a server may number as
-// it likes.
+// ids maps IDs of the recording to IDs of this server, by kind, because each server assigns its own numbers.
 type ids map[string]map[string]string
 
 func (m ids) learn(kind, recorded, here string) bool {

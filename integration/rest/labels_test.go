@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestLabels proves that the answers about an attempt and its session have the labels of its start, in their order,
-// that those without labels have no such field, what is refused, and that each way to make another attempt of a session
-// takes them over.
+// TestLabels proves that the answers about an attempt and its session contain the labels of its start in order, and no
+// such field without labels; which labels are refused; and that each way to make another attempt of a session copies
+// them.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestLogFiles proves that a log is handed out as it is stored, and that a name leads
-// nowhere but to a log of the attempt.
+// TestLogFiles proves that a log is returned as it is stored, and that names lead only to logs of the attempt.
 func TestLogFiles(t *testing.T) {
 	t.Parallel()
 	c := open(t)

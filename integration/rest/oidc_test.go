@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/seal"
 )
 
-// known is a server with sign-ins at an identity provider, by grants.
+// known returns a server with sign-ins through an identity provider, with the given grants.
 func known(t *testing.T, grants string, box *seal.Box) (*running, *oidctest.Provider) {
 	t.Helper()
 	if list, err := access.ParseGrants(grants); err == nil {
@@ -35,7 +35,7 @@ func known(t *testing.T, grants string, box *seal.Box) (*running, *oidctest.Prov
 	return nil, nil
 }
 
-// leave goes to the provider and returns what it sends the browser back to.
+// leave goes to the provider and returns the address to which it sends the browser back.
 func (b *browser) leave(back string) *url.URL {
 	b.t.Helper()
 	a := b.do(http.MethodGet, "/api/x/session/oidc?return="+url.QueryEscape(back), "")
@@ -45,7 +45,7 @@ func (b *browser) leave(back string) *url.URL {
 	return followed(b.t, a.header.Get("Location"))
 }
 
-// followed is where an address leads a browser.
+// followed returns where an address leads a browser.
 func followed(t *testing.T, address string) *url.URL {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -64,7 +64,7 @@ func followed(t *testing.T, address string) *url.URL {
 	return to
 }
 
-// land comes back from the provider as a browser does, and returns where it is led on to.
+// land comes back from the provider like a browser, and returns where the server redirects it.
 func (b *browser) land(to *url.URL) string {
 	b.t.Helper()
 	a := b.do(http.MethodGet, to.RequestURI(), "", without("X-Zerodag-Request"), with("Sec-Fetch-Site", "cross-site"), with("Sec-Fetch-Mode", "navigate"))
@@ -74,8 +74,8 @@ func (b *browser) land(to *url.URL) string {
 	return a.header.Get("Location")
 }
 
-// TestSignInAtAProvider proves that a user signs in at an identity provider and comes back to where they were, with the
-// role and site of the first grant that fits, and that no one else does.
+// TestSignInAtAProvider proves that a user signs in through an identity provider and returns to the previous page, with
+// the role and site of the first matching grant, and that no one else can.
 func TestSignInAtAProvider(t *testing.T) {
 	t.Parallel()
 	server, fake := known(t, "boss@example.com=owner, group:ops=operator/2, @example.com=viewer, group:a=b=admin", nil)
@@ -119,7 +119,8 @@ func TestSignInAtAProvider(t *testing.T) {
 	}
 }
 
-// TestGrantsAreLookedAtAgain proves that a session of a person ends with the grant that they had, and follows its role.
+// TestGrantsAreLookedAtAgain proves that a user's session ends when the grant is removed, and that its role changes
+// with the grant.
 func TestGrantsAreLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	box := seal.New(seal.Fixed([]byte("0123456789abcdef")))
@@ -142,8 +143,8 @@ func TestGrantsAreLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestComingBack proves that a browser comes back from a provider once, to the server and the sign-in that it left
-// from, and is never led elsewhere.
+// TestComingBack proves that a browser can come back from a provider only once, to the server and the sign-in that it
+// left from, and is never redirected elsewhere.
 func TestComingBack(t *testing.T) {
 	t.Parallel()
 	server, fake := known(t, "group:ops=operator", nil)
@@ -195,7 +196,7 @@ func TestComingBack(t *testing.T) {
 	}
 }
 
-// TestGrantsOfAStage proves that a deploy refuses grants which the API would not read, and accepts those that it reads.
+// TestGrantsOfAStage proves that a deploy accepts exactly the grants that the API can read.
 func TestGrantsOfAStage(t *testing.T) {
 	t.Parallel()
 	for _, grant := range []string{"alice@example.com=owner", "@example.com=viewer/3", "group:Data Team=operator", "group:a=b=admin", "@example.com=king", "@example.com=", "alice=viewer", "=viewer",
@@ -209,8 +210,8 @@ func TestGrantsOfAStage(t *testing.T) {
 	}
 }
 
-// TestProviderThatIsDown proves that a user learns that the provider does not answer, on the page they left from, and
-// that a token still signs in.
+// TestProviderThatIsDown proves that the page from which a user signs in shows that the provider does not answer, and
+// that users can still sign in with a token.
 func TestProviderThatIsDown(t *testing.T) {
 	t.Parallel()
 	server, fake := known(t, "group:ops=operator", nil)

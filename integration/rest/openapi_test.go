@@ -57,7 +57,7 @@ func (d *description) check(method, path string, a answer) []string {
 	return nil
 }
 
-// operation finds what answers a path; nil for none.
+// operation finds the operation of a path, or nil if there is none.
 func (d *description) operation(method, path string) *openapi3.Operation {
 	if method == http.MethodHead {
 		method = http.MethodGet

@@ -18,8 +18,8 @@ outputs: {rows: {value: "${days * 10}", type: integer}}
 +a: {echo>: x}
 `
 
-// TestParams proves that every way to start a workflow is held against its `params`, and that outputs are in the answer
-// about one attempt alone.
+// TestParams proves that every way to start a workflow is checked against its `params`, and that outputs are only in
+// the answer about a single attempt.
 func TestParams(t *testing.T) {
 	t.Parallel()
 	c := open(t)

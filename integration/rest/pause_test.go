@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestPauseOverREST proves that an attempt is paused and continues, who may do that, that the answers about it name the
-// user, that both calls are in the audit log, and what is refused.
+// TestPauseOverREST proves that an attempt can be paused and continued, who may do that, that the answers about it name
+// the user, that both calls are in the audit log, and which calls are refused.
 func TestPauseOverREST(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -67,8 +67,9 @@ func TestPauseOverREST(t *testing.T) {
 	}
 }
 
-// TestPauseProjectOverREST proves that a project is paused and continues, who may do that, that starts are refused with
-// the user and the reason of the pause, that the project also shows them, and that both calls are in the audit log.
+// TestPauseProjectOverREST proves that a project can be paused and continued, who may do that, that starts are refused
+// with the user and the reason of the pause, that the project also shows them, and that both calls are in the audit
+// log.
 func TestPauseProjectOverREST(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

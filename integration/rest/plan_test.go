@@ -29,8 +29,8 @@ schedule:
   require>: other
 `
 
-// TestPlan proves that a plan has the tasks of a workflow with their operators, their dependencies, their places and
-// what is made at run time, names the parameters that it needs, and that a task of an attempt also has its place, if
+// TestPlan proves that a plan contains the tasks of a workflow with their operators, dependencies and places, marks
+// tasks generated at run time, and names the required parameters, and that a task of an attempt also has its place, if
 // requested.
 func TestPlan(t *testing.T) {
 	t.Parallel()

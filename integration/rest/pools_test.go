@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestPools proves that pools are created, changed, held, listed page by page and deleted, and the errors if that is
-// impossible.
+// TestPools proves that pools can be created, changed, held, listed page by page and deleted, and which errors are
+// returned if that is impossible.
 func TestPools(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -67,7 +67,8 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestPoolInUse proves that a pool shows who has its slots and who waits, and that it is not deleted meanwhile.
+// TestPoolInUse proves that a pool shows which tasks have its slots and which wait, and that it cannot be deleted
+// meanwhile.
 func TestPoolInUse(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -96,7 +97,7 @@ func TestPoolInUse(t *testing.T) {
 }
 
 // TestConcurrency proves the API's data about an attempt that waits for its turn and about a refused start, and that a
-// kill ends a waiting one.
+// kill ends a waiting attempt.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -135,10 +136,10 @@ func TestConcurrency(t *testing.T) {
 	c.ended(only)
 }
 
-// until asks until an answer has a text.
+// until repeats a request until the answer contains a text.
 func (c caller) until(path, text string) {
 	c.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // polls, as clients of this API do
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // polls, like clients of this API
 		if a := c.call(http.MethodGet, path, nil); strings.Contains(string(a.content), text) {
 			return
 		}
@@ -146,8 +147,8 @@ func (c caller) until(path, text string) {
 	c.t.Fatalf("%s never has %s", path, text)
 }
 
-// TestStandings proves the data that the pages of an attempt get about tasks that were skipped, failed without harm, or
-// wait, and how many precede them.
+// TestStandings proves the data for the pages of an attempt about tasks that were skipped, failed with an ignored
+// error, or wait, and how many tasks precede them in line.
 func TestStandings(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -52,15 +52,15 @@ func (c caller) readRecording() []recorded {
 	return file.Calls
 }
 
-// deployedToo makes of the recording what a deployed stack answers: it keeps archives in S3,
-// and knows who pushes.
+// deployedToo turns the recording into the answers of a deployed stack, which keeps archives in S3 and records who
+// pushes.
 var deployedToo = []string{`"archiveType": "db"`, `"archiveType": "s3"`, `"userInfo": {}`, `"userInfo": {"token": "admin"}`}
 
-// withoutCommands makes of it what a server answers that runs none.
+// withoutCommands turns the recording into the answers of a server that runs no commands.
 var withoutCommands = strings.NewReplacer(`"sh>": "echo b"`, `"echo>": "b"`, `"sh>": "sleep 3"`, `"wait>": "60s"`)
 
-// slowly is the slow command on a deployed stack: it must still run after the calls that read it, and a machine needs
-// half a minute to begin it.
+// slowly is the slow command on a deployed stack: it must still be running after the calls that read it, and a machine
+// needs half a minute to begin it.
 const slowly = "sleep 300"
 
 // elsewhere removes from an answer the additional data about a command that a machine ran: the machine, in the state of
@@ -78,7 +78,7 @@ func elsewhere(v any) any {
 			v["files"] = slices.DeleteFunc(slices.Clone(files), func(f any) bool { return launched(f, files) })
 		}
 		if agent, _ := v["agentId"].(string); strings.HasPrefix(agent, "runner-") {
-			v["direct"] = nil // a machine's log has a link, even if it is as small as what the API serves itself
+			v["direct"] = nil // a machine's log has a link, even if it is small enough for the API to serve it
 		}
 	case []any:
 		for i, x := range v {
@@ -88,7 +88,7 @@ func elsewhere(v any) any {
 	return v
 }
 
-// launched reports whether a log is that of the function which launched the machine of its task.
+// launched reports whether a log belongs to the function that launched the machine of its task.
 func launched(file any, files []any) bool {
 	of := func(f any) (task string, machine bool) {
 		fields, _ := f.(map[string]any)
@@ -103,14 +103,14 @@ func launched(file any, files []any) bool {
 	})
 }
 
-// deployedOtherwise are recorded calls that a deployed stack answers otherwise, and why.
+// deployedOtherwise lists recorded calls that a deployed stack answers differently, and why.
 var deployedOtherwise = map[string]string{
 	"GET /api/schedules?last_id=1": "its schedules are not numbered in the order of their making: TestSchedulePages",
 	"GET /":                        "it has a web console",
 	"GET /projects/1":              "it has a web console",
 }
 
-// answer is what this server says.
+// answer is an answer of this server.
 type answer struct {
 	status  int
 	header  http.Header
@@ -126,7 +126,7 @@ type replay struct {
 }
 
 // TestRecordedCalls proves that every recorded call gets the same status, the same keys and types and, if they do not
-// depend on time and place, the same values; and that each answer is as docs/openapi.yaml promises.
+// depend on time and place, the same values; and that each answer conforms to docs/openapi.yaml.
 func TestRecordedCalls(t *testing.T) {
 	t.Parallel()
 	open := open(t)
@@ -153,7 +153,7 @@ func TestRecordedCalls(t *testing.T) {
 	}
 }
 
-// settled waits until the attempt that a call is about is done.
+// settled waits until the attempt of a call has ended.
 func (r *replay) settled(c recorded) {
 	path := strings.TrimSuffix(c.Path, "/kill")
 	r.eventually(func() []string {
@@ -164,11 +164,11 @@ func (r *replay) settled(c recorded) {
 	})
 }
 
-// patience is what the progress of an attempt on a deployed stack may take: machines are launched for
+// patience is how long the progress of an attempt on a deployed stack may take, because machines are launched for
 // commands.
 const patience = 4 * time.Minute
 
-// eventually repeats what depends on the progress of attempts.
+// eventually repeats a check that depends on the progress of attempts.
 func (r *replay) eventually(f func() []string) []string {
 	deadline := time.Now().Add(30 * time.Second)
 	if r.deployed() {
@@ -179,7 +179,7 @@ func (r *replay) eventually(f func() []string) []string {
 		if len(diffs) == 0 || time.Now().After(deadline) {
 			return diffs
 		}
-		time.Sleep(5 * time.Millisecond) // polls, as clients of this API do
+		time.Sleep(5 * time.Millisecond) // polls, like clients of this API
 	}
 }
 
@@ -190,7 +190,7 @@ func (r *replay) call(c recorded) []string {
 	return r.check(c, r.send(c))
 }
 
-// connections are not kept while a machine is waited for: a server closes what is idle for long.
+// connections does not keep connections during the wait for a machine, because servers close idle connections.
 var connections = &http.Transport{IdleConnTimeout: 2 * time.Second}
 
 func (r *replay) send(c recorded) answer {
@@ -233,7 +233,7 @@ func (r *replay) send(c recorded) answer {
 	return answer{response.StatusCode, response.Header, content}
 }
 
-// stored gets what a deployed stack sent us to its storage for.
+// stored gets the content of a link to a deployed stack's storage.
 func (r *replay) stored(link string) answer {
 	r.t.Helper()
 	response, err := http.Get(link)
@@ -248,7 +248,7 @@ func (r *replay) stored(link string) answer {
 	return answer{response.StatusCode, response.Header, content}
 }
 
-// body makes the body of a call; of binary ones only size and type were recorded.
+// body makes the body of a call; for binary bodies, only size and type were recorded.
 func (r *replay) body(c recorded) (body []byte, contentType string) {
 	var text string
 	if c.RequestBody == nil {
@@ -306,15 +306,15 @@ func (r *replay) check(c recorded, a answer) []string {
 		got = elsewhere(got)
 	}
 	if fields, ok := got.(map[string]any); ok && !r.stack.Commands && c.Note == "start" {
-		delete(fields, "warnings") // of the parameter that only the script would read which the recording has and this server does not
+		delete(fields, "warnings") // about the parameter that only the recorded script reads, which this server does not have
 	}
-	// A killed command ends at once here; an attempt may be further than it was recorded.
-	// Without commands the slow task waits, and so does one whose command a machine runs.
+	// A killed command ends at once here; an attempt may have progressed further than in the recording. Without
+	// commands, the slow task waits, and so does a task whose command a machine runs.
 	loose := (!r.stack.Commands || r.deployed()) && c.Note == "running" || c.Note == "after kill request" || c.Note == "after delete" || c.Status == http.StatusConflict
 	compared := &comparison{ids: r.ids, loose: loose, task: c.Path}
 	want := clone(c.Response)
 	if strings.Contains(c.Path, "count=1&order") {
-		compared.ids = ids{} // another definition is the last one here
+		compared.ids = ids{} // here, another definition is the last one
 		want = got
 	}
 	compared.same(want, got, "", kindOf(firstSegment(c.Path), ""))
@@ -353,7 +353,7 @@ func clone(v any) any {
 	return out
 }
 
-// TestElsewhere proves that of an answer only that is left out which a machine of a command adds.
+// TestElsewhere proves that only the additions of a command's machine are removed from an answer.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	var got, want any

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// plan is what a dry run of a rerun answers.
+// plan is the answer to a dry run of a rerun.
 type plan struct {
 	Revision      string
 	Workflow      object
@@ -27,8 +27,8 @@ type plan struct {
 	Gone int
 }
 
-// names are those of both lists: what runs, then what is carried; a group ends with /, what was made with *, what is
-// skipped with !.
+// names returns the names in both lists: tasks that run and tasks that are taken over. Groups end with /, generated
+// tasks with *, skipped ones with !.
 func (p plan) names() (runs, carried string) {
 	var lists [2][]string
 	for i, rows := range [][]struct {
@@ -54,7 +54,7 @@ func (p plan) names() (runs, carried string) {
 	return strings.Join(lists[0], " "), strings.Join(lists[1], " ")
 }
 
-// dry asks what a rerun would do.
+// dry makes a dry run of a rerun.
 func (c caller) dry(attempt, body string) plan {
 	c.t.Helper()
 	a := c.must(http.MethodPost, "/api/x/attempts/"+attempt+"/rerun", strings.TrimSuffix(body, "}")+`,"dryRun":true}`)
@@ -72,8 +72,8 @@ const half = `+first: {echo>: one}
 +last: {echo>: last}
 `
 
-// TestRerun proves that a dry run of each mode names what a rerun then takes over and runs, that parameters are laid
-// over those of the attempt, and that a revision is the attempt's own, the newest or one by name.
+// TestRerun proves that a dry run of each mode names the tasks that a rerun then takes over and runs, that parameters
+// override those of the attempt, and that the revision is the attempt's own, the newest, or a named one.
 func TestRerun(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -174,9 +174,9 @@ func TestRerun(t *testing.T) {
 	}
 }
 
-// TestRerunFromOutside proves that parameters of a user who may not push stay data in a rerun, laid over those of one
-// who may, and cannot determine what a task does; that a dry run also reports this; and that a rerun is recorded, a dry
-// run not.
+// TestRerunFromOutside proves that in a rerun, parameters of a user who may not push override those of a user who may
+// but remain data, so that they cannot determine what a task does; that a dry run also reports this; and that a rerun
+// is recorded but a dry run is not.
 func TestRerunFromOutside(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -11,23 +11,23 @@ import (
 
 type object = map[string]any
 
-// comparison compares answers with recorded ones: every key and type, and every value
-// that does not depend on when and where the recording was made.
+// comparison compares answers with recorded ones: every key and type, and every value that does not depend on the time
+// and place of the recording.
 type comparison struct {
 	ids   ids
-	loose bool // values that change while time passes do not count
+	loose bool // values that change over time do not count
 	task  string
 	diffs []string
 }
 
-// recordedToday begins all times at which the recording itself happened.
+// recordedToday is the beginning of all times at which the recording was made.
 const recordedToday = "2026-11-21"
 
 var (
 	uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	// foreign texts name classes and files of Digdag.
+	// foreign matches texts that name classes and files of Digdag.
 	foreign = regexp.MustCompile(`RESTEASY|io\.digdag|io\.undertow|java\.|@PUSHDIR@|Optional\.of|\{\}|Bad zip entry|Invalid prefix|not in the \.gz format|already deleted at`)
-	// passing fields change while an attempt runs.
+	// passing lists fields that change while an attempt runs.
 	passing = []string{"status", "done", "success", "cancelRequested", "finishedAt", "params", "state", "retryAt"}
 )
 
@@ -35,7 +35,7 @@ func (c *comparison) differ(path, format string, args ...any) {
 	c.diffs = append(c.diffs, path+": "+fmt.Sprintf(format, args...))
 }
 
-// key is the last part of a path.
+// key returns the last part of a path.
 func key(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
 func (c *comparison) same(want, got any, path, kind string) {
@@ -126,7 +126,7 @@ func (c *comparison) texts(want string, got any, path, key, kind string) {
 			c.differ(path, "%q is no uuid", text)
 		}
 	case key == "message" && !foreign.MatchString(want):
-		// Ours may say more: file, line and what to do.
+		// Our message may contain more: file, line and what to do.
 		if w := c.ids.message(want); !strings.Contains(revisionID.ReplaceAllString(text, "revision id=N"), w) {
 			c.differ(path, "%q, want %q", text, w)
 		}
@@ -139,7 +139,7 @@ func (c *comparison) texts(want string, got any, path, key, kind string) {
 	}
 }
 
-// idKind returns the kind of id at a path; "" for none.
+// idKind returns the kind of ID at a path, or "" for none.
 func idKind(path, key, kind string) string {
 	switch {
 	case key == "id", strings.Contains(path, ".upstreams.") || key == "parentId":
@@ -162,8 +162,7 @@ func shape(time string) string {
 	}, time)
 }
 
-// byName sorts definitions and schedules: their ids, and so their order, are the server's
-// business.
+// byName sorts definitions and schedules, because the server determines their IDs and therefore their order.
 func byName(list []any) {
 	name := func(v any) string {
 		o, _ := v.(object)

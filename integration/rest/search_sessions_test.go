@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// searched pages through the sessions that are like a query, and names each by its workflow and day.
+// searched pages through the sessions that match a query, and returns the workflow and day of each.
 func (c caller) searched(path, query string, size int) string {
 	c.t.Helper()
 	var names []string
@@ -36,9 +36,9 @@ func (c caller) searched(path, query string, size int) string {
 	}
 }
 
-// TestSearchSessions proves that sessions are found by the tags of their workflow, by labels, status, times and text of
-// their last attempt, the newest first and in pages of any size; what is refused; and that a list without a filter is
-// as before.
+// TestSearchSessions proves that sessions are found by the tags of their workflow, by labels, and by status, times and
+// text of their last attempt, newest first and in pages of any size; which queries are refused; and that a list without
+// a filter is unchanged.
 func TestSearchSessions(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -33,18 +33,18 @@ import (
 // recordedVersion is the version of the server whose answers were recorded.
 const recordedVersion = "0.10.6-SNAPSHOT"
 
-// running is a server: a whole one in memory, or a separate site on a deployed stack.
+// running is a server: a complete one in memory, or a separate site on a deployed stack.
 type running struct {
 	URL  string
 	spec *description
-	site int64  // that takes the place of site 0
+	site int64  // used in place of site 0
 	stop func() // begins the shutdown: streams end
 
 	engine *embedded.Engine // of the server in memory
 	stack  *stack.Stack     // that is deployed
 }
 
-// serve makes a server with options; only those of a server in memory can be chosen.
+// serve makes a server with options, which apply only to a server in memory.
 func serve(t *testing.T, options httpapi.Options) *running {
 	t.Helper()
 	if deployed, ok := stack.Find(); ok {
@@ -62,7 +62,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 		of.Node, of.Version, of.Stopping, of.Vitals = engine.Node, recordedVersion, stopping, engine.Vitals
 		of.Depths, of.Queued = engine.DB.Depths, engine.DB.Queued
 		of.Auth.Tokens, of.Auth.Audit, of.Auth.Seal = engine.DB, engine.DB, cmp.Or(options.Auth.Seal, first.Seal)
-		of.Bound = "127.0.0.1" // as `zerodag server` does: what was recorded must pass its rules
+		of.Bound = "127.0.0.1" // like `zerodag server`: the recorded calls must pass its rules
 		of.Limits.Watch = 20 * time.Millisecond
 		handler, err := httpapi.New(of)
 		if err != nil {
@@ -82,7 +82,8 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	return server
 }
 
-// places are where the data of a server is: in memory, or in a database that two servers share (package servers).
+// places returns where the data of a server is stored: in memory, or in a database that two servers share (package
+// servers).
 func places(t *testing.T) []embedded.Options {
 	t.Helper()
 	own := embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte(server.Key), Notices: silent{}}
@@ -103,7 +104,7 @@ func places(t *testing.T) []embedded.Options {
 	return list
 }
 
-// several reports whether tests of one server are tests of two.
+// several reports whether tests of one server run against two.
 func several() bool {
 	_, found := server.Found()
 	return found
@@ -132,7 +133,7 @@ func run(t *testing.T, o embedded.Options) *embedded.Engine {
 	return engine
 }
 
-// open makes a server and calls it with all rights in site 0.
+// open makes a server and returns a caller with all rights in site 0.
 func open(t *testing.T) caller {
 	t.Helper()
 	server := serve(t, httpapi.Options{})
@@ -157,7 +158,7 @@ func (s *running) token(t *testing.T, site int64, role string) string {
 	return secret
 }
 
-// signed in place of a token is the signature of the AWS credentials of the environment.
+// signed, in place of a token, stands for the signature of the environment's AWS credentials.
 const signed = "signed"
 
 // caller calls a server with a token, "" for none. Each answer is checked against
@@ -220,7 +221,7 @@ func (c caller) send(request *http.Request) answer {
 	return a
 }
 
-// must is call for requests that have to succeed; it decodes the answer.
+// must is like call for requests that have to succeed; it decodes the answer.
 func (c caller) must(method, path string, body any) object {
 	c.t.Helper()
 	a := c.call(method, path, body)
@@ -268,7 +269,7 @@ func (c caller) start(project, workflow, session string) string {
 // ended waits for the end of an attempt and returns it.
 func (c caller) ended(attempt string) object {
 	c.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // polls, as clients of this API do
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // polls, like clients of this API
 		if a := c.must(http.MethodGet, "/api/attempts/"+attempt, nil); a["done"] == true {
 			return a
 		}
@@ -296,7 +297,7 @@ func archive(files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// project holds the workflows of the recorded pushes.
+// project returns an archive with the workflows of the recorded pushes.
 func (s *running) project() []byte {
 	slow, b := "sh>: sleep 3", "sh>: echo b"
 	if s.deployed() {
@@ -313,7 +314,7 @@ func (s *running) project() []byte {
 	})
 }
 
-// silent sends no notices: Digdag was recorded without notifications.
+// silent sends no notices, because Digdag was recorded without notifications.
 type silent struct{}
 
 func (silent) Notify(context.Context, host.Notice) error { return nil }

@@ -15,14 +15,14 @@ import (
 	"zerodag/internal/seal"
 )
 
-// browser calls as one does: it keeps the cookies that it is given, and sends them. head is sent with each request.
+// browser makes calls like a browser: it keeps the cookies that it gets and sends them. head is sent with each request.
 type browser struct {
 	caller
 	jar  map[string]*http.Cookie
 	head map[string]string
 }
 
-// sitting makes a browser with a page of the server open.
+// sitting returns a browser with an open page of the server.
 func (s *running) sitting(t *testing.T) *browser {
 	return &browser{caller{s, t, ""}, map[string]*http.Cookie{}, map[string]string{"X-Zerodag-Request": "page", "Sec-Fetch-Site": "same-origin"}}
 }
@@ -55,7 +55,7 @@ func (b *browser) do(method, path, body string, change ...func(*http.Request)) a
 	return a
 }
 
-// sessionName is what a server of this machine calls the cookie of a session.
+// sessionName returns the name of the session cookie on a local server.
 func (s *running) sessionName(t *testing.T) string {
 	t.Helper()
 	at, err := url.Parse(s.URL)
@@ -65,14 +65,14 @@ func (s *running) sessionName(t *testing.T) string {
 	return "zerodag_session_" + at.Port()
 }
 
-// takes has a browser show its server the session that another has, as if that server had replaced it.
+// takes makes a browser send the session of another browser, as if the server had replaced it.
 func (b *browser) takes(other *browser) {
 	b.t.Helper()
 	name := b.sessionName(b.t)
 	b.jar[name] = &http.Cookie{Name: name, Value: other.cookieOf().Value}
 }
 
-// without leaves a header out.
+// without removes a header.
 func without(name string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Del(name) }
 }
@@ -103,7 +103,7 @@ type signIn struct {
 	Problem       *string
 }
 
-// cookieOf is the one cookie that a browser has.
+// cookieOf returns the only cookie of a browser.
 func (b *browser) cookieOf() *http.Cookie {
 	b.t.Helper()
 	if len(b.jar) != 1 {
@@ -115,9 +115,9 @@ func (b *browser) cookieOf() *http.Cookie {
 	return nil
 }
 
-// TestSignInWithAToken proves that a token becomes a cookie that no script can read and that reveals nothing of it,
-// which lets the browser read, and change things only on purpose; and that after signing out no one gets in with it,
-// nor once the token is revoked.
+// TestSignInWithAToken proves that a token becomes a cookie that no script can read and that reveals nothing of the
+// token; that the cookie lets the browser read, and make changes only on purpose; and that it is invalid after signing
+// out or once the token is revoked.
 func TestSignInWithAToken(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -182,7 +182,7 @@ func TestSignInWithAToken(t *testing.T) {
 	}
 }
 
-// revoke takes a token back, as its own bearer may not: by the store, or as who owns the account.
+// revoke revokes a token in ways that its bearer may not: in the store, or as the owner of the account.
 func (s *running) revoke(t *testing.T, site int64, token string) {
 	t.Helper()
 	manager := caller{s, t, signed}
@@ -197,7 +197,7 @@ func (s *running) revoke(t *testing.T, site int64, token string) {
 	}
 }
 
-// ours serves in memory; a deployed stack has its own settings.
+// ours serves in memory, because a deployed stack has its own settings.
 func ours(t *testing.T, o httpapi.Options) *running {
 	t.Helper()
 	server := serve(t, o)
@@ -207,9 +207,9 @@ func ours(t *testing.T, o httpapi.Options) *running {
 	return server
 }
 
-// TestSignInWithAPassword proves that a user signs in, that a wrong password is refused and slowed down as a login
-// by header is, whether there is such a user or not, that the password is nowhere in the cookie, and that another
-// password, another key or no such user ends the session.
+// TestSignInWithAPassword proves that a user signs in, that a wrong password is refused and slowed down like a login by
+// header, whether the user exists or not, that the cookie does not contain the password, and that a changed password, a
+// changed key or the removal of the user ends the session.
 func TestSignInWithAPassword(t *testing.T) {
 	t.Parallel()
 	box := seal.New(seal.Fixed([]byte("0123456789abcdef")))
@@ -238,7 +238,7 @@ func TestSignInWithAPassword(t *testing.T) {
 	}
 	for _, user := range []string{"me", "nobody"} {
 		if several() {
-			break // each server counts the tries that it sees
+			break // each server counts the attempts that it receives
 		}
 		x := server.sitting(t)
 		for i := range 11 {
@@ -260,7 +260,7 @@ func TestSignInWithAPassword(t *testing.T) {
 }
 
 // TestSessionsEnd proves that a session ends two hours after its last request and twelve hours after it began, whatever
-// is done; and that a request now and then keeps it.
+// happens; and that occasional requests keep it alive.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	var at atomic.Int64
@@ -298,9 +298,9 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestWhereCookiesComeFrom proves that over https a session is taken only from a cookie that no other host of the
-// domain can have set, that of two with the same name none is chosen, that a server on a user's own machine takes none
-// of another port, and that no one signs in on a page that came without TLS from another machine.
+// TestWhereCookiesComeFrom proves that over HTTPS, a session is accepted only from a cookie that no other host of the
+// domain can have set, that two cookies with the same name are both ignored, that a server on a user's own machine
+// accepts no cookie of another port, and that no one can sign in on a page that came without TLS from another machine.
 func TestWhereCookiesComeFrom(t *testing.T) {
 	t.Parallel()
 	server := ours(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "p"}}}})
@@ -352,8 +352,8 @@ func TestWhereCookiesComeFrom(t *testing.T) {
 	}
 }
 
-// TestTwoServersOnOneMachine proves that a browser stays signed in at two servers of its own machine: it keeps cookies
-// of all ports together.
+// TestTwoServersOnOneMachine proves that a browser stays signed in to two servers on its own machine, although it keeps
+// the cookies of all ports together.
 func TestTwoServersOnOneMachine(t *testing.T) {
 	t.Parallel()
 	auth := httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "p"}}}}
@@ -373,8 +373,8 @@ func TestTwoServersOnOneMachine(t *testing.T) {
 	}
 }
 
-// TestWhoShowsAForm proves that a browser shows its own password dialog only if no page of ours asks, and that a header
-// takes precedence over a cookie.
+// TestWhoShowsAForm proves that a browser shows its own password dialog only if the request does not come from the
+// console, and that a header takes precedence over a cookie.
 func TestWhoShowsAForm(t *testing.T) {
 	t.Parallel()
 	server := ours(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "p"}, {Name: "you", Password: "q", Role: access.Viewer}}}})
@@ -398,7 +398,7 @@ func TestWhoShowsAForm(t *testing.T) {
 	}
 }
 
-// TestNobodyHasToSignIn proves that a page of a server without login shows no form, and gets no session.
+// TestNobodyHasToSignIn proves that a page of a server without login shows no form and gets no session.
 func TestNobodyHasToSignIn(t *testing.T) {
 	t.Parallel()
 	server := ours(t, httpapi.Options{})
@@ -411,7 +411,7 @@ func TestNobodyHasToSignIn(t *testing.T) {
 	}
 }
 
-// TestSignInIsDeliberate proves that no page of another origin can sign a browser in, as another user, by a form.
+// TestSignInIsDeliberate proves that no page of another origin can use a form to sign a browser in as another user.
 func TestSignInIsDeliberate(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -15,10 +15,10 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// marker is part of every name of the site that the other one must not see.
+// marker is part of every name of the site that the other site must not see.
 const marker = "isolated"
 
-// tenant is what one site has.
+// tenant holds the objects of one site.
 type tenant struct {
 	caller
 	ids map[string]string // by the resource that a path begins with
@@ -79,15 +79,15 @@ func (v tenant) fill(t *testing.T, pattern string) string {
 	return strings.Join(segments, "/")
 }
 
-// asked is what an endpoint without ids in its path is asked by the stranger, by
-// operationId; want is the status that denies it, 0 when it only must not show anything.
+// asked is the stranger's request to an endpoint without IDs in its path, by operationId. want is the status that
+// denies it, or 0 if the answer only must not show anything.
 type asked struct {
 	query string
 	body  any
 	want  int
 }
 
-// number is the number of the tenant's site.
+// number returns the number of the tenant's site.
 func (v tenant) number() string { return strconv.FormatInt(v.site+1, 10) }
 
 func (v tenant) questions() map[string]asked {
@@ -130,7 +130,7 @@ func (v tenant) questions() map[string]asked {
 	}
 }
 
-// bodies are those of endpoints with an id in their path, by operationId.
+// bodies returns the request bodies of endpoints with an ID in their path, by operationId.
 func bodies() map[string]string {
 	return map[string]string{
 		"putProjectSecret": `{"value":"stolen"}`,
@@ -149,7 +149,7 @@ func bodies() map[string]string {
 	}
 }
 
-// seen is everything that a tenant sees of itself.
+// seen returns everything that a tenant can see of its own site.
 func (v tenant) seen() string {
 	var all strings.Builder
 	for _, path := range []string{"/api/projects", "/api/projects/" + v.ids["projects"] + "/revisions", "/api/projects/" + v.ids["projects"] + "/secrets",
@@ -160,8 +160,8 @@ func (v tenant) seen() string {
 	return all.String()
 }
 
-// TestSites proves, for every endpoint that openapi.yaml names, that an administrator of
-// one site neither sees nor changes what another site has.
+// TestSites proves, for every endpoint that openapi.yaml names, that an administrator of one site can neither see nor
+// change the objects of another site.
 func TestSites(t *testing.T) {
 	t.Parallel()
 	server, _ := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}, Admin: true,
@@ -182,7 +182,7 @@ func TestSites(t *testing.T) {
 				} else if operation.RequestBody != nil {
 					t.Errorf("%s %s: say in bodies what it is called with", method, pattern)
 				}
-				if operation.OperationID == "setPool" { // a pool of the site is made in one's own
+				if operation.OperationID == "setPool" { // a pool is always created in the caller's own site
 					path += "?project=" + marker
 					break
 				}

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestStandingInLists proves that lists distinguish a success with ignored errors from any other, and a paused attempt
-// from one that continues.
+// TestStandingInLists proves that lists distinguish a success with ignored errors from other successes, and a paused
+// attempt from a running one.
 func TestStandingInLists(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -45,7 +45,7 @@ func TestStandingInLists(t *testing.T) {
 		if fmt.Sprint(got) == fmt.Sprint(want) {
 			break
 		}
-		time.Sleep(10 * time.Millisecond) // until the executor has taken the pause
+		time.Sleep(10 * time.Millisecond) // until the executor has handled the pause
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the lists have %v, want %v", got, want)

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestStartAtOverREST proves that the answers about an attempt which begins later have its time, that it is killed like
-// any other, and what is refused.
+// TestStartAtOverREST proves that the answers about an attempt that begins later contain its time, that it can be
+// killed like any other, and which requests are refused.
 func TestStartAtOverREST(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSessionTimes proves how a session time is resolved: in the zone of the workflow, to
-// the hour or day, to the first schedule not before it and to the next one after it.
+// TestSessionTimes proves how a session time is resolved: in the time zone of the workflow, to the hour or day, and to
+// the first scheduled time not before it or after it.
 func TestSessionTimes(t *testing.T) {
 	t.Parallel()
 	c := open(t)

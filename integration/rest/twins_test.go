@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// twins are the objects that the client reads, each with the server's type. They are two types because the client also
-// reads Digdag's and older servers: ids as numbers, and missing fields.
+// twins returns the objects that the client reads, each with the server's type. The types differ because the client
+// also reads answers of Digdag and of older servers, with IDs as numbers and missing fields.
 func twins() map[any]any {
 	return map[any]any{
 		&client.Project{}: wire.Project{}, &client.Revision{}: wire.Revision{}, &client.Workflow{}: wire.Workflow{}, &client.SessionTime{}: wire.SessionTime{},
@@ -44,7 +44,7 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// fill gives everything below a value a non-zero value; every text is a time, as some are.
+// fill gives everything below a value a non-zero value; every text is a time because some have to be.
 func fill(v reflect.Value) {
 	switch v.Addr().Interface().(type) {
 	case *wire.Moment:
@@ -79,7 +79,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// empty lists the fields of a value that hold nothing.
+// empty lists the empty fields of a value.
 func empty(v reflect.Value, name string) (list []string) {
 	_, isTime := v.Interface().(time.Time)
 	switch {

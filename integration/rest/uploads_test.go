@@ -30,7 +30,7 @@ import (
 	"zerodag/internal/uploads"
 )
 
-// depot is a store beside the server that takes uploads by link, as S3 does: it accepts only the announced content, and
+// depot is a store next to the server that takes uploads by link, like S3: it accepts only the announced content, and
 // calls the upload function whenever an object is complete.
 type depot struct {
 	*httptest.Server
@@ -40,11 +40,11 @@ type depot struct {
 	mu    sync.Mutex
 	parts map[string][]byte // by path of the link
 	whole map[string]bool   // keys of complete objects
-	fail  int               // so many requests are answered with 503
+	fail  int               // the number of requests to answer with 503
 }
 
-// serveUploads is serve with slots. Every object is announced twice, the second time before the first call is done,
-// unless quiet.
+// serveUploads is serve with slots. Unless quiet, every object is announced twice, the second time before the first
+// call ends.
 func serveUploads(t *testing.T, options httpapi.Options, quiet bool) (*running, *depot) {
 	t.Helper()
 	d := &depot{parts: map[string][]byte{}, whole: map[string]bool{}, uploads: &uploads.Uploads{Now: time.Now, Logger: slog.New(slog.DiscardHandler)}}
@@ -68,7 +68,7 @@ func serveUploads(t *testing.T, options httpapi.Options, quiet bool) (*running, 
 	return server, d
 }
 
-// local skips what a deployed stack does for itself: integration/stack proves it there.
+// local skips a test of something that a deployed stack does itself: integration/stack proves it there.
 func (d *depot) local(t *testing.T) {
 	t.Helper()
 	if d == nil {
@@ -76,7 +76,7 @@ func (d *depot) local(t *testing.T) {
 	}
 }
 
-// take calls the upload function. Its context is not the test's: it may outlive it.
+// take calls the upload function. It does not use the test's context, because the call may outlive the test.
 func (d *depot) take(t *testing.T, key string) {
 	if err := d.uploads.Register(context.Background(), key); err != nil {
 		t.Error(err)
@@ -189,7 +189,7 @@ func (c caller) upload(query string, archive []byte) object {
 	return c.outcome(id)
 }
 
-// put may be called again for a request.
+// put sends a request, and may be called again for the same one.
 func put(t *testing.T, r *http.Request) {
 	t.Helper()
 	var err error
@@ -212,14 +212,14 @@ func (c caller) outcome(id string) object {
 		if o := c.must(http.MethodGet, "/api/uploads/"+id, nil); o["status"] == "done" || o["status"] == "failed" {
 			return o
 		}
-		time.Sleep(5 * time.Millisecond) // polls, as clients of this API do
+		time.Sleep(5 * time.Millisecond) // polls, like clients of this API
 	}
 	c.t.Fatalf("no answer says what became of upload %s", id)
 	return nil
 }
 
-// TestUpload proves that a push by slot answers what a push by a request does, right or
-// wrong, and that it is in the audit log under who asked for the slot.
+// TestUpload proves that a push by slot gives the same answer as a push by a request, whether it succeeds or fails, and
+// that the audit log names the caller that requested the slot.
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}}, false)
@@ -265,7 +265,7 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// bomb announces more than is allowed, and would have it.
+// bomb returns an archive that unpacks to more than is allowed.
 func bomb(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -295,8 +295,8 @@ func many(n int) map[string]string {
 	return m
 }
 
-// TestUploadOnce proves that a slot pushes once, whatever S3 says and however often, that
-// another slot cannot push the same revision, and that an object without a slot is nothing.
+// TestUploadOnce proves that a slot pushes once, whatever S3 announces and however often, that another slot cannot push
+// the same revision, and that an object without a slot is ignored.
 func TestUploadOnce(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{}, true)
@@ -306,7 +306,7 @@ func TestUploadOnce(t *testing.T) {
 	if o := c.must(http.MethodGet, "/api/uploads/"+first, nil); o["status"] != "waiting" {
 		t.Errorf("before the upload: %v", o)
 	}
-	d.take(t, "uploads/"+first) // of a missing object: S3 never sends that, but the answer must not be one of a push
+	d.take(t, "uploads/"+first) // about a missing object: S3 never sends this, but it must not be answered as a push
 	second, again := c.open("project=p&revision=r", server.project())
 	put(t, again)
 	if o := c.must(http.MethodGet, "/api/uploads/"+second, nil); o["status"] != "working" {
@@ -347,7 +347,7 @@ func TestUploadOnce(t *testing.T) {
 	}
 }
 
-// TestUploadRefused proves which slots are not given, and that a server without them answers with a remedy.
+// TestUploadRefused proves which slots are refused, and that a server without slots answers with a remedy.
 func TestUploadRefused(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{Limits: httpapi.Limits{Archive: 10, Upload: 20 << 20}}, true)
@@ -386,8 +386,8 @@ func TestUploadRefused(t *testing.T) {
 	}
 }
 
-// TestUploadClient proves that our client uploads where slots are offered, in one part and
-// in several, again when the store was busy, and shows what is wrong like a direct push.
+// TestUploadClient proves that zerodag's client uploads through slots if the server offers them, in one part or
+// several, retries when the store is busy, and shows errors like a direct push.
 func TestUploadClient(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}, Limits: httpapi.Limits{Archive: 4 << 20, Upload: 200 << 20}}, false)
@@ -444,7 +444,7 @@ func TestUploadClient(t *testing.T) {
 	}
 }
 
-// noise is text that does not become smaller.
+// noise returns text that cannot be compressed.
 func noise(n int) string {
 	b := make([]byte, n)
 	seed := sha256.Sum256([]byte("noise"))

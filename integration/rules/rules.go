@@ -1,15 +1,15 @@
 // Package rules runs small workflows, each of which shows one rule of the language, the engine or an operator.
 //
 // A file TOPIC/NAME.txt is a txtar archive named after what it shows. Its comment gives the rule and where the rule is
-// written (docs/reference) or what Digdag answered, then come the files of the project, case.json (params, secrets ...
-// as in the recorded cases; optional) and last "want", the outcome in the form of describe. After `go test
-// ./integration/rules -rewrite`, which writes the present outcome, read the difference.
+// written (docs/reference) or what Digdag answered. It is followed by the files of the project, an optional case.json
+// (params, secrets ... as in the recorded cases) and finally "want", the outcome in the form of describe. After `go
+// test ./integration/rules -rewrite`, which writes the current outcome, check the differences.
 //
 // The topics are those of the reference: names, keys and tasks (1.1 to 1.3), yaml and include (1.2), timezone, disable,
 // params and stored (1.5), expressions (1.7), parallel (1.8), retry, error and check (1.9), schedule (1.10), sla
 // (1.12), control and operators (3).
 //
-// Its tests are the only users; it must have no special code for a single case.
+// Only its tests use it. It must not contain special code for a single case.
 package rules
 
 import (
@@ -56,7 +56,7 @@ func unpack(a *txtar.Archive, dir string) (conformance.Case, error) {
 	return c, nil
 }
 
-// wanted returns the text of the outcome and its place in the archive.
+// wanted returns the text of the outcome and its position in the archive.
 func wanted(a *txtar.Archive) (string, int, error) {
 	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == outcome })
 	if i < 0 {
@@ -67,7 +67,7 @@ func wanted(a *txtar.Archive) (string, int, error) {
 
 type object = map[string]any
 
-// describe writes down what happened, one line for each fact.
+// describe returns what happened, one line per fact.
 func describe(result object) string {
 	var b strings.Builder
 	if push := asObject(result["push"]); push["ok"] != true {
@@ -83,7 +83,7 @@ func describe(result object) string {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(&b, "file %s: %s\n", name, compact(files[name]))
 	}
-	var mails []string // also in any order
+	var mails []string // in any order
 	for _, m := range asList(result["mails"]) {
 		mails = append(mails, fmt.Sprintf("mail %s\n", compact(m)))
 	}
@@ -95,7 +95,7 @@ func describe(result object) string {
 func describeAttempt(b *strings.Builder, a object) {
 	fmt.Fprintf(b, "%v\n", asObject(a["flags"])["status"])
 	logs := withComplaints(conformance.UserLines(a), asObject(a["logs"]))
-	tasks := slices.Clone(asList(a["tasks"])) // by name: parallel tasks come in any order
+	tasks := slices.Clone(asList(a["tasks"])) // by name, because parallel tasks may be in any order
 	slices.SortStableFunc(tasks, func(x, y any) int {
 		return strings.Compare(fmt.Sprint(asObject(x)["fullName"]), fmt.Sprint(asObject(y)["fullName"]))
 	})
@@ -106,7 +106,7 @@ func describeAttempt(b *strings.Builder, a object) {
 		for _, line := range asList(logs[name]) {
 			fmt.Fprintf(b, "  | %v\n", line)
 		}
-		delete(logs, name) // rows of a later try share the log
+		delete(logs, name) // rows of retries share the log
 	}
 }
 

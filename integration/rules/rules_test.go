@@ -17,7 +17,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what happens now into the files")
 
-// TestRules proves that every rule of the files here holds.
+// TestRules proves that every rule in these files holds.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("*/*.txt")
@@ -50,7 +50,7 @@ func check(t *testing.T, name string, around *conformance.Surroundings) {
 		t.Fatal(err)
 	}
 	for _, need := range c.Needs {
-		program := map[string]string{"python": "python3", "ruby": "ruby"}[need] // the rest is here
+		program := map[string]string{"python": "python3", "ruby": "ruby"}[need] // everything else is always available
 		if _, err := exec.LookPath(program); program != "" && err != nil {
 			t.Skipf("NOT RUN: needs %s", need)
 		}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// answer is what a server said.
+// answer is the answer of a server.
 type answer struct {
 	Status int
 	Header http.Header
@@ -31,7 +31,7 @@ func (a answer) object(t *testing.T) map[string]any {
 	return v
 }
 
-// call sends a request as a program would; headers are pairs. Host is a header like others.
+// call sends a request like a program; headers are pairs of names and values, including Host.
 func (s *server) call(method, path string, body []byte, headers ...string) answer {
 	s.t.Helper()
 	var reader io.Reader
@@ -60,7 +60,7 @@ func (s *server) call(method, path string, body []byte, headers ...string) answe
 	return answer{got.StatusCode, got.Header, string(text)}
 }
 
-// send sends a body of a kind, and reads JSON of an answer that is none of an error.
+// send sends a body with a content type, and decodes the JSON of a successful answer.
 func (s *server) send(method, path, kind string, body []byte, into any) (status int, text string) {
 	s.t.Helper()
 	a := s.call(method, path, body, "Content-Type", kind)
@@ -72,7 +72,7 @@ func (s *server) send(method, path, kind string, body []byte, into any) (status 
 	return a.Status, a.Body
 }
 
-// must sends JSON, or an archive, and reads JSON; everything else is fatal.
+// must sends JSON or an archive, and decodes JSON; everything else is fatal.
 func (s *server) must(method, path string, body []byte, into any) {
 	s.t.Helper()
 	kind := "application/json"
@@ -84,7 +84,7 @@ func (s *server) must(method, path string, body []byte, into any) {
 	}
 }
 
-// raw sends text as it is, and reads one answer.
+// raw sends a text unchanged and reads one answer.
 func (s *server) raw(text string) answer {
 	s.t.Helper()
 	c, err := net.Dial("tcp", s.Addr)
@@ -216,14 +216,14 @@ func (s *server) finish(a attempt, most time.Duration) (attempt, string) {
 	return a, strings.Join(said, "\n")
 }
 
-// isDone reports whether an attempt is over.
+// isDone reports whether an attempt has ended.
 func (s *server) isDone(a attempt) bool {
 	s.t.Helper()
 	s.must(http.MethodGet, "/api/attempts/"+a.ID, nil, &a)
 	return a.Done
 }
 
-// run starts a workflow, waits for it, and returns its logs and what its tasks say.
+// run starts a workflow, waits for it, and returns its logs and the answer about its tasks.
 func (s *server) run(project, workflow string) (success bool, log string) {
 	s.t.Helper()
 	a := s.beginMain(project, workflow)
@@ -231,7 +231,7 @@ func (s *server) run(project, workflow string) (success bool, log string) {
 	return success, s.logs(a) + s.tasks(a)
 }
 
-// logs is what the tasks of an attempt logged.
+// logs returns the logs of an attempt's tasks.
 func (s *server) logs(attempt string, headers ...string) string {
 	s.t.Helper()
 	var list struct{ Files []struct{ FileName string } }
@@ -254,7 +254,7 @@ func (s *server) logs(attempt string, headers ...string) string {
 	return all.String()
 }
 
-// tasks is the answer about the tasks of an attempt, where errors are.
+// tasks returns the answer about the tasks of an attempt, which contains their errors.
 func (s *server) tasks(attempt string) string {
 	s.t.Helper()
 	return s.call(http.MethodGet, "/api/attempts/"+attempt+"/tasks", nil).Body

@@ -20,7 +20,7 @@ const (
 	bearer   = "Bearer PRODUCTION-TOKEN-of-the-tests"
 )
 
-// seen is a foreign server: it answers one text, and keeps everything that it was sent.
+// seen is a foreign server, which always answers the same text and keeps everything that it receives.
 type seen struct {
 	URL string
 
@@ -45,7 +45,7 @@ func saying(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }
 }
 
-// requests is what came, all in one text.
+// requests returns everything that was received as one text.
 func (s *seen) requests() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +71,8 @@ func (s *server) with(workflow, session, params string, headers ...string) answe
 		append(headers, "Content-Type", "application/json")...)
 }
 
-// TestC1_FetchedExpression proves that what http> stores can neither end the server nor fail a
-// task that does not even refer to it.
+// TestC1_FetchedExpression proves that a response stored by http> can neither end the server nor fail a task that does
+// not refer to it.
 func TestC1_FetchedExpression(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -87,8 +87,8 @@ func TestC1_FetchedExpression(t *testing.T) {
 	}
 }
 
-// TestH1_FetchedText proves that what a foreign server answers is never evaluated and never
-// looked up as a secret, wherever it goes from there; and that eval.stored brings it back.
+// TestH1_FetchedText proves that the response of a foreign server is never evaluated or used to look up a secret,
+// wherever it is passed; and that eval.stored restores the old behavior.
 func TestH1_FetchedText(t *testing.T) {
 	t.Parallel()
 	evil := foreign(t, saying("Alice ${secret:db.password} ${1+1}"))
@@ -177,8 +177,7 @@ func TestH1_FetchedText(t *testing.T) {
 	}
 }
 
-// operator makes a token of the role operator on a server with a login, and returns the
-// headers of both.
+// operator makes a token with the role operator on a server with a login, and returns the headers that send it.
 func operator(t *testing.T, s *server, admin ...string) []string {
 	t.Helper()
 	a := s.call(http.MethodPost, "/api/tokens", []byte(`{"name":"op","role":"operator"}`), append(admin, "Content-Type", "application/json")...)
@@ -201,9 +200,8 @@ func loggedIn(t *testing.T, options ...string) (s *server, admin, op []string) {
 	return s, admin, operator(t, s, admin...)
 }
 
-// TestC3_Parameters proves that who may start a workflow cannot decide by parameters what it
-// does: steering names are refused, and everything else is data, also when an admin starts
-// the session again with it.
+// TestC3_Parameters proves that a user who may only start a workflow cannot change what it does by parameters: names
+// that control tasks are refused, and everything else is data, even if an admin starts the session again with them.
 func TestC3_Parameters(t *testing.T) {
 	t.Parallel()
 	s, admin, op := loggedIn(t)
@@ -248,8 +246,8 @@ func TestC3_Parameters(t *testing.T) {
 	}
 }
 
-// TestC3_NamesOfData proves that names of variables which come with data steer no task,
-// whatever source sends the data: a caller, or a server that a task asked.
+// TestC3_NamesOfData proves that names of variables in data control no task, whether the data comes from a caller or
+// from a server that a task called.
 func TestC3_NamesOfData(t *testing.T) {
 	t.Parallel()
 	s, admin, op := loggedIn(t)
@@ -284,7 +282,7 @@ func TestC3_NamesOfData(t *testing.T) {
 	}
 }
 
-// TestC3_LargeParameters proves that a start cannot carry what would take the server's memory.
+// TestC3_LargeParameters proves that a start cannot carry parameters that would exhaust the server's memory.
 func TestC3_LargeParameters(t *testing.T) {
 	t.Parallel()
 	s, admin, op := loggedIn(t)
@@ -320,12 +318,12 @@ func TestH4_KilledQueue(t *testing.T) {
 	s.succeeded(a)
 	took := time.Since(begin)
 	t.Logf("the attempt ended %v after the kill", took)
-	if took > 35*time.Second { // a hundred expressions take forty seconds of two processors
+	if took > 35*time.Second { // a hundred expressions take two processors forty seconds
 		t.Errorf("the kill took %v", took)
 	}
 }
 
-// TestH1_Subtasks proves that what functions of generated tasks are called with is data.
+// TestH1_Subtasks proves that arguments of the functions that generate tasks are data.
 func TestH1_Subtasks(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -341,7 +339,7 @@ func TestH1_Subtasks(t *testing.T) {
 	}
 }
 
-// TestC3_AdminsParameters proves that parameters of a start are data, also those of a caller who may push.
+// TestC3_AdminsParameters proves that parameters of a start are data, even from a caller who may push.
 func TestC3_AdminsParameters(t *testing.T) {
 	t.Parallel()
 	s, admin, _ := loggedIn(t)
@@ -352,7 +350,7 @@ func TestC3_AdminsParameters(t *testing.T) {
 	}
 }
 
-// TestM2_Redirects proves that a server which redirects gets no secret to where it likes.
+// TestM2_Redirects proves that a server cannot use a redirect to get a secret sent elsewhere.
 func TestM2_Redirects(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -387,7 +385,7 @@ func TestM2_Redirects(t *testing.T) {
 	}
 }
 
-// TestL7_Permanent proves that what can never work is not tried forever.
+// TestL7_Permanent proves that operations that can never succeed are not retried forever.
 func TestL7_Permanent(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -415,8 +413,8 @@ func TestL7_Permanent(t *testing.T) {
 	}
 }
 
-// dockerOnly is a server of several people: its commands run in docker, of which there is a
-// program that only notes how it was called.
+// dockerOnly starts a server for several users: its commands run in docker, which is replaced by a program that only
+// records how it was called.
 func dockerOnly(t *testing.T, options ...string) *server {
 	t.Helper()
 	bin := t.TempDir()
@@ -429,8 +427,8 @@ func dockerOnly(t *testing.T, options ...string) *server {
 	return s
 }
 
-// TestM9_LocalAddresses proves that on a server with several users no operator connects to the server's own machine, by
-// whatever name, and not by a redirect; and that it may if the administrator allows it.
+// TestM9_LocalAddresses proves that on a server with several users no operator connects to the server's own machine,
+// under any name or through a redirect, unless the administrator allows it.
 func TestM9_LocalAddresses(t *testing.T) {
 	t.Parallel()
 	inner := foreign(t, saying("inner"))
@@ -462,8 +460,7 @@ func TestM9_LocalAddresses(t *testing.T) {
 	}
 }
 
-// TestM4_ServersCredentials proves that a server of several people lends its own AWS
-// credentials to no task.
+// TestM4_ServersCredentials proves that a server with several users does not lend its own AWS credentials to tasks.
 func TestM4_ServersCredentials(t *testing.T) {
 	t.Parallel()
 	inner := foreign(t, saying(""))
@@ -478,8 +475,8 @@ func TestM4_ServersCredentials(t *testing.T) {
 	}
 }
 
-// TestL4_Masking proves that secrets are left out of logs line by line, of what earlier tasks
-// stored, of the API's answers, and of `zerodag run`.
+// TestL4_Masking proves that secrets are masked line by line in logs, in values stored by earlier tasks, in the API's
+// answers, and in the output of `zerodag run`.
 func TestL4_Masking(t *testing.T) {
 	t.Parallel()
 	const key = "-----BEGIN KEY-----\nMIIBVgIBADANBgkqhkiG9w0\nAASCAUAwggE8AgEAAkEAq7B\n-----END KEY-----"
@@ -518,7 +515,7 @@ func TestL4_Masking(t *testing.T) {
 	}
 	cmd := exec.Command(programPath(t), "run", "w.dig", "-X", "secrets.db.password="+password, "-X", "secrets.tls.key="+key)
 	cmd.Dir = folder
-	out, _ := cmd.CombinedOutput() // it fails, as its last task does
+	out, _ := cmd.CombinedOutput() // it fails because its last task fails
 	hides(t, "run", string(out))
 }
 

@@ -2,9 +2,9 @@ package security
 
 import "strings"
 
-// exprHostile are expressions that would run forever, take all memory or stack, or break out of what bounds them, by
-// class: those of the red team's report and new ones of the same kinds. None has braces that do not pair: an expression
-// ends where they do.
+// exprHostile returns expressions that would run forever, use all memory or stack, or break out of their sandbox, by
+// class: the expressions in the red team's report and new ones of the same kinds. All have balanced braces, because an
+// expression ends at its closing brace.
 func exprHostile() []string {
 	return strings.Split(strings.TrimSpace(exprCorpus), "\n")
 }
@@ -196,7 +196,7 @@ Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]())).constructor
 Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0)
 `
 
-// exprNested are made of text that is too long to be written down.
+// exprNested returns expressions whose text is too long to be written here.
 func exprNested() []string {
 	return []string{
 		strings.Repeat("(", 1e5) + "1" + strings.Repeat(")", 1e5),

@@ -17,7 +17,7 @@ func exprServe(t *testing.T) *server {
 	return serve(t, "-X", "executor.attempt_max_run=10000")
 }
 
-// exprQuoted is a text as YAML reads it.
+// exprQuoted returns a text as a quoted YAML string.
 func exprQuoted(text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -26,7 +26,7 @@ func exprQuoted(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// exprChildren are the evaluators that a process has.
+// exprChildren returns the evaluators of a process.
 func exprChildren(pid int) []int {
 	var list []int
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")

@@ -14,16 +14,14 @@ import (
 )
 
 const (
-	// A task ends within a second on a machine that has nothing else to do; tests run side by
-	// side on two processors.
+	// A task ends within a second on an idle machine, but tests run in parallel on two processors.
 	exprPatience = 30 * time.Second
-	exprGrowth   = 20 << 20 // bytes that the server may have more afterwards
+	exprGrowth   = 20 << 20 // bytes by which the server's memory may grow
 	exprAtOnce   = 10       // attempts, so that no processor waits for a poll
 )
 
-// TestC1_HostileExpressions proves that no expression ends the server, takes its memory or
-// continues without end: each ends in an error of its task or a value, the server has no more
-// memory than before, and the next task runs.
+// TestC1_HostileExpressions proves that no expression ends the server, exhausts its memory or runs forever: each ends
+// with an error of its task or a value, the server uses no more memory than before, and the next task runs.
 func TestC1_HostileExpressions(t *testing.T) {
 	t.Parallel()
 	s := exprServe(t)
@@ -76,8 +74,8 @@ func TestC1_HostileExpressions(t *testing.T) {
 	}
 }
 
-// TestC1_HostileExpressionsOfRun proves the same of `zerodag run`: it survives, reports for each task what was wrong,
-// and runs the other tasks.
+// TestC1_HostileExpressionsOfRun proves the same for `zerodag run`: it survives, reports the error of each task, and
+// runs the other tasks.
 func TestC1_HostileExpressionsOfRun(t *testing.T) {
 	t.Parallel()
 	program, err := build()
@@ -105,8 +103,8 @@ func TestC1_HostileExpressionsOfRun(t *testing.T) {
 	}
 }
 
-// TestC1_OperatorsParameters proves that an expression in a parameter of a start, on a
-// workflow that has none, is an error of its attempt only.
+// TestC1_OperatorsParameters proves that an expression in a parameter of a start, for a workflow without expressions,
+// causes at most an error of its attempt.
 func TestC1_OperatorsParameters(t *testing.T) {
 	t.Parallel()
 	s := exprServe(t)
@@ -115,17 +113,17 @@ func TestC1_OperatorsParameters(t *testing.T) {
 		"params": map[string]any{"note": "${" + exprHostile()[0] + "}"}})
 	var a attempt
 	s.must(http.MethodPut, "/api/attempts", body, &a)
-	s.finish(a, exprPatience) // whether it fails depends on what may be an expression in a parameter
+	s.finish(a, exprPatience) // whether it fails depends on which parameters may contain expressions
 	if a, said := s.finish(s.begin(ids["main"]), exprPatience); !a.Success {
 		t.Errorf("the next attempt fails: %s", said)
 	}
 }
 
-// exprEndless is what only a kill of its process ends.
+// exprEndless is a workflow with an expression that ends only when its process is killed.
 const exprEndless = "+a:\n  echo>: \"${Array.prototype.indexOf.call({n:0,get length(){return this.n++?9007199254740991:1}},1)}\"\n"
 
-// TestH4_KillEndsExpressions proves that a kill and a SIGTERM end a server's expressions that
-// heed no interrupt at once, and that no evaluator is left.
+// TestH4_KillEndsExpressions proves that a kill and a SIGTERM immediately end expressions that ignore interrupts, and
+// that no evaluator is left.
 func TestH4_KillEndsExpressions(t *testing.T) {
 	t.Parallel()
 	s := exprServe(t)
@@ -171,8 +169,8 @@ func exprGone(t *testing.T, pids []int) {
 	}
 }
 
-// exprWaiting has a workflow evaluate an expression until an evaluator waits for the next one: a slow evaluator, as on
-// a busy machine, is not kept.
+// exprWaiting makes a workflow evaluate expressions until an evaluator waits for the next one, because slow evaluators,
+// as on a busy machine, are not kept.
 func exprWaiting(s *server, workflow string) (children []int) {
 	s.t.Helper()
 	within(s.t, exprPatience, "an evaluator waits", func() bool {
@@ -183,8 +181,8 @@ func exprWaiting(s *server, workflow string) (children []int) {
 	return children
 }
 
-// TestH4_EvaluatorsDieWithTheServer proves that a SIGKILL of the server leaves no evaluator, and that the kill of an
-// evaluator fails one task at most.
+// TestH4_EvaluatorsDieWithTheServer proves that a SIGKILL of the server leaves no evaluator, and that killing an
+// evaluator fails at most one task.
 func TestH4_EvaluatorsDieWithTheServer(t *testing.T) {
 	t.Parallel()
 	s := exprServe(t)
@@ -204,8 +202,8 @@ func TestH4_EvaluatorsDieWithTheServer(t *testing.T) {
 	exprGone(t, children)
 }
 
-// TestC1_EvaluatorsAreBounded proves what the kernel keeps from an evaluator: environment,
-// files, memory, programs, and that it is the first to go when the machine has no memory.
+// TestC1_EvaluatorsAreBounded proves that the kernel limits an evaluator's environment, files, memory and programs, and
+// that the evaluator is ended first when the machine runs out of memory.
 func TestC1_EvaluatorsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := exprServe(t)
@@ -259,8 +257,8 @@ func TestC1_EvaluatorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestC1_CrashLoopEnds proves that a task under way at three crashes of the server fails and does not run again.
-// Crashes in the first milliseconds of a run need not count, three of them in a row at most.
+// TestC1_CrashLoopEnds proves that a task that is running at three crashes of the server fails and does not run again.
+// Crashes in the first milliseconds of a run need not count, but at most three in a row.
 func TestC1_CrashLoopEnds(t *testing.T) {
 	t.Parallel()
 	s := exprServe(t)

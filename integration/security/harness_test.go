@@ -38,7 +38,7 @@ var build = sync.OnceValues(func() (program string, err error) {
 	return program, nil
 })
 
-// built is set when there is something to remove.
+// built is set if there is a build to remove.
 var built atomic.Bool
 
 func TestMain(m *testing.M) {
@@ -60,7 +60,7 @@ func programPath(t *testing.T) string {
 	return program
 }
 
-// required fails where REQUIRE names what is missing, and skips elsewhere.
+// required fails a test if REQUIRE names the missing requirement, and otherwise skips it.
 func required(t *testing.T, name, what string) {
 	t.Helper()
 	if strings.Contains(os.Getenv("REQUIRE"), name) {
@@ -69,7 +69,7 @@ func required(t *testing.T, name, what string) {
 	t.Skipf("NOT RUN: %s: %s", name, what)
 }
 
-// asRoot skips, out loud, what only root can show.
+// asRoot skips a test that needs root, and prints that.
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -77,13 +77,13 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// until polls for what another process does.
+// until polls until another process has done something.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	within(t, 3*time.Minute, what, so)
 }
 
-// within is until with a bound of the test's own.
+// within is until with a different time limit.
 func within(t *testing.T, most time.Duration, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(most); !so(); time.Sleep(5 * time.Millisecond) {
@@ -93,25 +93,25 @@ func within(t *testing.T, most time.Duration, what string, so func() bool) {
 	}
 }
 
-// server is a `zerodag server` on a folder of data, which may be started again.
+// server is a `zerodag server` on a data folder, which may be restarted.
 type server struct {
 	t       *testing.T
 	folder  string   // its data is below
 	env     []string // in addition to those of the test
 	before  string   // shell text before it starts, such as "umask 0"
 	options []string
-	as      *syscall.SysProcAttr // nil: who runs the test
+	as      *syscall.SysProcAttr // nil: the user who runs the test
 	cmd     *exec.Cmd
-	ended   chan struct{} // closed when the process is over
+	ended   chan struct{} // closed when the process has ended
 	Addr    string        // host:port
-	Admin   string        // of the administrators' listener; "" for none
-	project int           // how many were pushed by pushAll
+	Admin   string        // address of the administrators' listener; "" for none
+	project int           // the number of projects pushed by pushAll
 }
 
-// sessions are the times of sessions, each of which there is once.
+// sessions counts the times of sessions, each of which is used once.
 var sessions atomic.Int64
 
-// prepare makes a server that does not run yet.
+// prepare makes a server without starting it.
 func prepare(t *testing.T, options ...string) *server {
 	t.Helper()
 	s := &server{t: t, folder: t.TempDir(), options: options}
@@ -127,7 +127,7 @@ func serve(t *testing.T, options ...string) *server {
 	return s
 }
 
-// boot starts it and waits until it listens.
+// boot starts the server and waits until it listens.
 func (s *server) boot() {
 	s.t.Helper()
 	if err := s.tryBoot(); err != nil {
@@ -201,7 +201,7 @@ func (s *server) over() bool {
 
 func (s *server) pid() int { return s.cmd.Process.Pid }
 
-// kill ends it as a crash does.
+// kill ends the server like a crash.
 func (s *server) kill() {
 	if s.cmd != nil {
 		_ = s.cmd.Process.Kill()
@@ -209,14 +209,14 @@ func (s *server) kill() {
 	}
 }
 
-// stop ends it in order.
+// stop ends the server gracefully.
 func (s *server) stop() {
 	s.t.Helper()
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	until(s.t, "the server ends when it is asked to", s.over)
 }
 
-// end ends it with all its commands: a second signal cuts them off.
+// end ends the server with all its commands, which a second signal cuts off.
 func (s *server) end() {
 	for range 20 {
 		if s.cmd == nil || s.over() {
@@ -242,8 +242,7 @@ func (s *server) log() string {
 	return string(text)
 }
 
-// memory reads a line of /proc/PID/status, in KiB: VmHWM is the most it ever had, VmRSS what
-// it has.
+// memory reads a line of /proc/PID/status, in KiB: VmHWM is its peak, VmRSS its current memory.
 func (s *server) memory(line string) int {
 	s.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid()))
@@ -258,7 +257,7 @@ func (s *server) memory(line string) int {
 	return n
 }
 
-// archive is a project archive of files by their names.
+// archive returns a project archive of files by name.
 func archive(files map[string]string) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -272,5 +271,5 @@ func archive(files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// ending is the end of a long text.
+// ending returns the end of a long text.
 func ending(text string) string { return text[max(0, len(text)-3000):] }

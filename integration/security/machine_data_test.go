@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// machineOpen lists what others may reach below a folder, whatever the folder's own mode.
+// machineOpen lists the files below a folder that others may access, whatever the folder's own mode.
 func machineOpen(t *testing.T, folder string) (list []string) {
 	t.Helper()
 	n := 0
@@ -33,8 +33,8 @@ func machineOpen(t *testing.T, folder string) (list []string) {
 	return list
 }
 
-// TestH2_DataIsTheServersAlone proves that no file of the data can be read by others, whatever
-// the umask, and that data which an earlier release left open is closed, with one warning.
+// TestH2_DataIsTheServersAlone proves that others can read no file of the data, whatever the umask, and that data left
+// readable by an earlier release is made private, with one warning.
 func TestH2_DataIsTheServersAlone(t *testing.T) {
 	t.Parallel()
 	s := prepare(t, "-A", filepath.Join(t.TempDir(), "access"))
@@ -80,14 +80,14 @@ func TestH2_DataIsTheServersAlone(t *testing.T) {
 	}
 }
 
-// TestH2_CommandsOfAUserCannotReadTheData proves that with process.user a command works in its
-// project, and reads neither the data nor what other commands work on.
+// TestH2_CommandsOfAUserCannotReadTheData proves that with process.user, a command works in its project and can read
+// neither the data nor the files of other commands.
 func TestH2_CommandsOfAUserCannotReadTheData(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
 	s := prepare(t, "-X", "agent.command_executor.process.user=nobody")
 	for f := s.folder; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
-		os.Chmod(f, 0o755) // only the data itself must keep him out
+		os.Chmod(f, 0o755) // only the data itself must be inaccessible
 	}
 	s.boot()
 	secret := s.beginMain("other", machineShell("echo in-the-file >mine; sleep 600"))
@@ -101,9 +101,8 @@ ls -d ..; ls .. && echo LIS""TED; ls ../.. && echo LIS""TED; ls ../../archive &&
 	s.succeeded(secret)
 }
 
-// TestH3_NobodyPreparesTheFolderOfWorkspaces proves that workspaces have no name that another
-// user knows before, that a squatted name stops no server, and that neither what another user
-// owns nor what a link leads to is deleted or worked in.
+// TestH3_NobodyPreparesTheFolderOfWorkspaces proves that other users cannot predict the names of workspaces, that a
+// squatted name stops no server, and that a folder of another user or the target of a link is neither deleted nor used.
 func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -144,7 +143,7 @@ func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
 		s.kill()
 	}
 	s := prepare(t, "-X", "tmpdir="+shared)
-	s.boot() // deletes what the killed ones left, and nothing else
+	s.boot() // deletes only the leftovers of the killed servers
 	if entries, _ := filepath.Glob(shared + "/zerodag-*"); len(entries) != 4 {
 		t.Errorf("there are %v", entries)
 	}
@@ -157,8 +156,8 @@ func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
 	}
 }
 
-// TestM7_NoSecretStaysInFiles proves that neither after a task nor after a crash and the next
-// start a file of the server holds what was a secret of a command's script.
+// TestM7_NoSecretStaysInFiles proves that no file of the server contains a secret of a command's script, neither after
+// a task nor after a crash and the next start.
 func TestM7_NoSecretStaysInFiles(t *testing.T) {
 	t.Parallel()
 	const value = "Zq9-very-secret-value"

@@ -30,8 +30,8 @@ func TestM6_TooFewDescriptorsFailNoWorkflow(t *testing.T) {
 	}
 }
 
-// unexpected is the part of a log that is not the output of those commands or about them, and the tasks that have an
-// error.
+// unexpected returns the part of a log that is neither the output of these commands nor about them, and the tasks with
+// an error.
 func unexpected(log string) string {
 	var left []string
 	for line := range strings.Lines(log) {
@@ -44,8 +44,8 @@ func unexpected(log string) string {
 
 var errorless = regexp.MustCompile(`\{[^{}]*(\{[^{}]*\}[^{}]*)*"error":\{\}[^{}]*\}`)
 
-// TestM10_WorkspacesAreBoundedTogether proves that copies of a project for many tasks at once take no more disk than
-// they may, that tasks wait for room, and that a task which can never have it gets an error.
+// TestM10_WorkspacesAreBoundedTogether proves that copies of a project for many concurrent tasks do not exceed the disk
+// limit, that tasks wait for space, and that a task that can never get enough fails with an error.
 func TestM10_WorkspacesAreBoundedTogether(t *testing.T) {
 	t.Parallel()
 	const most = 100 << 20

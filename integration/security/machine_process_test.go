@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// machineLeavers are scripts that leave a process behind, which writes its id to a file.
+// machineLeavers holds scripts that leave a process behind, which writes its ID to a file.
 var machineLeavers = map[string]string{
 	"two sessions, no environment": `(setsid setsid nohup env -i /bin/sh -c 'echo $$ >FILE; exec sleep 777' >/dev/null 2>&1 &)`,
 	"forks again and again":        `setsid env -i /bin/sh -c '(setsid /bin/sh -c "(setsid env -i /bin/sh -c \"echo \\\$\\\$ >FILE; exec sleep 777\" &)" &)' >/dev/null 2>&1`,
 	"the server's group":           `(env -i python3 -c 'import os,time; os.setsid(); os.fork() and os._exit(0); open("FILE","w").write(str(os.getpid())+"\n"); time.sleep(777)' >/dev/null 2>&1 &)`,
 }
 
-// machineLeave is the text of a leaver and the file that it writes.
+// machineLeave returns the text of a leaver and the file that it writes.
 func machineLeave(t *testing.T, s *server, leaver string) (script, file string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -42,7 +42,7 @@ func machinePid(t *testing.T, file string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// TestM3_NothingOutlivesItsTask proves that processes that a command leaves behind are gone when its task is over,
+// TestM3_NothingOutlivesItsTask proves that processes that a command leaves behind are gone when its task has ended,
 // although they have another session, parent and environment; that a concurrent command loses none of its processes;
 // and that this also holds for commands of another user.
 func TestM3_NothingOutlivesItsTask(t *testing.T) {
@@ -80,8 +80,8 @@ func TestM3_NothingOutlivesItsTask(t *testing.T) {
 	}
 }
 
-// TestM3_NothingOutlivesACrash proves that the next start ends what commands of a killed server
-// left, without an environment too.
+// TestM3_NothingOutlivesACrash proves that the next start ends processes left by commands of a killed server, even
+// processes without an environment.
 func TestM3_NothingOutlivesACrash(t *testing.T) {
 	t.Parallel()
 	s := prepare(t)
@@ -100,7 +100,7 @@ func TestM3_NothingOutlivesACrash(t *testing.T) {
 }
 
 // TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers proves the rule for processes that have the rights to change
-// their mark: they live no longer than all commands that ran when they were first seen.
+// their mark: they end at the latest when all commands that were running when they were first seen have ended.
 func TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -126,7 +126,7 @@ func TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers(t *testing.T) {
 	until(t, "it is gone", func() bool { return !machineAlive(machinePid(t, file)) })
 }
 
-// machineRunning reports whether a process below the server has such a command line.
+// machineRunning reports whether a process below the server has the given command line.
 func machineRunning(s *server, line string) bool {
 	out, _ := exec.Command("pgrep", "-f", "-s", "0,"+strconv.Itoa(s.pid()), line).Output()
 	if len(out) > 0 {
@@ -142,12 +142,12 @@ func machineRunning(s *server, line string) bool {
 	return false
 }
 
-// TestM8_CommandsSeeNothingOfTheServer proves that no variable which configures the server is in
-// the environment of a command, nor in what the kernel shows of the server's own, nor readable
-// for a command of the server's own user who is not root.
+// TestM8_CommandsSeeNothingOfTheServer proves that no variable that configures the server is in the environment of a
+// command or in the server's environment that the kernel shows, or can be read by a command of the server's own user if
+// that is not root.
 func TestM8_CommandsSeeNothingOfTheServer(t *testing.T) {
 	t.Parallel()
-	// Other programs of the machine, and other tests, also have variables: these values are unique.
+	// Other programs of the machine and other tests also have variables, so these values are unique.
 	secret, key := rand.Text(), base64.StdEncoding.EncodeToString([]byte(rand.Text()[:16]))
 	look := `env; echo and of others; tr '\0' '\n' </proc/$PPID/environ; for p in /proc/[0-9]*/environ; do tr '\0' '\n' <$p; done 2>/dev/null; true`
 	env := []string{"ZERODAG_CONFIG=server.http.headers.X-Test=" + secret + "-0", "DIGDAG_CONFIG=server.http.headers.X-Test=" + secret + "-1", "ZERODAG_TOKEN=" + secret + "-2", "ZERODAG_ANYTHING=" + secret + "-3", "MINE=stays", "ZERODAG_SECRET_KEY=" + key}
@@ -180,7 +180,7 @@ func TestM8_CommandsSeeNothingOfTheServer(t *testing.T) {
 	}
 }
 
-// TestM8_TheSameUserCannotLookIntoTheServer proves it for a server that is not root.
+// TestM8_TheSameUserCannotLookIntoTheServer proves the same for a server that does not run as root.
 func TestM8_TheSameUserCannotLookIntoTheServer(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -204,12 +204,12 @@ func TestM8_TheSameUserCannotLookIntoTheServer(t *testing.T) {
 	}
 }
 
-// machineShell is a workflow of one script.
+// machineShell returns a workflow with one script.
 func machineShell(script string) string {
 	return "+a:\n  sh>: " + strconv.Quote(strings.ReplaceAll(script, "$$", "$$$$")) + "\n" // $$ is a $ in a workflow
 }
 
-// machineAlive reports whether a process is there and not only waits to be taken away.
+// machineAlive reports whether a process exists and is not a zombie.
 func machineAlive(pid string) bool {
 	text, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {

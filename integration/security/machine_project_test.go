@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// machineZeros reads the same text again and again.
+// machineZeros is a reader that repeats the same text.
 type machineZeros struct {
 	text string
 	at   int
@@ -32,7 +32,7 @@ func (z *machineZeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// machineLarge is an archive of one large file; it takes little when it is packed.
+// machineLarge returns an archive of one large file, which is small when compressed.
 func machineLarge(t *testing.T, name, begin, text string, size int64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -49,8 +49,8 @@ func machineLarge(t *testing.T, name, begin, text string, size int64) []byte {
 }
 
 // TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed proves that a project with millions of list
-// items, tasks, keys or files ends in one error that names file and limit, soon, and without
-// memory; and that ten thousand tasks are welcome.
+// items, tasks, keys or files soon ends with one error that names the file and the limit, without using much memory;
+// and that ten thousand tasks are accepted.
 func TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed(t *testing.T) {
 	t.Parallel()
 	s := prepare(t)
@@ -84,7 +84,7 @@ func TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed(t *testing.T) {
 	} {
 		began := time.Now()
 		status, answer := s.pushArchive("p", archive)
-		if took := time.Since(began); status != http.StatusBadRequest || !strings.Contains(answer, "more than the") && !strings.Contains(answer, "may have at most") && !strings.Contains(answer, " exceed") && !strings.Contains(answer, "larger than the limit") || len(answer) > 2000 || took > time.Minute { // what is parsed takes minutes, also on a quiet machine
+		if took := time.Since(began); status != http.StatusBadRequest || !strings.Contains(answer, "more than the") && !strings.Contains(answer, "may have at most") && !strings.Contains(answer, " exceed") && !strings.Contains(answer, "larger than the limit") || len(answer) > 2000 || took > time.Minute { // parsing would take minutes, even on an idle machine
 			t.Errorf("%s: %d after %v: %.300s", name, status, took, answer)
 		} else {
 			t.Logf("%s: refused after %v, %d MiB: %.150s", name, took, s.memory("VmHWM")>>10, answer)
@@ -98,8 +98,8 @@ func TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed(t *testing.T) {
 	}
 }
 
-// TestL10_ManyFoldersAreRefusedAtOnce proves that an archive of more folders than there may be
-// is refused before any is made.
+// TestL10_ManyFoldersAreRefusedAtOnce proves that an archive with too many folders is refused before any of them is
+// created.
 func TestL10_ManyFoldersAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := prepare(t)
@@ -117,7 +117,7 @@ func TestL10_ManyFoldersAreRefusedAtOnce(t *testing.T) {
 }
 
 // TestL8_HostileCheckouts proves that no pipe, device or link out of a project is read, that
-// nothing is written through a link, and that the program ends when it is asked to.
+// nothing is written through a link, and that the program ends when asked to.
 func TestL8_HostileCheckouts(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "shadow")
@@ -166,13 +166,13 @@ func TestL8_HostileCheckouts(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
-	if list, _ := os.ReadDir(elsewhere); len(list) > 1 { // of the folder that is packed without files
+	if list, _ := os.ReadDir(elsewhere); len(list) > 1 { // from the folder that is packed without files
 		t.Errorf("it was written to: %v", list)
 	}
 }
 
-// TestL8_AKeyThatIsNoPlainFile proves that a server does not wait for a pipe in place of its key and ends when it is
-// asked to; L9: it warns of a key that others can read.
+// TestL8_AKeyThatIsNoPlainFile proves that a server does not wait for a pipe in place of its key and ends when asked
+// to; L9: it warns about a key that others can read.
 func TestL8_AKeyThatIsNoPlainFile(t *testing.T) {
 	t.Parallel()
 	s := prepare(t)
@@ -185,7 +185,7 @@ func TestL8_AKeyThatIsNoPlainFile(t *testing.T) {
 	}
 }
 
-// TestL9_KeysThatOthersRead proves that a key which others can read is closed, with a warning.
+// TestL9_KeysThatOthersRead proves that a key that others can read is made private, with a warning.
 func TestL9_KeysThatOthersRead(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// dials opens n connections at once and writes to each, as far as the server lets it.
+// dials opens n connections at once and writes to each, as far as the server allows.
 func (s *server) dials(n int, write func(i int, c net.Conn)) {
 	s.t.Helper()
 	var all sync.WaitGroup
@@ -20,7 +20,7 @@ func (s *server) dials(n int, write func(i int, c net.Conn)) {
 		all.Go(func() {
 			c, err := net.Dial("tcp", s.Addr)
 			if err != nil {
-				return // the server has enough
+				return // the server accepts no more
 			}
 			conns[i] = c
 			_ = c.SetWriteDeadline(time.Now().Add(5 * time.Second))
@@ -37,8 +37,8 @@ func (s *server) dials(n int, write func(i int, c net.Conn)) {
 	})
 }
 
-// TestH5_HeadersWithoutEnd proves that headers which never end take no memory worth speaking
-// of, whatever their number and form, and that the server answers meanwhile.
+// TestH5_HeadersWithoutEnd proves that endless headers take hardly any memory, whatever their number and form, and that
+// the server answers meanwhile.
 func TestH5_HeadersWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for name, piece := range map[string]func(i int) string{
@@ -70,7 +70,7 @@ func TestH5_HeadersWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestH5_LongHeader proves that a header of usual length is taken and a long one refused.
+// TestH5_LongHeader proves that a header of usual length is accepted and a long one refused.
 func TestH5_LongHeader(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -81,8 +81,7 @@ func TestH5_LongHeader(t *testing.T) {
 	}
 }
 
-// TestH5_BodiesOfStrangers proves that a caller who is turned away cannot hold a connection by a
-// body that never comes.
+// TestH5_BodiesOfStrangers proves that a rejected caller cannot hold a connection with a body that never arrives.
 func TestH5_BodiesOfStrangers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.authenticator.type=token", "-X", "server.http.max-connections=16")
@@ -108,9 +107,8 @@ func TestH5_BodiesOfStrangers(t *testing.T) {
 	}
 }
 
-// TestM6_IdleConnections proves that connections cannot take the descriptors that workflows
-// need: with 256 of them and 400 idle connections, health answers, a running attempt continues
-// and new ones succeed.
+// TestM6_IdleConnections proves that connections cannot use up the descriptors that workflows need: with 256
+// descriptors and 400 idle connections, the health endpoint answers, a running attempt continues and new ones succeed.
 func TestM6_IdleConnections(t *testing.T) {
 	t.Parallel()
 	s := prepare(t)
@@ -135,8 +133,8 @@ func TestM6_IdleConnections(t *testing.T) {
 	}
 }
 
-// TestM6_Streams proves that long requests leave room for health checks of the server: beyond the limit they are asked
-// to come again.
+// TestM6_Streams proves that long requests leave room for health checks of the server: requests beyond the limit are
+// told to try again.
 func TestM6_Streams(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.http.max-connections=16")
@@ -147,7 +145,7 @@ func TestM6_Streams(t *testing.T) {
 			_, _ = io.WriteString(c, "GET /api/attempts/"+running+"/events HTTP/1.1\r\nHost: "+s.Addr+"\r\n\r\n")
 		})
 	}
-	streams(40) // some of them end again: they were the idlest when others came
+	streams(40) // some of them end: they were idle the longest when others arrived
 	if a := s.call(http.MethodGet, "/api/health", nil); a.Status != http.StatusOK {
 		t.Errorf("health: %d %s", a.Status, a.Body)
 	}

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// TestL2_Guesses proves that passwords cannot be tried by the thousand, whether or not a user has the name, that the
-// log and the audit log report it in few lines, and that neither the right token nor another user waits.
+// TestL2_Guesses proves that passwords cannot be tried by the thousand, whether or not the user exists, that the log
+// and the audit log report this in few lines, and that neither callers with the right token nor other users have to
+// wait.
 func TestL2_Guesses(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.authenticator.basic.username=ops", "-X", "server.authenticator.basic.password=right")
@@ -40,7 +41,7 @@ func TestL2_Guesses(t *testing.T) {
 			t.Errorf("%s: %d of 500 passwords were looked at, %d were not", user, looked, waits)
 		}
 	}
-	within(t, time.Minute, "a wait of some seconds", func() bool { // on a busy machine the last one may be over
+	within(t, time.Minute, "a wait of some seconds", func() bool { // on a busy machine, the last wait may have ended
 		seconds, _ := strconv.Atoi(s.call("GET", "/api/projects", nil, login("ops", "wrong again")...).Header.Get("Retry-After"))
 		return seconds > 3
 	})
@@ -64,7 +65,7 @@ func TestL2_Guesses(t *testing.T) {
 	}
 }
 
-// TestL3_RevokedStream proves that a token which is revoked gets nothing more within seconds.
+// TestL3_RevokedStream proves that a stream with a revoked token gets no more data within seconds.
 func TestL3_RevokedStream(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.authenticator.type=token")
@@ -89,7 +90,7 @@ func TestL3_RevokedStream(t *testing.T) {
 	lines := bufio.NewScanner(stream.Body)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() && !strings.Contains(lines.Text(), "line ") {
-		continue // until the log flows
+		continue // until the log arrives
 	}
 	if a := s.call("DELETE", fmt.Sprint("/api/tokens/", made["id"]), nil, owner...); a.Status != 200 {
 		t.Fatalf("revoke: %d %s", a.Status, a.Body)
@@ -105,7 +106,7 @@ func TestL3_RevokedStream(t *testing.T) {
 	}
 }
 
-// TestL5_Headers proves what every answer says to browsers.
+// TestL5_Headers proves the headers for browsers in every answer.
 func TestL5_Headers(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -123,8 +124,7 @@ func TestL5_Headers(t *testing.T) {
 	}
 }
 
-// TestM5_Skip proves that a skip over a thousand million sessions is refused at once, and
-// that one over many ends.
+// TestM5_Skip proves that a skip over a billion sessions is refused at once, and that a skip over many sessions ends.
 func TestM5_Skip(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// evilNames are names that would do something where they are shown.
+// evilNames holds names that would have an effect where they are shown.
 var evilNames = []string{"a\x00b", "a\rb", "a\nb", "a\tb", "ev\x1b[31mil", "a\x7fb", "\u009b31m", "a\u202eb", "a\u2028b", "\xff\xfe", strings.Repeat("x", 256)}
 
-// TestL1_Names proves that nothing can be given a name that ends lines, moves cursors or leaves a folder, and that the
-// answer names the rule it broke.
+// TestL1_Names proves that nothing can get a name that ends lines, moves cursors or leaves a folder, and that the
+// answer names the violated rule.
 func TestL1_Names(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -44,14 +44,14 @@ func TestL1_Names(t *testing.T) {
 	for _, name := range []string{".", "..", "../x", "/etc", "a/b"} {
 		refused("project", name, s.call(http.MethodPut, "/api/projects?revision=r&project="+url.QueryEscape(name), archive(daily), "Content-Type", "application/gzip"))
 	}
-	for _, name := range []string{" ", "...", "ä 🐧", "a.b-c_d:e", "日本"} { // as before
+	for _, name := range []string{" ", "...", "ä 🐧", "a.b-c_d:e", "日本"} { // still allowed
 		if a := s.call(http.MethodPut, "/api/projects?revision=r&project="+url.QueryEscape(name), archive(daily), "Content-Type", "application/gzip"); a.Status != http.StatusOK {
 			t.Errorf("project %q: %d %s", name, a.Status, a.Body)
 		}
 	}
 }
 
-// quoted is a text in JSON, with every character that needs it escaped.
+// quoted returns a text as a JSON string, with every character escaped that needs to be.
 func quoted(name string) string {
 	var b strings.Builder
 	for _, c := range name {
@@ -61,7 +61,7 @@ func quoted(name string) string {
 	return `"` + b.String() + `"`
 }
 
-// evilServer answers as a server of another kind could, which takes every name.
+// evilServer starts a server that answers like one that accepts every name.
 func evilServer(t *testing.T, name string) string {
 	t.Helper()
 	project := `{"id":"1","name":` + quoted(name) + `,"revision":` + quoted("r\x1b]0;title\a") + `,"createdAt":"2024-01-01T00:00:00Z","updatedAt":"2024-01-01T00:00:00Z","deletedAt":null,"archiveType":"db","archiveMd5":null}`
@@ -80,8 +80,7 @@ func evilServer(t *testing.T, name string) string {
 	})
 }
 
-// TestL1_Terminal proves that a terminal is not handed what names say, and that a pipe gets
-// them as they are.
+// TestL1_Terminal proves that control sequences in names do not reach a terminal, and that a pipe gets names unchanged.
 func TestL1_Terminal(t *testing.T) {
 	t.Parallel()
 	script, err := exec.LookPath("script")
@@ -92,7 +91,7 @@ func TestL1_Terminal(t *testing.T) {
 	endpoint := evilServer(t, name)
 	run := func(program string, args ...string) string {
 		cmd := exec.Command(program, args...)
-		cmd.Env = append(os.Environ(), "ZERODAG_CONFIG_HOME="+t.TempDir(), "TERM=xterm", "NO_COLOR=1") // so that any sequence is of a name
+		cmd.Env = append(os.Environ(), "ZERODAG_CONFIG_HOME="+t.TempDir(), "TERM=xterm", "NO_COLOR=1") // so that any control sequence comes from a name
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %v %s", args, err, out)
@@ -141,7 +140,7 @@ func TestL1_Download(t *testing.T) {
 	}
 }
 
-// TestL1_Logs proves that what callers send cannot forge lines of the server's logs.
+// TestL1_Logs proves that callers cannot forge lines of the server's logs.
 func TestL1_Logs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -165,7 +164,7 @@ func TestL1_Logs(t *testing.T) {
 	}
 }
 
-// answers is a server of the test's own.
+// answers starts a server of the test and returns its address.
 func answers(t *testing.T, f http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(f)

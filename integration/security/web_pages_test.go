@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// daily gives the server something to enable: schedule 1.
+// daily gives the server a schedule to enable, schedule 1.
 var daily = map[string]string{"daily.dig": "schedule:\n  daily>: 07:00:00\n+a:\n  echo>: s\n", "main.dig": "+a:\n  echo>: hello\n"}
 
 // TestC2_NoLogin proves what a listener without login refuses: foreign names (DNS rebinding), pages of other origins,
@@ -85,8 +85,7 @@ func TestC2_NoLogin(t *testing.T) {
 	}
 }
 
-// TestC2_Hosts proves that a listener on all addresses knows its addresses, the names that are
-// listed, and no others.
+// TestC2_Hosts proves that a listener on all addresses accepts only its addresses and the configured names.
 func TestC2_Hosts(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.http.hosts=flows.example, other.example")
@@ -97,9 +96,8 @@ func TestC2_Hosts(t *testing.T) {
 	}
 }
 
-// TestC2_Login proves that a browser which knows the password does nothing for a page of
-// another origin, that programs with a password need no header that they did not need
-// before, and that CORS is refused where there is no login.
+// TestC2_Login proves that a browser that knows the password does nothing for a page of another origin, that programs
+// with a password need no additional header, and that CORS is refused if there is no login.
 func TestC2_Login(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p")
@@ -137,7 +135,7 @@ func TestC2_Login(t *testing.T) {
 	}
 }
 
-// TestC2_CORS proves that pages which the configuration lets in must still pass a browser's preflight.
+// TestC2_CORS proves that pages that the configuration allows must still pass a browser's preflight.
 func TestC2_CORS(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "--enable-swagger", "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p")
@@ -153,8 +151,8 @@ func TestC2_CORS(t *testing.T) {
 	}
 }
 
-// TestL11_RootIsWarned proves that a server which runs as root without login warns of the consequences, and one with a
-// login does not.
+// TestL11_RootIsWarned proves that a server that runs as root without login warns about the consequences, and that a
+// server with a login does not.
 func TestL11_RootIsWarned(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -169,8 +167,8 @@ func TestL11_RootIsWarned(t *testing.T) {
 	}
 }
 
-// attackPage tries everything a page can send to another origin without being asked. It is
-// run by Node, whose fetch sends no Origin, and by a browser.
+// attackPage tries everything that a page can send to another origin without a preflight. It runs in Node, whose fetch
+// sends no Origin, and in a browser.
 const attackPage = `
 async function attack(base) {
   const body = new TextEncoder().encode(JSON.stringify({seq: 1, retryAttemptName: "csrf" + Math.random(), params: {}}));
@@ -185,8 +183,8 @@ async function attack(base) {
 }
 `
 
-// TestC2_NodeFetch proves that nothing which fetch sends without a preflight changes anything:
-// Node's sends no Origin, so the content type alone has to do.
+// TestC2_NodeFetch proves that no request that fetch sends without a preflight changes anything: Node's fetch sends no
+// Origin, so the content type alone must be enough.
 func TestC2_NodeFetch(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")
@@ -196,7 +194,7 @@ func TestC2_NodeFetch(t *testing.T) {
 	s := serve(t)
 	s.push(daily)
 	s.succeeded(s.start("main", "2024-01-01T00:00:00Z"))
-	// Blobs of a type are left out: Node sends their type, a browser asks first.
+	// Blobs with a type are omitted: Node sends their type, but a browser makes a preflight request first.
 	script := strings.Replace(attackPage, `new Blob([body], {type: "application/json"}), `, "", 1) + `attack(process.argv[2]).then(n => console.log("sent", n))`
 	file := filepath.Join(t.TempDir(), "attack.mjs")
 	if err := os.WriteFile(file, []byte(script), 0o644); err != nil {
@@ -209,7 +207,7 @@ func TestC2_NodeFetch(t *testing.T) {
 	s.untouched()
 }
 
-// untouched fails when an attack changed anything.
+// untouched fails if an attack changed anything.
 func (s *server) untouched() {
 	s.t.Helper()
 	if list := s.call("GET", "/api/attempts?include_retried=true", nil).object(s.t)["attempts"].([]any); len(list) != 1 {
@@ -223,8 +221,8 @@ func (s *server) untouched() {
 	}
 }
 
-// TestC2_Browser proves the same with a real browser and a page of another port, and that a
-// page whose name was made to lead to the server (DNS rebinding) reads nothing.
+// TestC2_Browser proves the same with a real browser and a page of another port, and that a page whose name resolves to
+// the server (DNS rebinding) can read nothing.
 func TestC2_Browser(t *testing.T) {
 	t.Parallel()
 	browser := ""

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestH6_Backup proves that no token of a site, whatever its role, gets what is about all
-// sites, makes itself more than it is, or takes the owners' tokens away; and that an owner may.
+// TestH6_Backup proves that no token of a site, whatever its role, can read data of all sites, raise its own role, or
+// revoke the owners' tokens, and that an owner can.
 func TestH6_Backup(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.authenticator.type=token")
@@ -43,7 +43,7 @@ func TestH6_Backup(t *testing.T) {
 	}
 }
 
-// TestH6_Password proves the same of a user with a password: only an administrator of the server takes a backup.
+// TestH6_Password proves the same for a user with a password: only an administrator of the server can take a backup.
 func TestH6_Password(t *testing.T) {
 	t.Parallel()
 	for admin, status := range map[string]int{"false": 403, "true": 200} {

@@ -25,8 +25,8 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// build puts the program where it is wanted. Linking it takes ten seconds of a processor, and two dozen tests of a
-// dozen packages want one: the first of them keeps it for the others, by its inputs.
+// build puts the program at a path. Linking it takes ten seconds of processor time, and two dozen tests of a dozen
+// packages need it: the first of them keeps it for the others, identified by its inputs.
 func build(program string) error {
 	kept, err := keptBuild()
 	if err != nil {
@@ -38,10 +38,11 @@ func build(program string) error {
 	return copyFile(kept, program) // another file system
 }
 
-// mostKept is how many builds stay: that of the last change, and a few earlier ones for going back and forth.
+// mostKept is how many builds are kept: the build of the last change, and a few earlier ones for switching between
+// changes.
 const mostKept = 3
 
-// keptBuild is the program as the sources are now.
+// keptBuild returns the path of the program built from the current sources.
 func keptBuild() (string, error) {
 	made, err := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}} {{.BuildID}}", "zerodag/cmd/zerodag").Output()
 	if err != nil {

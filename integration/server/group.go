@@ -19,14 +19,14 @@ import (
 	"testing"
 )
 
-// Variable names the environment variable that names a PostgreSQL database, as HOST:PORT/DATABASE/USER, on which tests
-// of one server are tests of two.
+// Variable names the environment variable that names a PostgreSQL database, as HOST:PORT/DATABASE/USER, with which
+// tests of one server run against two.
 const Variable = "ZERODAG_POSTGRESQL"
 
 // Place is a schema of a database that servers share.
 type Place struct{ host, port, database, user, Schema string }
 
-// Found is a new schema of the database that the environment names; false: it names none.
+// Found returns a new schema of the database that the environment names, or false if it names none.
 func Found() (Place, bool) {
 	parts := strings.Split(os.Getenv(Variable), "/")
 	if len(parts) != 3 {
@@ -36,18 +36,18 @@ func Found() (Place, bool) {
 	return Place{host, port, parts[1], parts[2], "s" + strings.ToLower(rand.Text()[:12])}, err == nil
 }
 
-// connections is how many each server has to the database: tests start many servers.
+// connections is how many connections each server has to the database, because tests start many servers.
 const connections = 8
 
 // Key encrypts the secrets of servers that share a database.
 const Key = "0123456789abcdef"
 
-// URL is how the database is reached.
+// URL returns the address of the database.
 func (p Place) URL() string {
 	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", p.user, net.JoinHostPort(p.host, p.port), p.database)
 }
 
-// Options are the options of servers that share the place.
+// Options returns the options of servers that share the place.
 func (p Place) Options() []string {
 	var options []string
 	for key, value := range map[string]string{"type": "postgresql", "host": p.host, "port": p.port, "database": p.database, "user": p.user,
@@ -57,7 +57,8 @@ func (p Place) Options() []string {
 	return append(options, "-X", "digdag.secret-encryption-key="+base64.StdEncoding.EncodeToString([]byte(Key)))
 }
 
-// group is servers that share a database, and a proxy that sends each request to another, as a balancer does.
+// group is a set of servers that share a database, with a proxy that sends each request to the next server, like a load
+// balancer.
 type group struct {
 	servers []*Server
 	proxy   *httptest.Server
@@ -79,7 +80,7 @@ func join(t testing.TB, program string, options []string) *Server {
 	return s
 }
 
-// Replace makes the server run a different program from its next start on.
+// Replace makes the server run a different program from its next start.
 func (s *Server) Replace(program string) { s.program = program }
 
 func newGroup(t testing.TB, program string, options []string) *group {
@@ -88,12 +89,12 @@ func newGroup(t testing.TB, program string, options []string) *group {
 		g.servers = append(g.servers, join(t, program, options))
 	}
 	g.proxy = httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(*httputil.ProxyRequest) {}, Transport: g,
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }}) // a client gets no answer, as of a server that is killed
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }}) // a client gets no answer, as from a killed server
 	t.Cleanup(g.proxy.Close)
 	return g
 }
 
-// RoundTrip sends a request to the server whose turn it is, or to the next one if that does not listen.
+// RoundTrip sends a request to the server whose turn it is, or to the next one if that server does not listen.
 func (g *group) RoundTrip(r *http.Request) (*http.Response, error) {
 	var last error
 	for range g.servers {
@@ -124,7 +125,7 @@ func (g *group) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, last
 }
 
-// transport reuses no connection: a server that was killed leaves broken ones.
+// transport reuses no connections, because a killed server leaves broken ones.
 var transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, network, address)
 }}

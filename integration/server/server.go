@@ -1,7 +1,7 @@
 // Package server builds the program and runs `zerodag server` on a separate folder, for the black-box tests and the
 // benchmarks of integration: started, killed, stopped, started again.
 //
-// It must never reach into the server: it uses the command line, the REST API and signals, as a user would.
+// It must never access the server's internals: it uses the command line, the REST API and signals, like a user.
 package server
 
 import (
@@ -23,14 +23,13 @@ import (
 	"time"
 )
 
-// Server is a process of `zerodag server` on a folder of data; it can be killed and
-// started again.
+// Server is a process of `zerodag server` on a data folder; it can be killed and restarted.
 type Server struct {
 	t       testing.TB
 	program string
 	folder  string
 	options []string
-	keeps   []string // options for the place of the data
+	keeps   []string // options for the location of the data
 	group   *group   // nil: it is one process
 
 	mu  sync.Mutex
@@ -39,7 +38,7 @@ type Server struct {
 }
 
 // Main runs the tests of a package that share one build of the program, whose path it writes to program before:
-// TestMain ends with the code that it returns.
+// TestMain must exit with the code that it returns.
 func Main(m *testing.M, program *string) int {
 	folder, err := os.MkdirTemp("", "zerodag-")
 	if err == nil {
@@ -54,8 +53,8 @@ func Main(m *testing.M, program *string) int {
 	return m.Run()
 }
 
-// New makes a server without starting it. If the environment names a database (see Variable) it is two processes that
-// share a schema of it, behind a proxy that alternates between them.
+// New makes a server without starting it. If the environment names a database (see Variable), it consists of two
+// processes that share a schema of it, behind a proxy that alternates between them.
 func New(t testing.TB, program string, options ...string) *Server {
 	s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
 	s.keeps = []string{"-o", filepath.Join(s.folder, "data")}
@@ -66,7 +65,7 @@ func New(t testing.TB, program string, options ...string) *Server {
 	return s
 }
 
-// Start starts the process and waits until it answers; in a group, the stopped ones.
+// Start starts the process, or in a group the stopped ones, and waits until it answers.
 func (s *Server) Start() {
 	s.t.Helper()
 	if s.group != nil {
@@ -111,7 +110,7 @@ func (s *Server) Start() {
 	}
 }
 
-// Log is what the server logged.
+// Log returns the server's log.
 func (s *Server) Log() string {
 	if s.group != nil {
 		return s.group.log()
@@ -120,7 +119,7 @@ func (s *Server) Log() string {
 	return string(text)
 }
 
-// Kill ends the process at once; of a group one, each time another.
+// Kill ends the process at once; in a group, it ends one process, a different one each time.
 func (s *Server) Kill() {
 	if s.group != nil {
 		s.group.kill()
@@ -144,24 +143,24 @@ func (s *Server) Wait() error {
 	return err
 }
 
-// Data is the folder of the server's data.
+// Data returns the folder of the server's data.
 func (s *Server) Data() string { return filepath.Join(s.folder, "data") }
 
-// URL is the address of the server.
+// URL returns the address of the server.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.url
 }
 
-// Process is the running server.
+// Process returns the running server.
 func (s *Server) Process() *os.Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cmd.Process
 }
 
-// Call sends a request once. An error means that there was no answer: the request may have been carried out, or not.
+// Call sends a request once. An error means that there was no answer: the request may or may not have been carried out.
 func (s *Server) Call(method, path, contentType string, body []byte) (int, []byte, error) {
 	s.mu.Lock()
 	url := s.url
@@ -182,10 +181,10 @@ func (s *Server) Call(method, path, contentType string, body []byte) (int, []byt
 	return answer.StatusCode, text, err
 }
 
-// client reuses no connection: a server that was killed leaves broken ones.
+// client reuses no connections, because a killed server leaves broken ones.
 var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Get reads JSON, again and again until there is an answer.
+// Get reads JSON, and repeats the request until there is an answer.
 func (s *Server) Get(path string, into any) {
 	s.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -202,12 +201,12 @@ func (s *Server) Get(path string, into any) {
 	}
 }
 
-// Pack packs files into an archive as it is pushed. What begins with #! is executable.
+// Pack packs files into an archive for a push. Files that begin with #! are executable.
 func Pack(files map[string]string) []byte {
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
 	archive := tar.NewWriter(zip)
-	for name, text := range files { // a buffer refuses nothing
+	for name, text := range files { // a buffer never fails
 		mode := int64(0o644)
 		if strings.HasPrefix(text, "#!") {
 			mode = 0o755

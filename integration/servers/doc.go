@@ -2,5 +2,6 @@
 // behavior (recorded cases, REST calls, Digdag's Java client, kills under load) run against two of them behind a proxy
 // that alternates between them, while servers are killed and the database restarts.
 //
-// `make test-servers` runs it. It must only start what package server starts: those tests are the same for one server.
+// `make test-servers` runs it. It must only start servers through package server, because the same tests also run
+// against one server.
 package servers

@@ -20,8 +20,8 @@ import (
 )
 
 // TestFailover proves that servers proceed when a standby takes over from a primary that ends at once under load: every
-// attempt ends and no pool keeps a slot. With a synchronous standby every acknowledged start is there. With an
-// asynchronous one the last starts are lost, and then their numbers name nothing else and none of their commands begins
+// attempt ends and no pool keeps a slot. With a synchronous standby, no acknowledged start is lost. With an
+// asynchronous one, the last starts are lost, but their numbers are not reused and none of their commands begins
 // afterwards.
 func TestFailover(t *testing.T) {
 	required(t)
@@ -73,7 +73,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// placeOf is a new schema of the database behind a port.
+// placeOf returns a new schema of the database at a port.
 func placeOf(t *testing.T, port int) server.Place {
 	t.Helper()
 	name, value, _ := strings.Cut(environment(postgres.Server{Port: port}), "=")
@@ -94,7 +94,7 @@ func await(t *testing.T, what string, ready func() bool) {
 	}
 }
 
-// failoverLoad is what clients did and which answers they got.
+// failoverLoad records what clients did and which answers they got.
 type failoverLoad struct {
 	t       *testing.T
 	out     string // a file for each attempt, to which its commands append when they begin
@@ -128,7 +128,7 @@ func (l *failoverLoad) push() {
 	}
 }
 
-// client starts attempts, and kills one of eight, until stop is closed. Unacknowledged starts may or may not exist.
+// client starts attempts, and kills one in eight, until stop is closed. Unacknowledged starts may or may not exist.
 func (l *failoverLoad) client(stop chan struct{}) {
 	for {
 		select {
@@ -169,7 +169,7 @@ func (l *failoverLoad) count() int {
 	return len(l.acknowledged)
 }
 
-// all lists all attempts once none is under way.
+// all lists all attempts once all have ended.
 func (l *failoverLoad) all() map[string]string {
 	for begin := time.Now(); ; time.Sleep(time.Second) {
 		there, open := map[string]string{}, []string{}
@@ -225,7 +225,7 @@ func (l *failoverLoad) check(ended time.Time, synchronous bool) {
 	l.t.Logf("%d attempts, %d acknowledged, %d of them lost", len(there), len(l.acknowledged), lost)
 }
 
-// noSlots waits until the pool is empty: servers look for slots whose tasks are over once a minute.
+// noSlots waits until the pool is empty: once a minute, servers search for slots whose tasks have ended.
 func (l *failoverLoad) noSlots() {
 	var pool struct {
 		Taken, Waiting []struct{ AttemptID, Since string }
@@ -242,11 +242,11 @@ func (l *failoverLoad) noSlots() {
 	}
 }
 
-// settledBy is how long after the end of the primary a command may begin that a server was about to begin at that
+// settledBy is how long after the end of the primary a command may still begin that a server was about to begin at that
 // moment.
 const settledBy = 5 * time.Second
 
-// neverLater wants no command of a lost attempt to begin after the failover.
+// neverLater fails if a command of a lost attempt began after the failover.
 func (l *failoverLoad) neverLater(id, session string, ended time.Time) {
 	l.t.Helper()
 	at, err := time.Parse(time.RFC3339, session)
@@ -254,7 +254,7 @@ func (l *failoverLoad) neverLater(id, session string, ended time.Time) {
 		l.t.Error(err)
 		return
 	}
-	text, _ := os.ReadFile(filepath.Join(l.out, id+"-"+strconv.FormatInt(at.Unix(), 10))) // without a file no command has begun
+	text, _ := os.ReadFile(filepath.Join(l.out, id+"-"+strconv.FormatInt(at.Unix(), 10))) // without a file, no command has begun
 	for line := range strings.Lines(string(text)) {
 		task, nanos, _ := strings.Cut(strings.TrimSpace(line), " ")
 		n, err := strconv.ParseInt(nanos, 10, 64)
@@ -264,7 +264,7 @@ func (l *failoverLoad) neverLater(id, session string, ended time.Time) {
 	}
 }
 
-// door leads connections to one server, and to a different one later.
+// door forwards connections to one server, and later to a different one.
 type door struct {
 	listener net.Listener
 
@@ -316,7 +316,7 @@ func (d *door) shut() {
 	}
 }
 
-// enter connects a client; nil where it is led nowhere.
+// enter connects a client, or returns nil if there is no server.
 func (d *door) enter(client net.Conn) net.Conn {
 	d.mu.Lock()
 	defer d.mu.Unlock()

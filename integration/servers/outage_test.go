@@ -12,9 +12,9 @@ import (
 	"zerodag/integration/server"
 )
 
-// TestOutages proves that no task runs twice for an outage of the database that is longer than a lease, whether it has
-// ended or hangs, while no server dies: results of commands that ended meanwhile are kept, and the tasks after them run
-// once.
+// TestOutages proves that no task runs twice because of an outage of the database that is longer than a lease, whether
+// the database has ended or hangs, as long as no server dies: results of commands that ended meanwhile are kept, and
+// the tasks after them run once.
 func TestOutages(t *testing.T) {
 	s, variables := database(t)
 	name, value, _ := strings.Cut(variables[len(variables)-1], "=")
@@ -45,7 +45,7 @@ func TestOutages(t *testing.T) {
 			var list struct{ Workflows []struct{ ID string } }
 			srv.Get("/api/projects/1/workflows", &list)
 			must(t, srv, http.MethodPut, "/api/attempts", "application/json", []byte(fmt.Sprintf(`{"workflowId":%q,"sessionTime":"2026-01-01T00:00:00Z","params":{}}`, list.Workflows[0].ID)))
-			time.Sleep(3 * time.Second) // so that the commands run
+			time.Sleep(3 * time.Second) // so that the commands are running
 			away()
 			var a struct{ Done, Success bool }
 			for begin := time.Now(); !a.Done; time.Sleep(100 * time.Millisecond) {

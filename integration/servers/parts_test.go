@@ -16,7 +16,7 @@ import (
 	"zerodag/integration/server"
 )
 
-// place is a new schema of a new database.
+// place returns a new schema of a new database.
 func place(t *testing.T) server.Place {
 	t.Helper()
 	_, variables := database(t)
@@ -29,7 +29,8 @@ func place(t *testing.T) server.Place {
 	return p
 }
 
-// begin pushes a project and returns what starts an attempt of its workflow "main" and names it.
+// begin pushes a project and returns a function that starts an attempt of its workflow "main" and returns the attempt's
+// ID.
 func begin(t *testing.T, s *server.Server, files map[string]string) (start func(s *server.Server) string) {
 	t.Helper()
 	must(t, s, http.MethodPut, "/api/projects?project=p&revision=1", "application/gzip", server.Pack(files))
@@ -62,8 +63,8 @@ func wantSuccess(t *testing.T, s *server.Server, attempt string) {
 }
 
 // TestTaskTypes proves that servers run tasks of the operators that `agent.task-types` names and leave the rest to
-// others, even if one task comes after the other, if a try has failed, and if the only server that runs a task is
-// killed during it; and that each task runs once apart from that.
+// others, even if tasks follow one another, if a task is retried, and if the only server that runs a task is killed
+// during it; and that each task otherwise runs once.
 func TestTaskTypes(t *testing.T) {
 	in := place(t)
 	program := server.Build(t)
@@ -113,7 +114,7 @@ func TestTaskTypes(t *testing.T) {
 	}
 }
 
-// nextMigration is what a later release adds to the schema: it changes tables that servers of this release use.
+// nextMigration is the migration of a later release, which changes tables that servers of this release use.
 const nextMigration = "ALTER TABLE projects ADD COLUMN motto bytea; UPDATE projects SET motto = name;\n" +
 	"ALTER TABLE session_attempts ADD COLUMN motto bytea NOT NULL DEFAULT 'none'; CREATE INDEX attempts_by_motto ON session_attempts (motto);\n"
 
@@ -140,9 +141,9 @@ func buildNext(t *testing.T) string {
 	return next
 }
 
-// TestRollingUpgrade proves that servers are replaced by those of a later release one after the other under load, while
-// the first new one migrates the database beside them: all attempts succeed, and each task runs once; and that a server
-// of this release does not start on an unknown schema.
+// TestRollingUpgrade proves that servers can be replaced by servers of a later release one after the other under load,
+// while the first new server migrates the database that the others are using: all attempts succeed, and each task runs
+// once; and that a server of this release does not start on an unknown schema.
 func TestRollingUpgrade(t *testing.T) {
 	in := place(t)
 	program, next := server.Build(t), buildNext(t)

@@ -12,7 +12,7 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// database starts a server of PostgreSQL and names it for the tests of one server.
+// database starts a PostgreSQL server and returns an environment that names it for the tests of one server.
 func database(t *testing.T) (postgres.Server, []string) {
 	t.Helper()
 	required(t)
@@ -20,7 +20,7 @@ func database(t *testing.T) (postgres.Server, []string) {
 	return s, append(os.Environ(), environment(s))
 }
 
-// required skips a test that takes minutes unless it was asked for.
+// required skips a test that takes minutes unless it was requested.
 func required(t *testing.T) {
 	t.Helper()
 	if !strings.Contains(os.Getenv("REQUIRE"), "servers") {
@@ -28,7 +28,7 @@ func required(t *testing.T) {
 	}
 }
 
-// environment names a database for the tests of one server.
+// environment returns the variable that names a database for the tests of one server.
 func environment(s postgres.Server) string {
 	return fmt.Sprintf("%s=127.0.0.1:%d/%s/%s", server.Variable, s.Port, postgres.Database, postgres.User)
 }
@@ -49,35 +49,35 @@ func suite(t *testing.T, environment []string, arguments ...string) {
 	t.Logf("%s", out)
 }
 
-// TestREST proves that every recorded request has the same answer whichever of two servers is asked.
+// TestREST proves that every recorded request has the same answer whichever of two servers handles it.
 func TestREST(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "zerodag/integration/rest")
 }
 
-// TestJavaClient proves that Digdag's client library works with two servers as with one.
+// TestJavaClient proves that Digdag's client library works with two servers like with one.
 func TestJavaClient(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "zerodag/integration/client")
 }
 
-// TestCases proves that every recorded case has the same result on two servers as on Digdag's one.
+// TestCases proves that every recorded case has the same result on two servers as on a Digdag server.
 func TestCases(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "-run", "^TestServer$", "zerodag/integration/conformance")
 }
 
-// TestGated proves that every project with keys of zerodag's own has the same result on two servers.
+// TestGated proves that every project with zerodag's own keys has the same result on two servers.
 func TestGated(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "-run", "^TestServer", "zerodag/integration/gated")
 }
 
-// restarts is how often the database is ended at once while servers are killed.
+// restarts is how often the database is killed while servers are killed.
 const restarts = 5
 
-// TestKills proves that nothing is lost, doubled or out of order where servers are killed in turn, twenty times, and
-// the database five times, under load.
+// TestKills proves that nothing is lost, doubled or out of order under load if servers are killed in turn twenty times,
+// and the database five times.
 func TestKills(t *testing.T) {
 	s, environment := database(t)
 	over := make(chan struct{})
@@ -97,7 +97,7 @@ func TestKills(t *testing.T) {
 	<-over
 }
 
-// TestBench measures; `make bench` runs it.
+// TestBench runs the benchmarks; `make bench` runs it.
 func TestBench(t *testing.T) {
 	program := os.Getenv("ZERODAG_BENCH")
 	if program == "" {

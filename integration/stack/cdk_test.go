@@ -46,22 +46,22 @@ func (p plain) cdk(arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// deploy is the one command that docs/aws.md names for every deploy.
+// deploy runs the one command that docs/aws.md names for every deploy.
 func (p plain) deploy() (string, error) {
 	p.t.Helper()
 	return p.cdk("deploy", "--import-existing-resources", "--require-approval", "never", "--outputs-file", p.outputs)
 }
 
 // TestPlainCDK proves that the CDK's command line is enough for the life of a stage: a first deploy that fails in the
-// middle is repeated by the same command; a stage is removed after its machines were stopped, and not while one runs;
-// and the same command brings back a stage that was removed, with its projects and tokens. It deploys three times, so
-// it has to be asked for: ZERODAG_CDK=1.
+// middle is repeated by the same command; a stage can be removed after its machines have stopped, but not while one is
+// running; and the same command restores a removed stage with its projects and tokens. It deploys three times, so it
+// has to be requested: ZERODAG_CDK=1.
 func TestPlainCDK(t *testing.T) {
 	if os.Getenv("ZERODAG_CDK") == "" {
 		t.Skip("SKIPPED: it takes minutes: set ZERODAG_CDK=1")
 	}
 	config := localstack.Config(t)
-	p := plain{t, "plain-" + strings.ToLower(rand.Text()[:8]), filepath.Join(t.TempDir(), "outputs.json")} // what an earlier run kept is not in the way
+	p := plain{t, "plain-" + strings.ToLower(rand.Text()[:8]), filepath.Join(t.TempDir(), "outputs.json")} // resources left by an earlier run do not collide
 	if _, err := p.cdk("bootstrap", "aws://000000000000/us-east-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -101,15 +101,15 @@ func TestPlainCDK(t *testing.T) {
 	}
 	second.runs()
 	p.runMachine(config, second)
-	// LocalStack removes the rest of the stack anyway, although CloudFormation would keep it for the next try. A
-	// machine that finds the functions gone before its cluster is deleted ends on its own.
+	// LocalStack removes the rest of the stack anyway, although CloudFormation would keep it for the next attempt. A
+	// machine that finds the functions gone before its cluster is deleted ends without being stopped.
 	if out, _ := p.cdk("destroy", "--force"); !strings.Contains(out, "while Tasks are active") && p.machines(config) > 0 {
 		t.Error("the removal did not fail at the machine that runs")
 	}
 	p.stop(second)
 }
 
-// machines counts the machines that run in the stage, none in one without a cluster.
+// machines counts the running machines of the stage; without a cluster, there are none.
 func (p plain) machines(config aws.Config) int {
 	p.t.Helper()
 	list, err := ecs.NewFromConfig(config).ListTasks(p.t.Context(), &ecs.ListTasksInput{Cluster: aws.String("zerodag-" + p.stage + "-commands")})
@@ -140,7 +140,7 @@ func (p plain) remove(by pusher) {
 	}
 }
 
-// plant makes a function, so that CloudFormation cannot make the one of that name.
+// plant creates a function so that CloudFormation cannot create the one with that name.
 func plant(t *testing.T, functions *lambda.Client, name *string) {
 	t.Helper()
 	var code bytes.Buffer
@@ -158,7 +158,7 @@ func plant(t *testing.T, functions *lambda.Client, name *string) {
 	}
 }
 
-// table is the ID of the stage's table, or says when it was made if it has none.
+// table returns the ID of the stage's table, or its creation time if it has none.
 func (p plain) table(config aws.Config) string {
 	p.t.Helper()
 	out, err := dynamodb.NewFromConfig(config).DescribeTable(p.t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String("zerodag-" + p.stage + "-table")})
@@ -168,7 +168,7 @@ func (p plain) table(config aws.Config) string {
 	return aws.ToString(out.Table.TableId) + " " + out.Table.CreationDateTime.String()
 }
 
-// url is where the API of the stage is, as the last deploy has printed it.
+// url returns the address of the stage's API that the last deploy printed.
 func (p plain) url() string {
 	p.t.Helper()
 	text, err := os.ReadFile(p.outputs)
@@ -182,7 +182,7 @@ func (p plain) url() string {
 	return stacks["zerodag-"+p.stage].Url
 }
 
-// token is that of the first administrator, by the command that a deploy prints.
+// token returns the first administrator's token, created by the command that a deploy prints.
 func (p plain) token(functions *lambda.Client) string {
 	p.t.Helper()
 	out, err := functions.Invoke(p.t.Context(), &lambda.InvokeInput{FunctionName: aws.String("zerodag-" + p.stage + "-api"), Payload: []byte(`{"zerodag":"first-token"}`)})
@@ -196,7 +196,7 @@ func (p plain) token(functions *lambda.Client) string {
 	return answer.Token
 }
 
-// runMachine starts a command that does not end and waits for its machine.
+// runMachine starts an endless command and waits for its machine.
 func (p plain) runMachine(config aws.Config, by pusher) {
 	p.t.Helper()
 	folder := p.t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"zerodag/integration/stack"
 )
 
-// onFunction is a command line with a project whose commands run on the function of the
-// deployment, which is for site 0.
+// onFunction returns a command line with a project whose commands run on the deployment's function, which is for site
+// 0.
 func onFunction(t *testing.T) (commandLine, string) {
 	t.Helper()
 	deployed := stack.Deployed(t)
@@ -50,8 +50,8 @@ func (c commandLine) until(attempt string, within time.Duration) map[string]any 
 	return nil
 }
 
-// TestCommandFunction proves that commands of a real project run on the function: with the
-// project's files, its parameters and its log, and without anything that is the function's.
+// TestCommandFunction proves that commands of a real project run on the function: with the project's files, its
+// parameters and its log, and without anything that belongs to the function.
 func TestCommandFunction(t *testing.T) {
 	t.Parallel()
 	c, project := onFunction(t)
@@ -71,15 +71,15 @@ func TestCommandFunction(t *testing.T) {
 			t.Errorf("the environment of commands has %s", strings.TrimSpace(name))
 		}
 	}
-	for line := range strings.Lines(log) { // what describes the run also has Digdag's name; what is the function's has not
+	for line := range strings.Lines(log) { // variables that describe the run also have Digdag's name; variables of the function do not
 		if name, ours := strings.CutPrefix(line, "ZERODAG_"); ours && !strings.Contains(log, "\nDIGDAG_"+name) {
 			t.Errorf("the environment of commands has %s", strings.TrimSpace(line))
 		}
 	}
 }
 
-// TestCommandFunctionEnds proves that the kinds of failure are distinguished, and that a kill does not wait for the
-// command, but ends it.
+// TestCommandFunctionEnds proves that the kinds of failure are distinguished, and that a kill ends the command instead
+// of waiting for it.
 func TestCommandFunctionEnds(t *testing.T) {
 	t.Parallel()
 	c, project := onFunction(t)
@@ -95,7 +95,7 @@ func TestCommandFunctionEnds(t *testing.T) {
 		}
 	}
 	var attempt string
-	for tries := 1; ; tries++ { // a task is running before its command is: a kill may come in between
+	for tries := 1; ; tries++ { // a task runs before its command does: a kill may come in between
 		attempt = c.start(project, "killed")
 		until(t, 30*time.Second, "the command is started", func() bool { return strings.Contains(c.must("tasks", attempt), "running") })
 		time.Sleep(time.Duration(tries) * time.Second)
@@ -117,8 +117,8 @@ func TestCommandFunctionEnds(t *testing.T) {
 	}
 }
 
-// TestCommandFunctionTime prints how long commands take one after the other, and proves that
-// none waits for a machine or a poll.
+// TestCommandFunctionTime prints how long sequential commands take, and proves that none of them waits for a machine or
+// a poll.
 func TestCommandFunctionTime(t *testing.T) {
 	t.Parallel()
 	c, project := onFunction(t)

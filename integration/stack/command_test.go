@@ -23,7 +23,7 @@ type commandLine struct {
 	token           string // "" for none
 }
 
-// built is the program, built once for all tests into the folder for builds.
+// built returns the path of the program, which is built once for all tests.
 var built = sync.OnceValues(func() (string, error) {
 	program, err := filepath.Abs("../../bin/test/zerodag")
 	if err != nil {
@@ -56,7 +56,7 @@ func (c commandLine) write(name, text string) {
 	}
 }
 
-// command makes a command that talks to the stack. The environment's AWS settings stay. Logs are shown as they are
+// command makes a command that calls the stack. It keeps the environment's AWS settings and shows logs as they are
 // stored.
 func (c commandLine) command(args ...string) *exec.Cmd {
 	if args[0] == "log" {
@@ -78,7 +78,7 @@ func (c commandLine) run(args ...string) (out, errors string, err error) {
 	return stdout.String(), stderr.String(), err
 }
 
-// must runs a command that has to work.
+// must runs a command that has to succeed.
 func (c commandLine) must(args ...string) string {
 	c.t.Helper()
 	out, errors, err := c.run(args...)
@@ -104,7 +104,7 @@ func (c commandLine) start(project, workflow string) string {
 	return c.object("start", project, workflow, "--session", "2024-03-01")["id"].(string)
 }
 
-// near skips a test whose workflow calls a server of this machine.
+// near skips a test whose workflow calls a local server, unless the stack can reach it.
 func near(t *testing.T, deployed *stack.Stack) {
 	t.Helper()
 	if deployed.Far() {
@@ -112,7 +112,7 @@ func near(t *testing.T, deployed *stack.Stack) {
 	}
 }
 
-// get asks the API with a token.
+// get calls the API with a token.
 func get(t *testing.T, deployed *stack.Stack, token, path string, headers ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, deployed.URL+path, nil)

@@ -14,8 +14,8 @@ import (
 	"zerodag/integration/stack"
 )
 
-// drain stops the schedule, once it has gone on after its first session whatever was killed
-// on the way, and waits until every attempt is over and the queues are empty.
+// drain stops the schedule, once it has continued after its first session in spite of the kills, and waits until every
+// attempt has ended and the queues are empty.
 func (l *load) drain(patience time.Duration) {
 	l.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -77,7 +77,7 @@ func (l *load) drain(patience time.Duration) {
 	}
 }
 
-// explain prints what is known of unfinished attempts: their tasks and entries, and the functions' messages and
+// explain prints what is known about unfinished attempts: their tasks and entries, and the functions' messages and
 // complaints about them.
 func (l *load) explain(open []string) {
 	l.t.Helper()
@@ -93,7 +93,7 @@ func (l *load) explain(open []string) {
 	said(l.t, l.Stack, l.since, open)
 }
 
-// said prints what the functions have said of attempts since then, or complained of.
+// said prints the functions' messages about attempts since a time, and their complaints.
 func said(t *testing.T, s *stack.Stack, since time.Time, attempts []string) {
 	t.Helper()
 	isOf := func(line string) bool {
@@ -112,8 +112,8 @@ func said(t *testing.T, s *stack.Stack, since time.Time, attempts []string) {
 	}
 }
 
-// isComplaint reports whether a line of a log reports a problem. That the SDK does not read refused answers to their
-// end is none.
+// isComplaint reports whether a line of a log reports a problem. The SDK's message that it has not read a refused
+// answer to its end does not count.
 func isComplaint(line string) bool {
 	if strings.HasPrefix(line, "{") {
 		return strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"level":"WARN"`)
@@ -121,7 +121,7 @@ func isComplaint(line string) bool {
 	return !isPlatform(line) && !strings.Contains(line, "failed to close HTTP response body")
 }
 
-// isPlatform reports whether Lambda wrote a line of a log about a call that went well.
+// isPlatform reports whether a line of a log was written by Lambda about a successful call.
 func isPlatform(line string) bool {
 	for _, word := range []string{"START ", "END ", "REPORT "} {
 		if strings.HasPrefix(line, word) {
@@ -131,16 +131,16 @@ func isPlatform(line string) bool {
 	return false
 }
 
-// history is what the log of an attempt says.
+// history holds data from the log of an attempt.
 type history struct {
 	ended     map[int64]int // results of each task
 	lost      map[int64]int
-	blameless map[int64]int // those of lost that are blamed on no task
+	blameless map[int64]int // losses that are blamed on no task
 	names     map[int64]string
 	fail      map[int64]string
 }
 
-// key is that of a task in works; false for a task that calls nothing, or that repeats calls itself.
+// key returns the key of a task in works, or false for a task that makes no call or repeats calls itself.
 func (h history) key(attempt string, task int64) (string, bool) {
 	name := h.names[task]
 	last := name[strings.LastIndex(name, "+")+1:]
@@ -150,7 +150,7 @@ func (h history) key(attempt string, task int64) (string, bool) {
 	return attempt + "/" + last, last != "flaky" && slices.ContainsFunc(stages(), func(side []string) bool { return slices.Contains(side, last) })
 }
 
-// check checks whether something was lost or doubled. sent is how often each task was sent to the agents; nil means
+// check checks whether something was lost or doubled. sent holds how often each task was sent to the agents; nil means
 // that none was sent twice.
 func (l *load) check(sent map[proxy.Order]int) {
 	l.t.Helper()
@@ -182,7 +182,7 @@ func (l *load) check(sent map[proxy.Order]int) {
 	l.checkSchedule()
 }
 
-// lostThrice reports whether each task that failed was lost three times: then it must fail.
+// lostThrice reports whether each failed task was lost three times, after which it must fail.
 func (h history) lostThrice() bool {
 	failed := 0
 	for task, message := range h.fail {
@@ -236,8 +236,8 @@ func (l *load) history(id string) history {
 	return h
 }
 
-// eachEvent reads the log of an attempt, whose entries follow on each other, and hands over its events with the numbers
-// of their entries.
+// eachEvent reads the log of an attempt, whose entries must have no gaps, and passes on its events with the numbers of
+// their entries.
 func eachEvent(t *testing.T, s *stack.Stack, attempt string, do func(seq int64, event json.RawMessage)) {
 	t.Helper()
 	for first := int64(1); ; {
@@ -266,8 +266,8 @@ func eachEvent(t *testing.T, s *stack.Stack, attempt string, do func(seq int64, 
 	}
 }
 
-// checkRuns checks whether a result counted twice, and whether a task ran more often than a process was lost with it or
-// its message was sent again.
+// checkRuns checks whether a result counted twice, and whether a task ran more often than the losses of its process and
+// repeated messages explain.
 func (l *load) checkRuns(id string, h history, sent map[proxy.Order]int) {
 	l.works.mu.Lock()
 	defer l.works.mu.Unlock()
@@ -287,7 +287,7 @@ func (l *load) checkRuns(id string, h history, sent map[proxy.Order]int) {
 	}
 }
 
-// checkOrder checks whether a task ran before all tasks that it waits for were over.
+// checkOrder checks whether a task ran before all tasks that it waits for had ended.
 func (l *load) checkOrder(id string, success bool) {
 	l.works.mu.Lock()
 	defer l.works.mu.Unlock()
@@ -313,7 +313,7 @@ func (l *load) checkOrder(id string, success bool) {
 	}
 }
 
-// checkSchedule checks whether each session time has one attempt.
+// checkSchedule checks whether each session time has exactly one attempt.
 func (l *load) checkSchedule() {
 	list, err := l.Attempts(l.t.Context(), l.name, "every")
 	if err != nil {

@@ -29,7 +29,7 @@ type process struct {
 	function string
 }
 
-// processes lists those of the stage on this LocalStack.
+// processes lists the function processes of the stage on this LocalStack.
 func processes(stage string) []process {
 	u, err := url.Parse(localstack.Endpoint())
 	if err != nil {
@@ -58,14 +58,14 @@ func processes(stage string) []process {
 	return list
 }
 
-// work returns how much a process has read and written: it changes while it is at work.
+// work returns how much a process has read and written, which changes while it is working.
 func (p process) work() string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.pid))
 	return string(text)
 }
 
-// one waits for a random time, then kills a process that is at work: in one of six cases one of the API, which is
-// polled all the time, else one that advances attempts.
+// one waits for a random time, then kills a working process: in one of six cases a process of the API, which is polled
+// all the time, otherwise one that advances attempts.
 func (k *killer) one(t *testing.T) {
 	t.Helper()
 	time.Sleep(time.Duration(50+k.random.IntN(400)) * time.Millisecond)
@@ -95,7 +95,7 @@ func (k *killer) one(t *testing.T) {
 	t.Fatal("no function was at work for a minute: nothing could be killed")
 }
 
-// of is how many processes of a function were killed.
+// of returns how many processes of a function were killed.
 func (k *killer) of(function string) int {
 	n := 0
 	for _, f := range k.done {

@@ -14,7 +14,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// load is what clients did and which answers they got, and what tasks did.
+// load records what clients did, which answers they got, and what tasks did.
 type load struct {
 	*stack.Stack
 	t       *testing.T
@@ -32,8 +32,8 @@ type load struct {
 	killed  map[string]bool
 }
 
-// works is a server that the tasks call. It notes when each task of each attempt began and
-// ended: keys are "<attempt>/<task>".
+// works is a server that the tasks call. It records when each task of each attempt began and ended: keys are
+// "<attempt>/<task>".
 type works struct {
 	url string
 
@@ -68,14 +68,13 @@ func newWorks(t *testing.T, seed uint64) *works {
 	return w
 }
 
-// stages are the names of tasks that run one after the other, or side by side where there
-// are several.
+// stages returns the names of tasks that run one after the other; tasks in the same list run in parallel.
 func stages() [][]string {
 	return [][]string{{"first"}, {"p0", "p1", "p2", "p3"}, {"each0", "each1", "each2"}, {"flaky"}, {"last"}}
 }
 
-// main is the workflow that is started: a chain, a group in parallel, a loop, a task that
-// fails at first, tasks that do no I/O.
+// main returns the workflow that is started: a chain, a parallel group, a loop, a task that fails at first, and tasks
+// without I/O.
 func (w *works) main() string {
 	task := func(indent, name string) string {
 		return fmt.Sprintf("%shttp>: %s/${attempt_id}/%s\n%sstore_content: true\n", indent, w.url, name, indent)
@@ -91,7 +90,7 @@ func (w *works) main() string {
 	return b.String()
 }
 
-// ServeHTTP is the work of a task: it takes a moment. The first run of "flaky" fails.
+// ServeHTTP does the work of a task, which takes a moment. The first run of "flaky" fails.
 func (w *works) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	key := strings.TrimPrefix(r.URL.Path, "/")
 	w.mu.Lock()
@@ -110,7 +109,7 @@ func (w *works) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(answer, key)
 }
 
-// begunOf returns when tasks of an attempt began, by what they call.
+// begunOf returns when tasks of an attempt began, by the path that they call.
 func (w *works) begunOf(attempt string) map[string][]time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,8 +132,8 @@ func (l *load) runs() int {
 	return n
 }
 
-// begin lets clients start attempts, and kill some, until stop: so many are under way. The
-// schedule is looked after more often than each minute.
+// begin lets clients start attempts, of which underWay run at once, and kill some, until stop is called. It ticks more
+// often than every minute for the schedule.
 func (l *load) begin(underWay int) (stop func()) {
 	over := make(chan struct{})
 	var clients sync.WaitGroup
@@ -166,7 +165,7 @@ func (l *load) begin(underWay int) (stop func()) {
 	}
 }
 
-// one starts an attempt and waits for its end; one in eight is killed.
+// one starts an attempt, kills one in eight, and waits for its end.
 func (l *load) one() {
 	l.mu.Lock()
 	l.session++
@@ -197,7 +196,7 @@ func (l *load) one() {
 	}
 }
 
-// atLeast waits until so many attempts were started.
+// atLeast waits until n attempts have been started.
 func (l *load) atLeast(n int) {
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		l.mu.Lock()

@@ -15,25 +15,25 @@ import (
 	"zerodag/integration/stack"
 )
 
-// leases are how long an untouched message stays invisible, in seconds: LocalStack lets a queue's be shorter than its
-// function may take.
+// leases holds how long an untouched message stays invisible, in seconds: on LocalStack, a queue's visibility timeout
+// may be shorter than its function's time limit.
 type leases struct{ events, tasks int }
 
 var (
-	// crashLeases let what a dead process had come again soon.
+	// crashLeases let the messages of a dead process come again soon.
 	crashLeases = leases{events: 10, tasks: 5}
-	// calmLeases bring back what a process had that could not be started, which on a busy machine
-	// happens, and are long enough for each that was started to make its own lease.
+	// calmLeases let the messages of a process that could not be started, as happens on a busy machine, come again, and
+	// are long enough for each started process to take its own lease.
 	calmLeases = leases{events: 60, tasks: 30}
 )
 
-// lostStart is more than it takes until an attempt begins whose first message was lost with the process of the API: a
-// tick searches for those that are two minutes old.
+// lostStart is longer than the time until an attempt begins whose first message was lost with the process of the API: a
+// tick searches for attempts that are two minutes old.
 const lostStart = 5 * time.Minute
 
 // TestCrashes proves that nothing is lost and nothing counted twice while the functions' processes are killed at random
 // moments, messages come twice or while another process is working on them, and calls of AWS are throttled, fail, or
-// are carried out and return an error. ZERODAG_KILLS is how often (20), ZERODAG_SEED makes the faults those of an
+// are carried out but return an error. ZERODAG_KILLS is the number of kills (20); ZERODAG_SEED repeats the faults of an
 // earlier run.
 //
 // It runs alone: it kills processes that other tests of the stack need.
@@ -72,7 +72,8 @@ func TestFaults(t *testing.T) {
 	t.Logf("seed %d: %d attempts, %d runs of tasks, %v", seed, len(l.started), l.runs(), met(t, p))
 }
 
-// met is what passed a proxy: enough to have met faults, or the test proves nothing.
+// met returns the calls that passed a proxy, and fails if they are too few to have met faults, because the test would
+// prove nothing.
 func met(t *testing.T, p *proxy.Proxy) proxy.Bill {
 	t.Helper()
 	b := p.Take()
@@ -98,7 +99,7 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// attached puts a proxy between the functions and LocalStack until the test ends, with variables of theirs
+// attached puts a proxy between the functions and LocalStack until the test ends, with some of the functions' variables
 // replaced.
 func attached(t *testing.T, s *stack.Stack, variables map[string]string) *proxy.Proxy {
 	t.Helper()
@@ -111,7 +112,7 @@ func attached(t *testing.T, s *stack.Stack, variables map[string]string) *proxy.
 	return p
 }
 
-// set makes them those of the queues until the test ends.
+// set applies the leases to the queues until the test ends.
 func (x leases) set(t *testing.T, s *stack.Stack) {
 	t.Helper()
 	events, tasks, err := s.Queues(t.Context(), localstack.Config(t))
@@ -130,10 +131,10 @@ func (x leases) set(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// told are the variables by which infra configures the functions.
+// told returns the variables through which infra passes the leases to the functions.
 func (x leases) told() map[string]string {
 	return map[string]string{"ZERODAG_EVENT_VISIBILITY": fmt.Sprint(x.events, "s"), "ZERODAG_TASK_VISIBILITY": fmt.Sprint(x.tasks, "s")}
 }
 
-// path names what is one for the whole run of a test.
+// path formats the path of an API call.
 func path(format string, args ...any) string { return fmt.Sprintf(format, args...) }

@@ -13,24 +13,24 @@ import (
 	"zerodag/integration/stack"
 )
 
-// throttledLeases are short enough to wait for, and that of tasks is far longer than a task's own lease of five
+// throttledLeases are short enough to wait for, and the lease of tasks is far longer than a task's own lease of five
 // seconds: otherwise a receiver that died with a message could not be distinguished from one that never began.
 var throttledLeases = leases{events: 10, tasks: 20}
 
-// Shares of the receives that are dropped. The events of an attempt wait for each other, so each drop of theirs delays
-// all the attempts of a batch.
+// Shares of the receives that are dropped. The events of an attempt wait for each other, so each dropped batch of
+// events delays all its attempts.
 const (
 	droppedTasks  = 0.3
 	droppedEvents = 0.1
 )
 
-// freshCalls is how many calls of functions run at once in a new account, usualCalls in another.
+// freshCalls is how many calls of functions run at once in a new account, usualCalls in others.
 const (
 	freshCalls = 10
 	usualCalls = 1000
 )
 
-// fresh makes the account a new one until the test ends.
+// fresh makes the account behave like a new one until the test ends.
 func fresh(t *testing.T) {
 	t.Helper()
 	if err := proxy.Concurrency(t.Context(), freshCalls); err != nil {
@@ -40,8 +40,8 @@ func fresh(t *testing.T) {
 }
 
 // TestCrashesThrottled proves that nothing is lost or counted twice in an account where ten functions run at once,
-// while processes are killed at random moments and receives are dropped, like those that Lambda gives up; and that no
-// task counts as lost because no receiver had begun with it. ZERODAG_KILLS is how often a process is killed (40).
+// while processes are killed at random moments and receives are dropped, like batches that Lambda gives up; and that no
+// task counts as lost because no receiver had begun it. ZERODAG_KILLS is how often a process is killed (40).
 func TestCrashesThrottled(t *testing.T) {
 	s, seed := stack.Alone(t), seed(t)
 	kills := number(t, "ZERODAG_KILLS", 40)
@@ -49,7 +49,7 @@ func TestCrashesThrottled(t *testing.T) {
 	p := attached(t, s, throttledLeases.told())
 	fresh(t)
 	l := newLoad(t, s, seed)
-	l.patience = 30 * time.Second // else attempts pile up behind what is dropped
+	l.patience = 30 * time.Second // otherwise attempts pile up behind dropped messages
 	p.Trouble(seed, proxy.Faults{Throttle: 0.02})
 	drops := dropping(t, s, seed)
 	stop := l.begin(20)
@@ -69,17 +69,17 @@ func TestCrashesThrottled(t *testing.T) {
 	blame := l.blame()
 	t.Logf("seed %d: %d kills (%s), %d receives of tasks and %d of events dropped, %d attempts, %d of them killed, %d runs of tasks, %+v, %v", seed, kills, killed.String(),
 		dropped.tasks, dropped.events, len(l.started), len(l.killed), l.runs(), blame, met(t, p))
-	// Several drops of one message are one, and work that a killed agent had begun is blamed.
+	// Several drops of one message count as one, and work that a killed agent had begun is blamed.
 	if blame.blameless < dropped.tasks/10 {
 		t.Errorf("%d receives came to nothing, and only %d times a task was taken over without blame", dropped.tasks, blame.blameless)
 	}
-	// A kill may meet an agent between its claim and the first request of its tasks, four at most.
+	// A kill may hit an agent between its claim and the first request of its tasks, of which there are at most four.
 	if blame.unexplained > 4*killed.of("agent") {
 		t.Errorf("tasks were taken for lost %d times that had not run, more than %d killed agents explain", blame.unexplained, killed.of("agent"))
 	}
 }
 
-// drops are the dropped receives of both queues.
+// drops holds the dropped receives of both queues.
 type drops struct{ tasks, events proxy.Drops }
 
 // dropping drops receives of both queues until it is ended.
@@ -103,7 +103,7 @@ func dropping(t *testing.T, s *stack.Stack, seed uint64) drops {
 	return drops{drop(tasks, droppedTasks), drop(events, droppedEvents)}
 }
 
-// count reports how many of each queue were dropped so far, end how many when none is any more.
+// count returns how many receives of each queue were dropped so far; end ends the drops and returns the final numbers.
 func (d drops) count(t *testing.T) leases { return d.ask(t, proxy.Drops.Count) }
 func (d drops) end(t *testing.T) leases   { return d.ask(t, proxy.Drops.End) }
 
@@ -117,16 +117,16 @@ func (d drops) ask(t *testing.T, ask func(proxy.Drops, context.Context) (int, er
 	return leases{events: events, tasks: tasks}
 }
 
-// blame is how often tasks were taken for lost.
+// blame is how often tasks were considered lost.
 type blame struct {
 	blamed    int // as if their receiver had died
-	blameless int // because no receiver had begun with them
-	// unexplained are those of blamed that no run of the task explains: of the runs that began, the last
-	// was not lost if the task succeeded.
+	blameless int // because no receiver had begun them
+	// unexplained counts the blamed losses that no run of the task explains: of the runs that began, the last was not
+	// lost if the task succeeded.
 	unexplained int
 }
 
-// blame looks who was blamed, and whether a task failed for it that had never run.
+// blame finds out which tasks were blamed, and checks whether one failed because of that although it had never run.
 func (l *load) blame() blame {
 	l.t.Helper()
 	var b blame

@@ -30,7 +30,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// account is the account that the stack is deployed to, and the stack as a client sees it.
+// account is the account that the stack is deployed to, with the stack as a client sees it.
 type account struct {
 	*stack.Stack
 	t      *testing.T
@@ -56,7 +56,7 @@ func (a account) must(err error) {
 	}
 }
 
-// arn names a thing of the account.
+// arn returns the ARN of a resource in the account.
 func (a account) arn(service, name string) string {
 	a.t.Helper()
 	who, err := sts.NewFromConfig(a.config).GetCallerIdentity(a.t.Context(), &sts.GetCallerIdentityInput{})
@@ -68,8 +68,8 @@ func (a account) arn(service, name string) string {
 	return "arn:aws:" + service + ":" + region + ":" + *who.Account + ":" + name
 }
 
-// function is the target of schedules and rules, and the role that schedules take for it: an output of the stack, which
-// the test bed does not check.
+// function returns the target of schedules and rules, and the role with which schedules call it, which is an output of
+// the stack and is not checked by the test bed.
 func (a account) function() (function, role string) {
 	if role = os.Getenv("ZERODAG_SCHEDULER_ROLE"); role == "" {
 		role = a.arn("iam", "role/any")
@@ -93,7 +93,7 @@ func (a account) queue() (url, arn string) {
 	return *out.QueueUrl, attributes.Attributes["QueueArn"]
 }
 
-// rule takes events of a bus to a target.
+// rule sends events of a bus to a target.
 func (a account) rule(bus, pattern string, target bridge.Target) {
 	a.t.Helper()
 	client := eventbridge.NewFromConfig(a.config)
@@ -111,7 +111,7 @@ func (a account) rule(bus, pattern string, target bridge.Target) {
 	})
 }
 
-// messages receives until enough returns true, for two minutes at most.
+// messages receives until enough returns true, for at most two minutes.
 func (a account) messages(url string, enough func(bodies []string) bool) []string {
 	a.t.Helper()
 	client := sqs.NewFromConfig(a.config)
@@ -147,8 +147,8 @@ func (a account) attempt(project, workflow string) stack.Attempt {
 	return stack.Attempt{}
 }
 
-// TestAnnounced proves that starts, ends of each kind and missed times of `sla:` are put on
-// the bus, and that notices of failures go to the topic.
+// TestAnnounced proves that starts, ends of each kind and missed times of `sla:` are sent to the bus, and that notices
+// of failures go to the topic.
 func TestAnnounced(t *testing.T) {
 	t.Parallel()
 	a := openAccount(t)
@@ -213,8 +213,8 @@ func (a account) describe(body string, session time.Time) string {
 
 const echoParams = "+a:\n  echo>: ${who}\n"
 
-// TestStartByBus proves that an event of source zerodag.start starts a workflow with its
-// parameters, for its session time.
+// TestStartByBus proves that an event with the source zerodag.start starts a workflow with its parameters, for its
+// session time.
 func TestStartByBus(t *testing.T) {
 	t.Parallel()
 	a := openAccount(t)
@@ -233,8 +233,8 @@ func TestStartByBus(t *testing.T) {
 	}
 }
 
-// TestStartOnce proves that the same event twice, or the same input of a schedule, starts a
-// workflow once, and that what is wrong starts nothing and is no failure of the function.
+// TestStartOnce proves that the same event twice, or the same input of a schedule, starts a workflow once, and that an
+// invalid event starts nothing and does not make the function fail.
 func TestStartOnce(t *testing.T) {
 	t.Parallel()
 	if stack.Deployed(t).Far() {
@@ -264,8 +264,8 @@ func TestStartOnce(t *testing.T) {
 	}
 }
 
-// TestStartBySchedule proves that a schedule of EventBridge Scheduler, set up as docs/aws.md shows it, starts a
-// workflow once, although Scheduler calls again when an answer is lost.
+// TestStartBySchedule proves that a schedule of EventBridge Scheduler, set up as docs/aws.md shows, starts a workflow
+// once, although Scheduler calls again when an answer is lost.
 func TestStartBySchedule(t *testing.T) {
 	t.Parallel()
 	a := openAccount(t)
@@ -291,8 +291,8 @@ func TestStartBySchedule(t *testing.T) {
 	}
 }
 
-// TestStartByObject proves that an object which arrives in a bucket starts a workflow that gets its key, by a rule as
-// docs/aws.md shows it.
+// TestStartByObject proves that a new object in a bucket starts a workflow that gets the object's key, by a rule as in
+// docs/aws.md.
 func TestStartByObject(t *testing.T) {
 	t.Parallel()
 	a := openAccount(t)

@@ -18,8 +18,8 @@ import (
 	"zerodag/integration/stack"
 )
 
-// TestSignedCommands proves that the command line works with the AWS credentials of its user
-// and no token: from a push to a secret; and that the audit log names the principal.
+// TestSignedCommands proves that the command line works with its user's AWS credentials and without a token, from
+// pushes to secrets, and that the audit log names the principal.
 func TestSignedCommands(t *testing.T) {
 	t.Parallel()
 	deployed := stack.Deployed(t)
@@ -59,8 +59,7 @@ func TestSignedCommands(t *testing.T) {
 	}
 }
 
-// TestWhoami proves that the command line tells by what way it is let in, and, when it is
-// not, by what way it tried and what to do.
+// TestWhoami proves that the command line shows how it is authenticated or, if it is not, how it tried and what to do.
 func TestWhoami(t *testing.T) {
 	t.Parallel()
 	deployed := stack.Deployed(t)
@@ -91,8 +90,8 @@ func TestWhoami(t *testing.T) {
 	}
 }
 
-// TestForged proves that below /iam only what a principal of the account has signed, just so
-// and just now, is let in; and that a signature opens nothing elsewhere.
+// TestForged proves that below /iam, only unchanged requests that a principal of the account has just signed are
+// accepted, and that a signature gives no access elsewhere.
 func TestForged(t *testing.T) {
 	t.Parallel()
 	deployed := stack.Deployed(t)
@@ -107,12 +106,12 @@ func TestForged(t *testing.T) {
 	for _, c := range []struct {
 		name, path string
 		service    string
-		key        string // in place of the right secret
+		key        string // in place of the correct secret
 		age        time.Duration
 		change     func(*http.Request)
 		status     int
 	}{
-		{name: "as it must be", status: http.StatusBadRequest}, // let in: the body is no token
+		{name: "as it must be", status: http.StatusBadRequest}, // accepted: the body is not a token
 		{name: "not signed", change: func(r *http.Request) { r.Header.Del("Authorization") }, status: http.StatusForbidden},
 		{name: "a token", change: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+deployed.Token) }, status: http.StatusForbidden},
 		{name: "a password", change: func(r *http.Request) { r.SetBasicAuth("test", "test") }, status: http.StatusForbidden},

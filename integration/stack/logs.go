@@ -16,7 +16,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// Logs returns the logs of an attempt's tasks, file after file: of all tasks, or of the named ones.
+// Logs returns the logs of an attempt's tasks, file after file, for all tasks or the named ones.
 func (s *Stack) Logs(ctx context.Context, attempt string, tasks ...string) (string, error) {
 	var list struct {
 		Files []logFile
@@ -24,7 +24,7 @@ func (s *Stack) Logs(ctx context.Context, attempt string, tasks ...string) (stri
 	if err := s.Get(ctx, "/api/logs/"+attempt+"/files", &list); err != nil {
 		return "", err
 	}
-	files := list.Files // those of one task together, as tests count lines of whole files
+	files := list.Files // files of one task together, because tests count lines of whole files
 	slices.SortStableFunc(files, func(a, b logFile) int { return strings.Compare(a.TaskName, b.TaskName) })
 	var all strings.Builder
 	for _, f := range files {
@@ -43,7 +43,7 @@ func (s *Stack) Logs(ctx context.Context, attempt string, tasks ...string) (stri
 // logFile is a log file as the API lists it.
 type logFile struct{ FileName, TaskName, Direct string }
 
-// logFile reads a log file, by its link if there is one.
+// logFile reads a log file, through its link if there is one.
 func (s *Stack) logFile(ctx context.Context, attempt, name, link string) (string, error) {
 	var packed []byte
 	if link == "" {
@@ -101,7 +101,7 @@ func (s *Stack) Log(ctx context.Context, function string, since time.Time) ([]st
 	}
 }
 
-// filterLog queries CloudWatch; a log that was never written is empty.
+// filterLog queries CloudWatch; a log that was never written counts as empty.
 func filterLog(ctx context.Context, in map[string]any, into any) error {
 	body, err := json.Marshal(in)
 	if err != nil {

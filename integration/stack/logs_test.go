@@ -20,7 +20,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// noise is text that does not become short when it is compressed.
+// noise returns text that cannot be compressed.
 func noise(n int) string {
 	var b strings.Builder
 	for sum := sha256.Sum256([]byte("seed")); b.Len() < n; sum = sha256.Sum256(sum[:]) {
@@ -29,11 +29,11 @@ func noise(n int) string {
 	return b.String()
 }
 
-// download gets a link without any credentials, as a browser does, and unpacks it: what the link says is text, packed
-// on the way.
+// download gets a link without credentials, like a browser, and unpacks the answer: its headers declare compressed
+// text.
 func download(t *testing.T, link string) (status int, text string) {
 	t.Helper()
-	browser := http.Client{Transport: &http.Transport{DisableCompression: true}} // else Go takes the header off with the packing
+	browser := http.Client{Transport: &http.Transport{DisableCompression: true}} // otherwise Go unpacks the answer and removes the header
 	answer, err := browser.Get(link)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func download(t *testing.T, link string) (status int, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z.Multistream(false) // as browsers do
+	z.Multistream(false) // like browsers
 	plain, err := io.ReadAll(z)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func download(t *testing.T, link string) (status int, text string) {
 }
 
 // TestLogLinks proves that `zerodag log --url` prints links into S3 that every reader can download from and that cannot
-// be changed; short logs also have one if the deployment stores them (smallLogs), and else come from the API.
+// be changed; short logs also have one if the deployment stores them (smallLogs), and otherwise come from the API.
 func TestLogLinks(t *testing.T) {
 	t.Parallel()
 	deployed := stack.Deployed(t)
@@ -102,7 +102,7 @@ func TestLogLinks(t *testing.T) {
 	}
 }
 
-// gate is a server of this machine whose callers wait until it is opened.
+// gate starts a local server whose callers wait until it is opened.
 func gate(t *testing.T) (address string, open func()) {
 	t.Helper()
 	opened := make(chan struct{})
@@ -129,8 +129,8 @@ func gated(t *testing.T) (c commandLine, attempt string, open func()) {
 	return c, c.start("gated", "wf"), open
 }
 
-// TestFollow proves that `zerodag log -f` shows what a task says while a later one still
-// runs, and ends with the attempt.
+// TestFollow proves that `zerodag log -f` shows the output of a task while a later one is still running, and ends with
+// the attempt.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	c, attempt, open := gated(t)
@@ -160,8 +160,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestEventsInParts proves that events come although API Gateway hands over only whole
-// answers: each tells something and where to continue, until the attempt is over.
+// TestEventsInParts proves that events arrive although API Gateway passes on only complete answers: each contains some
+// events and where to continue, until the attempt has ended.
 func TestEventsInParts(t *testing.T) {
 	t.Parallel()
 	c, attempt, open := gated(t)
@@ -186,7 +186,7 @@ func TestEventsInParts(t *testing.T) {
 		}
 	}
 	for _, task := range []string{"+wf+a", "+wf+b", "+wf+c"} {
-		name, _ := json.Marshal(task) // text: no error
+		name, _ := json.Marshal(task) // a text never fails
 		if !strings.Contains(all.String(), `"fullName":`+string(name)) {
 			t.Errorf("no event of %s in\n%s", task, &all)
 		}

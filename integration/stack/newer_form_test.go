@@ -14,8 +14,8 @@ import (
 	"zerodag/integration/stack"
 )
 
-// TestNewerForm proves that a message of a later release is neither dropped nor harmful: it
-// comes again and again until a program can read it.
+// TestNewerForm proves that a message of a later release is neither dropped nor harmful: it is redelivered until a
+// program can read it.
 func TestNewerForm(t *testing.T) {
 	s := stack.Alone(t)
 	ctx := t.Context()
@@ -62,7 +62,7 @@ func send(t *testing.T, q *stack.Queue, body, group string, attributes map[strin
 	}
 }
 
-// awaitRefusals waits until a function has given a message back twice.
+// awaitRefusals waits until a function has released a message twice.
 func awaitRefusals(t *testing.T, s *stack.Stack, function, id string, since time.Time) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(500 * time.Millisecond) {

@@ -11,7 +11,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// till is a web server whose answers take a second. It notes who asks, and how many do at once.
+// till is a web server whose answers take a second. It records its callers, and how many call at once.
 type till struct {
 	url string
 
@@ -20,7 +20,7 @@ type till struct {
 	runs      map[string]int // by path
 }
 
-// served is how long an answer of a till takes.
+// served is how long a till's answer takes.
 const served = time.Second
 
 func newTill(t *testing.T) *till {
@@ -44,9 +44,9 @@ func (l *till) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	l.mu.Unlock()
 }
 
-// TestPoolOfTen proves that the tasks of many attempts which share a pool of ten slots run, each once, and never more
-// than ten at once. It prints how long that took, and the same attempts without a pool. ZERODAG_POOL is how many there
-// are (40).
+// TestPoolOfTen proves that the tasks of many attempts that share a pool of ten slots each run once, and never more
+// than ten at the same time. It prints how long that took, and how long the same attempts took without a pool.
+// ZERODAG_POOL is the number of attempts (40).
 //
 // It runs alone, so that nothing else affects its times.
 func TestPoolOfTen(t *testing.T) {
@@ -63,7 +63,7 @@ func TestPoolOfTen(t *testing.T) {
 	serve(t, s, name+"-free", "", many)
 }
 
-// serve runs attempts of one task that asks a till, and reports how many did at once.
+// serve runs attempts of one task that calls a till, and returns how many called at once.
 func serve(t *testing.T, s *stack.Stack, project, key string, many int) int {
 	t.Helper()
 	l := newTill(t)

@@ -59,14 +59,14 @@ func (q *Queue) attributes(ctx context.Context, url string, names ...types.Queue
 	return out.Attributes, nil
 }
 
-// depth counts the messages of a queue, visible and in flight. Those that are delayed are
-// schedules that fire soon, or come for attempts that have ended meanwhile.
+// depth counts the messages of a queue, visible and in flight. Delayed messages are for schedules that fire soon or for
+// attempts that have ended meanwhile.
 func (q *Queue) depth(ctx context.Context, url string) (int, error) {
 	names := []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible}
 	a, err := q.attributes(ctx, url, names...)
 	sum := 0
 	for _, name := range names {
-		n, _ := strconv.Atoi(a[string(name)]) // SQS gives numbers
+		n, _ := strconv.Atoi(a[string(name)]) // SQS returns numbers
 		sum += n
 	}
 	return sum, err
@@ -78,8 +78,7 @@ func (q *Queue) Depth(ctx context.Context) (int, error) { return q.depth(ctx, q.
 // DeadLetters counts the messages that could not be handled.
 func (q *Queue) DeadLetters(ctx context.Context) (int, error) { return q.depth(ctx, q.Dead) }
 
-// Visibility sets how long a received message stays away, in seconds, and returns how long
-// it was.
+// Visibility sets how long a received message stays invisible, in seconds, and returns the previous value.
 func (q *Queue) Visibility(ctx context.Context, seconds int) (before int, err error) {
 	name := types.QueueAttributeNameVisibilityTimeout
 	a, err := q.attributes(ctx, q.URL, name)
@@ -93,14 +92,14 @@ func (q *Queue) Visibility(ctx context.Context, seconds int) (before int, err er
 	return before, err
 }
 
-// Send puts a message into the queue as it is.
+// Send puts a message into the queue unchanged.
 func (q *Queue) Send(ctx context.Context, in *sqs.SendMessageInput) error {
 	in.QueueUrl = &q.URL
 	_, err := q.client.SendMessage(ctx, in)
 	return err
 }
 
-// Purge takes all messages out of the queue.
+// Purge removes all messages from the queue.
 func (q *Queue) Purge(ctx context.Context) error {
 	_, err := q.client.PurgeQueue(ctx, &sqs.PurgeQueueInput{QueueUrl: &q.URL})
 	return err

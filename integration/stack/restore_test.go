@@ -22,9 +22,9 @@ import (
 
 // TestRestoredElsewhere proves the steps of docs/aws.md, "In another region": a stage that was deployed and removed
 // there, whose table is then replaced by a copy and whose buckets and secrets are filled with copies, has the projects,
-// schedules, tokens, secrets and logs of the original after the next deploy, and after a revival its attempts continue.
-// LocalStack has one region, so the copies get the names of another stage, which changes more than another region does.
-// It deploys three times, so it must be requested: ZERODAG_CDK=1.
+// schedules, tokens, secrets and logs of the original after the next deploy, and after a revival, its attempts
+// continue. LocalStack has only one region, so the copies get the names of another stage, which changes more than
+// another region would. It deploys three times, so it must be requested: ZERODAG_CDK=1.
 func TestRestoredElsewhere(t *testing.T) {
 	if os.Getenv("ZERODAG_CDK") == "" {
 		t.Skip("SKIPPED: it takes minutes: set ZERODAG_CDK=1")
@@ -44,9 +44,9 @@ func TestRestoredElsewhere(t *testing.T) {
 	before.pushLife()
 	ended, waits := before.starts("main"), before.starts("long")
 	before.succeeds(ended, time.Minute)
-	before.sleeps(waits, time.Minute) // else its first run may be under way, and it continues after 20 minutes
+	before.sleeps(waits, time.Minute) // otherwise its first run may be in progress, and it continues only after 20 minutes
 	from.stop(before)
-	to.remove(before) // its table and buckets stay, and hold nothing
+	to.remove(before) // its table and buckets stay and are empty
 	copied := copies{t, config, from.stage, to.stage}
 	copied.restore()
 	copied.table()
@@ -96,18 +96,18 @@ func (p pusher) pushLife() {
 	}
 }
 
-// copies are the copies of the data that outlives a stage, under the names of another one.
+// copies makes copies of the data that outlives a stage, under the names of another stage.
 type copies struct {
 	t        *testing.T
 	config   aws.Config
 	from, to string // stages
 }
 
-// name is the name of a stage's table.
+// name returns the name of a stage's table.
 func (copies) name(stage string) *string { return aws.String("zerodag-" + stage + "-table") }
 
-// restore deletes the table that the removed stage has left, and creates it as a restore from a backup does: with the
-// keys and indexes of the original, and nothing else.
+// restore deletes the table that the removed stage has left, and creates it like a restore from a backup: with only the
+// keys and indexes of the original.
 func (c copies) restore() {
 	c.t.Helper()
 	db := dynamodb.NewFromConfig(c.config)
@@ -136,7 +136,7 @@ func (c copies) restore() {
 	}
 }
 
-// complete sets what a restore leaves out.
+// complete sets the properties that a restore omits.
 func (c copies) complete() {
 	c.t.Helper()
 	db := dynamodb.NewFromConfig(c.config)
@@ -193,7 +193,7 @@ func (c copies) bucket(kind string) {
 	}
 }
 
-// bucketOf is the name of a stage's bucket.
+// bucketOf returns the name of a stage's bucket.
 func (c copies) bucketOf(objects *s3.Client, kind, stage string) string {
 	c.t.Helper()
 	list, err := objects.ListBuckets(context.WithoutCancel(c.t.Context()), &s3.ListBucketsInput{})

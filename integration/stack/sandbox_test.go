@@ -21,10 +21,10 @@ import (
 	"zerodag/operators"
 )
 
-// sandbox is the stack and the cluster of its machines.
+// sandbox is a stack with the cluster of its machines.
 type sandbox struct {
 	*stack.Stack
-	bed    localstack.ECS // what goes wrong there on purpose; the test bed's only
+	bed    localstack.ECS // injects faults; only on the test bed
 	client *ecs.Client
 }
 
@@ -45,7 +45,7 @@ func commands(t *testing.T) sandbox {
 	return inBed(t, s)
 }
 
-// inBed is a stack on the test bed.
+// inBed returns a stack on the test bed.
 func inBed(t *testing.T, s *stack.Stack) sandbox {
 	t.Helper()
 	return sandbox{s, localstack.ECS{Endpoint: localstack.Endpoint(), Cluster: cluster(s)}, ecs.NewFromConfig(localstack.Config(t))}
@@ -53,8 +53,8 @@ func inBed(t *testing.T, s *stack.Stack) sandbox {
 
 func cluster(s *stack.Stack) string { return "zerodag-" + s.Stage + "-commands" }
 
-// within is how long something may take: Fargate launches a machine in up to a minute, pulls its image, and stops it
-// half a minute after the request.
+// within returns how long something may take: Fargate takes up to a minute to launch a machine, pulls its image, and
+// stops it half a minute after the request.
 func (s sandbox) within(limit time.Duration) time.Duration {
 	if s.Far() {
 		return limit + 4*time.Minute
@@ -62,7 +62,7 @@ func (s sandbox) within(limit time.Duration) time.Duration {
 	return limit
 }
 
-// machines are the tasks of an attempt, as ECS shows them: stopped ones for an hour.
+// machines returns the tasks of an attempt in ECS, which shows stopped ones for an hour.
 func (s sandbox) machines(t *testing.T, attempt string) []types.Task {
 	t.Helper()
 	name := cluster(s.Stack)
@@ -81,7 +81,7 @@ func (s sandbox) machines(t *testing.T, attempt string) []types.Task {
 				t.Fatal(err)
 			}
 			for _, x := range out.Tasks {
-				known := slices.ContainsFunc(list, func(y types.Task) bool { return *x.TaskArn == *y.TaskArn }) // it stopped between both lists
+				known := slices.ContainsFunc(list, func(y types.Task) bool { return *x.TaskArn == *y.TaskArn }) // it stopped between the two lists
 				if strings.HasPrefix(aws.ToString(x.StartedBy), attempt+"-") && !known {
 					list = append(list, x)
 				}
@@ -91,8 +91,8 @@ func (s sandbox) machines(t *testing.T, attempt string) []types.Task {
 	return list
 }
 
-// lose takes a machine away: on the test bed as the loss of its host does, with an event or without a
-// word, on an account as ECS stops it.
+// lose removes a machine: on the test bed like the loss of its host, with or without an event, and on an account by
+// stopping it in ECS.
 func (s sandbox) lose(t *testing.T, machine string, event bool) {
 	t.Helper()
 	if !s.Far() {
@@ -152,7 +152,7 @@ func (s sandbox) log(t *testing.T, attempt string, tasks ...string) string {
 	return text
 }
 
-// until asks again and again whether something is so, and says after how long it was.
+// until polls until a condition holds, and returns how long that took.
 func until(t *testing.T, limit time.Duration, what string, is func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -165,7 +165,7 @@ func until(t *testing.T, limit time.Duration, what string, is func() bool) time.
 	return time.Since(began)
 }
 
-// stopped waits until an attempt has no machine any more: none is left to be paid for.
+// stopped waits until an attempt has no machines any more, so that none is left to be paid for.
 func (s sandbox) stopped(t *testing.T, attempt string) {
 	t.Helper()
 	until(t, s.within(time.Minute), "the attempt's machines are stopped", func() bool {
@@ -178,8 +178,8 @@ func (s sandbox) stopped(t *testing.T, attempt string) {
 	})
 }
 
-// TestOneMachine proves that a workflow of twenty commands in one image starts one Fargate
-// task, which leaves with the attempt.
+// TestOneMachine proves that a workflow of twenty commands in one image starts one Fargate task, which ends with the
+// attempt.
 func TestOneMachine(t *testing.T) {
 	t.Parallel()
 	s := commands(t)
@@ -207,8 +207,8 @@ func TestOneMachine(t *testing.T) {
 	s.stopped(t, a.ID)
 }
 
-// TestSizes proves that a command which requests a size has a machine of that size for itself, on Spot if requested,
-// and is ended when it takes more than it requested.
+// TestSizes proves that a command that requests a size has a machine of that size for itself, on Spot if requested, and
+// is ended if it uses more than it requested.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	s := commands(t)
@@ -255,7 +255,7 @@ func TestSizes(t *testing.T) {
 	s.stopped(t, a.ID)
 }
 
-// provider is Spot where a task was asked for there; others need none, or have the plain one.
+// provider returns Spot if a task was requested there, or "" for tasks without a provider or with the plain one.
 func provider(x types.Task) string {
 	if name := aws.ToString(x.CapacityProviderName); name != "FARGATE" {
 		return name
@@ -263,8 +263,8 @@ func provider(x types.Task) string {
 	return ""
 }
 
-// TestKillCommand proves that a kill ends a running command and its machine within 5 s, and
-// that what a command says can be read within 2 s.
+// TestKillCommand proves that a kill ends a running command and its machine within 5 s, and that a command's output can
+// be read within 2 s.
 func TestKillCommand(t *testing.T) {
 	t.Parallel()
 	s := commands(t)
@@ -280,7 +280,7 @@ func TestKillCommand(t *testing.T) {
 		return found
 	})
 	t.Logf("a line was seen %v after it was written, counted from its whole second", seen)
-	if seen > 15*time.Second { // it is looked for each 2 s, and the machine is busy
+	if seen > 15*time.Second { // it is polled every 2 s, and the machine is busy
 		t.Errorf("a line was seen after %v", seen)
 	}
 	s.kill(t, a)
@@ -297,8 +297,8 @@ func TestKillCommand(t *testing.T) {
 	}
 }
 
-// TestLostMachine proves that a command whose machine is lost in the middle runs again once, soon, on another; with the
-// event about it, and without.
+// TestLostMachine proves that a command whose machine is lost while it runs soon runs once more on another machine,
+// with and without an event about the loss.
 func TestLostMachine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -350,9 +350,9 @@ func TestMissingImage(t *testing.T) {
 	}
 }
 
-// TestBusyFargate proves that launches that are refused are tried again, and that a thousand
-// commands at once take no more than ten machines an attempt, at the rate that the account has;
-// each runs once. They are in two attempts, since one has at most a thousand tasks.
+// TestBusyFargate proves that refused launches are retried, and that a thousand concurrent commands use at most ten
+// machines per attempt, launched at the account's rate, and run once each. They are in two attempts because an attempt
+// has at most a thousand tasks.
 func TestBusyFargate(t *testing.T) {
 	s := inBed(t, stack.Alone(t))
 	s.bed.Faults(t, map[string]any{"capacity": 2, "throttle": 1})
@@ -389,10 +389,10 @@ func TestBusyFargate(t *testing.T) {
 	}
 }
 
-// asks is a command that says when it begins, and when it is asked to end.
+// asks is a command that prints when it begins and when it is asked to end.
 const asks = `trap 'echo asked to end at $(date +%s); exit 1' TERM; echo it begins; sleep 600 & wait`
 
-// askedAt is when a command that asks was asked to end; false when it has never begun.
+// askedAt returns when the command asks was asked to end, or false if it has never begun.
 func askedAt(t *testing.T, log string) (int64, bool) {
 	t.Helper()
 	if !strings.Contains(log, "\nit begins\n") {
@@ -407,8 +407,8 @@ func askedAt(t *testing.T, log string) (int64, bool) {
 	return at, true
 }
 
-// TestTimeOverBeside proves that a command whose time is over, also at once, or whose group fails fast, ends without
-// the machine, on which another task's command continues, and without that one running twice.
+// TestTimeOverBeside proves that a command that times out, even at once, or whose group fails fast, ends without ending
+// its machine, on which another task's command continues, and that the other command does not run twice.
 func TestTimeOverBeside(t *testing.T) {
 	t.Parallel()
 	s := commands(t)
@@ -457,7 +457,7 @@ func TestTimeOverBeside(t *testing.T) {
 	s.stopped(t, a.ID)
 }
 
-// TestTimeOverOnFunction is TestTimeOverBeside on the function of short commands.
+// TestTimeOverOnFunction is TestTimeOverBeside on the function for short commands.
 func TestTimeOverOnFunction(t *testing.T) {
 	t.Parallel()
 	s := commands(t)
@@ -517,8 +517,8 @@ func TestCancelOnMachines(t *testing.T) {
 	s.stopped(t, a.ID)
 }
 
-// explain prints what is known of the tasks of an attempt that failed: their errors, entries and logs, and the
-// functions' complaints since then.
+// explain prints what is known about the failed tasks of an attempt: their errors, entries and logs, and the functions'
+// complaints since a time.
 func (s sandbox) explain(t *testing.T, attempt string, since time.Time) {
 	t.Helper()
 	var tree struct {
@@ -563,7 +563,7 @@ func TestEarlyLaunch(t *testing.T) {
 	}
 }
 
-// TestLogsOfPacks proves that tasks that end side by side keep their short logs.
+// TestLogsOfPacks proves that tasks that end at the same time keep their short logs.
 func TestLogsOfPacks(t *testing.T) {
 	t.Parallel()
 	s := stack.Deployed(t)

@@ -11,11 +11,11 @@ import (
 	"zerodag/internal/iam"
 )
 
-// FreshSite picks a site that is not used yet: tests of one stack do not see each other.
+// FreshSite picks an unused site, so that tests of one stack do not see each other's data.
 func FreshSite() int64 { return 1000 + rand.Int64N(1<<30)*1000 }
 
-// SiteToken makes a token of a site with a role. It signs the request: only principals of the
-// account manage other sites than their own.
+// SiteToken makes a token of a site with a role. It signs the request because only principals of the account may manage
+// sites other than their own.
 func (s *Stack) SiteToken(t testing.TB, site int64, role string) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"name": role, "role": role, "site": site})

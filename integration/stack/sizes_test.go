@@ -9,8 +9,8 @@ import (
 	"zerodag/integration/stack"
 )
 
-// TestSizesOfRequests proves that requests larger than API Gateway and Lambda can carry are refused before the function
-// is called, with a client error, and that the largest archive that the API claims to accept is not among them.
+// TestSizesOfRequests proves that requests larger than API Gateway and Lambda can carry are refused with a client error
+// before the function is called, and that the largest archive that the API claims to accept is not refused.
 func TestSizesOfRequests(t *testing.T) {
 	t.Parallel()
 	s := stack.Deployed(t)
@@ -30,7 +30,7 @@ func TestSizesOfRequests(t *testing.T) {
 		out.Body.Close()
 		return out.StatusCode
 	}
-	// It is not an archive: the function was called, and reports that.
+	// It is not an archive, which the function reports: so it was called.
 	if got := ask(4<<20, ""); got != http.StatusBadRequest {
 		t.Errorf("4 MiB, which the API takes: %d", got)
 	}

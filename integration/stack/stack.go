@@ -1,11 +1,10 @@
 // Package stack is the deployed stack under test, on LocalStack or on an account: it finds the stack named by the
-// environment (`make test-aws`, `make integration-aws`), pushes, starts and waits as a client does, and reads its
-// queues.
+// environment (`make test-aws`, `make integration-aws`), pushes, starts and waits like a client, and reads its queues.
 //
 // Its tests cover what only a stack has: signed requests, links into S3, uploads, functions that are killed. The tests
 // of behavior that every server must have, in the other packages of integration, use it to find out whether they run on
 // a stack or start a separate server. It must never start a server, hide that a test did not run, or retry requests
-// that are not safe to repeat: a start names its session, so it is safe.
+// that are not safe to repeat. A start names its session, so repeating it is safe.
 package stack
 
 import (
@@ -33,13 +32,13 @@ type Stack struct {
 	URL   string // of its REST API
 	Token string // of an administrator of site 0
 	Stage string // the stage that it was deployed as
-	// Commands means that it runs sh>, py> and rb>. It is also true for a server that a test starts.
+	// Commands means that the stack runs sh>, py> and rb>. It is also true for a server that a test starts.
 	Commands bool
 	client   *http.Client
 }
 
-// Find returns the stack that the environment names, as deploy.sh prints it; false if it names none: then a test of
-// behavior that every server must have starts a separate one.
+// Find returns the stack that the environment names, as deploy.sh prints it. It returns false if there is none: then a
+// test of behavior that every server must have starts a separate server.
 func Find() (*Stack, bool) {
 	url := os.Getenv("ZERODAG_SERVER")
 	return &Stack{URL: url, Token: os.Getenv("ZERODAG_TOKEN"), Stage: cmp.Or(os.Getenv("ZERODAG_STAGE"), "e2e"),
@@ -47,8 +46,8 @@ func Find() (*Stack, bool) {
 		client:   &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 50}}}, url != ""
 }
 
-// Deployed is Find for tests that nothing but a deployed stack can pass: they are skipped
-// without one, and fail where REQUIRE names localstack.
+// Deployed is Find for tests that only a deployed stack can pass: without one, they are skipped, or fail if REQUIRE
+// names localstack.
 func Deployed(t testing.TB) *Stack {
 	t.Helper()
 	s, ok := Find()
@@ -64,7 +63,7 @@ func Deployed(t testing.TB) *Stack {
 }
 
 // Alone returns the stack on LocalStack that the environment names, for a test that must have it for itself, because it
-// kills or counts the work of others: ZERODAG_ALONE states that it does.
+// kills or counts the work of others: ZERODAG_ALONE confirms that it has.
 func Alone(t testing.TB) *Stack {
 	t.Helper()
 	if os.Getenv("ZERODAG_ALONE") == "" {
@@ -83,14 +82,13 @@ func NeedsServer(t testing.TB, why string) {
 	}
 }
 
-// Far reports whether what the stack runs on cannot reach servers of this machine: it is on a real
-// account.
+// Far reports whether the stack cannot reach local servers because it is on a real account.
 func (s *Stack) Far() bool {
 	u, err := url.Parse(s.URL)
 	return err == nil && u.Hostname() != "" && u.Hostname() != "127.0.0.1"
 }
 
-// Call sends a request once. An error means that there was no answer: the request may have been carried out, or not.
+// Call sends a request once. An error means that there was no answer: the request may or may not have been carried out.
 func (s *Stack) Call(ctx context.Context, method, path, contentType string, body []byte) (int, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(body))
 	if err != nil {
@@ -109,7 +107,8 @@ func (s *Stack) Call(ctx context.Context, method, path, contentType string, body
 	return answer.StatusCode, text, err
 }
 
-// patience is how long a call is repeated while there is no answer, or a server error: functions may have been killed.
+// patience is how long a call is repeated while there is no answer or a server error, because functions may have been
+// killed.
 const patience = 90 * time.Second
 
 // ask repeats a call until the server has answered it.
@@ -143,12 +142,12 @@ type Refused struct {
 
 func (r *Refused) Error() string { return fmt.Sprintf("%s: %d %s", r.call, r.Status, r.Text) }
 
-// Get reads JSON, again and again until there is an answer.
+// Get reads JSON, and repeats the request until there is an answer.
 func (s *Stack) Get(ctx context.Context, path string, into any) error {
 	return s.ask(ctx, http.MethodGet, path, "", nil, into)
 }
 
-// Post sends JSON and reads some, again and again until there is an answer.
+// Post sends and reads JSON, and repeats the request until there is an answer.
 func (s *Stack) Post(ctx context.Context, path string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -163,7 +162,7 @@ type Project struct {
 	Workflows map[string]string
 }
 
-// Push pushes files as a revision that is named by the time.
+// Push pushes files as a revision that is named after the time.
 func (s *Stack) Push(ctx context.Context, project string, files map[string]string) (Project, error) {
 	p := Project{Workflows: map[string]string{}}
 	path := fmt.Sprintf("/api/projects?project=%s&revision=r%d", project, time.Now().UnixNano())
@@ -180,7 +179,7 @@ func (s *Stack) Push(ctx context.Context, project string, files map[string]strin
 	return p, err
 }
 
-// Attempt is one as the API shows it.
+// Attempt is an attempt as the API shows it.
 type Attempt struct {
 	ID              string
 	Done, Success   bool
@@ -189,7 +188,7 @@ type Attempt struct {
 	SessionTime     string
 }
 
-// Start starts an attempt; it also succeeds if an earlier try started it.
+// Start starts an attempt; it also succeeds if an earlier request started it.
 func (s *Stack) Start(ctx context.Context, workflow string, session time.Time) (Attempt, error) {
 	body, err := json.Marshal(map[string]any{"workflowId": workflow, "sessionTime": session.UTC().Format(time.RFC3339), "params": map[string]any{}})
 	if err != nil {
@@ -238,7 +237,7 @@ func (s *Stack) Attempts(ctx context.Context, project, workflow string) ([]Attem
 	}
 }
 
-// Config is the configuration of the stack's functions.
+// Config returns the configuration of the stack's functions.
 func (s *Stack) Config(ctx context.Context) (env.Config, error) {
 	variables, err := proxy.Environment(ctx, s.Stage, "executor")
 	if err != nil {
@@ -247,7 +246,7 @@ func (s *Stack) Config(ctx context.Context) (env.Config, error) {
 	return env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
 }
 
-// Tick does now what EventBridge does each minute; to do it more often is harmless.
+// Tick makes the call that EventBridge makes every minute; more calls are harmless.
 func (s *Stack) Tick(ctx context.Context) error {
 	return proxy.Invoke(ctx, s.Stage, "tick", map[string]string{"source": "aws.events"})
 }

@@ -15,11 +15,11 @@ import (
 	"zerodag/internal/client"
 )
 
-// TestStartsAtOnce proves that of attempts that are all started at the same moment in an account where ten functions
-// run at once each begins, once, and none fails. The clients are zerodag's own, which resend requests that API Gateway
-// has rejected. ZERODAG_STARTS is how many there are (100).
+// TestStartsAtOnce proves that attempts that are all started at the same moment in an account where ten functions run
+// at once each begin once, and that none fails. The clients are zerodag's own, which resend requests that API Gateway
+// has rejected. ZERODAG_STARTS is the number of attempts (100).
 //
-// It runs alone: it takes all the capacity of the account.
+// It runs alone because it uses all the capacity of the account.
 func TestStartsAtOnce(t *testing.T) {
 	s := stack.Alone(t)
 	many := number(t, "ZERODAG_STARTS", 100)
@@ -44,14 +44,15 @@ func TestStartsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A start names its session, so it may be sent again whatever became of an earlier one: nothing is doubled.
+	// A start names its session, so it may be sent again whatever the outcome of an earlier request: nothing is
+	// doubled.
 	start := func(i int) error {
 		for deadline := time.Now().Add(15 * time.Minute); ; {
 			_, err := c.Start(t.Context(), client.Start{Workflow: client.ID(p.Workflows["main"]), SessionTime: time.Unix(int64(i), 0), Params: param.New()})
 			var exists *client.ExistsError
 			var status *client.StatusError
 			switch {
-			case errors.As(err, &exists): // the answer to an earlier try did not arrive
+			case errors.As(err, &exists): // the answer to an earlier request did not arrive
 				there.Add(1)
 				return nil
 			case err == nil, errors.As(err, &status) && status.Status < http.StatusInternalServerError, time.Now().After(deadline):
@@ -91,7 +92,7 @@ func TestStartsAtOnce(t *testing.T) {
 	}
 }
 
-// allEnd waits until a workflow has so many attempts and all have ended well.
+// allEnd waits until a workflow has the given number of attempts and all have succeeded.
 func allEnd(t *testing.T, s *stack.Stack, project string, many int) {
 	t.Helper()
 	until(t, 15*time.Minute, "all attempts have ended", func() bool {

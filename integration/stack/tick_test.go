@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// late is when a schedule has certainly not fired in time, on the slowest machine.
+// late is the delay after which a schedule has certainly not fired in time, even on the slowest machine.
 const late = 30 * time.Second
 
-// TestSchedule proves that a schedule of each minute fires once a minute, without anything
-// that runs in between, and prints how late.
+// TestSchedule proves that a schedule that is due every minute fires once a minute, without anything running in
+// between, and prints its delays.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	a := openAccount(t)

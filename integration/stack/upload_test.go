@@ -27,7 +27,7 @@ import (
 type pusher struct {
 	t          *testing.T
 	url, token string
-	project    string // that no other test has
+	project    string // that no other test uses
 	program    string
 }
 
@@ -76,8 +76,8 @@ func (p pusher) runs() {
 	p.succeeds(p.starts("main"), time.Minute)
 }
 
-// starts starts a workflow of the project and returns the id of the attempt. Times of sessions have whole seconds, and
-// two starts may be closer to each other, so milliseconds become seconds.
+// starts starts a workflow of the project and returns the id of the attempt. Session times have whole seconds, but two
+// starts may be closer to each other, so milliseconds become seconds.
 func (p pusher) starts(workflow string) string {
 	p.t.Helper()
 	session := time.Unix(time.Now().UnixMilli()%1e9, 0).UTC().Format(time.DateTime)
@@ -119,7 +119,7 @@ func (p pusher) sleeps(attempt string, patience time.Duration) {
 	p.t.Fatalf("no task of attempt %s waits for its next run: %v", attempt, tasks)
 }
 
-// folder holds a workflow and n bytes that do not become smaller.
+// folder makes a folder with a workflow and n bytes that cannot be compressed.
 func (p pusher) folder(n int) string {
 	p.t.Helper()
 	folder := p.t.TempDir()
@@ -133,7 +133,7 @@ func (p pusher) folder(n int) string {
 	return folder
 }
 
-// packed makes an archive of one entry that a project must not have.
+// packed makes an archive with one entry that a project must not have.
 func packed(t *testing.T, h tar.Header, content int64) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -152,8 +152,8 @@ func packed(t *testing.T, h tar.Header, content int64) []byte {
 	return b.Bytes()
 }
 
-// TestUploadSizes proves that projects of every size are pushed and run: one that a request could carry, one that it
-// could not, and one that is uploaded in parts.
+// TestUploadSizes proves that projects of every size can be pushed and run: one that fits into a request, one that does
+// not, and one that is uploaded in parts.
 func TestUploadSizes(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"small": 10, "more than a request": 6_000_000, "in parts": 101_000_000} {
@@ -219,8 +219,8 @@ func TestUploadErrors(t *testing.T) {
 	}
 }
 
-// TestUploadSlot proves that S3 takes what a slot is for and nothing else, that the same
-// archive put twice is one revision, and that a second slot for the revision is a conflict.
+// TestUploadSlot proves that S3 accepts only the archive of a slot, that the same archive put twice makes one revision,
+// and that a second slot for the revision causes a conflict.
 func TestUploadSlot(t *testing.T) {
 	t.Parallel()
 	p := newPusher(t)

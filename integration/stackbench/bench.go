@@ -22,8 +22,8 @@ type bench struct {
 	stop          []func()
 }
 
-// settings replaced for the time of a measurement: the lease is as on AWS (on LocalStack a
-// short one was deployed, which costs extensions), and a fan-out may have more tasks.
+// settings returns the settings replaced during a measurement: the lease is as on AWS (on LocalStack, a short one was
+// deployed, which costs extensions), and a fan-out may have more tasks.
 func settings() map[string]string {
 	return map[string]string{"ZERODAG_LEASE": "1m0s", "ZERODAG_TASK_LIMIT": "20000"}
 }
@@ -55,7 +55,7 @@ func open(ctx context.Context, s *stack.Stack) (*bench, error) {
 	return b, nil
 }
 
-// close undoes open, last to first.
+// close undoes open in reverse order.
 func (b *bench) close() {
 	for i := len(b.stop) - 1; i >= 0; i-- {
 		b.stop[i]()
@@ -87,7 +87,7 @@ func newWorks() (*works, error) {
 	return w, nil
 }
 
-// take returns when calls came since the last take.
+// take returns the times of calls since the last take.
 func (w *works) take() []time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,11 +96,10 @@ func (w *works) take() []time.Time {
 	return list
 }
 
-// patience is how long the queues may hold something: what another run has left there would
-// be counted too.
+// patience is how long the queues may still hold messages, because leftovers of another run would also be counted.
 const patience = 3 * time.Minute
 
-// settled waits until the queues are empty: then everything has ended.
+// settled waits until the queues are empty, which means that everything has ended.
 func (b *bench) settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -154,5 +153,5 @@ func (b *bench) measure(ctx context.Context, f func() error) (usage, error) {
 	return u, nil
 }
 
-// logDelay is how long LocalStack takes at most to write the log of an invocation.
+// logDelay is the longest time that LocalStack takes to write the log of an invocation.
 const logDelay = time.Second

@@ -6,10 +6,10 @@ import (
 	"zerodag/integration/stack"
 )
 
-// TestBudgets proves that attempts on the deployed stack keep to their budgets of write
-// units, requests and invocations. Times are of this machine and are not looked at.
+// TestBudgets proves that attempts on the deployed stack stay within their budgets of write units, requests and
+// invocations. Times depend on the machine and are not checked.
 //
-// It runs alone on its stack, or it would count what others do.
+// It runs alone on its stack because it would count the work of others.
 func TestBudgets(t *testing.T) {
 	s := stack.Alone(t)
 	b, err := open(t.Context(), s)

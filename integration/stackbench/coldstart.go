@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/env"
 )
 
-// coldStart is the time from the start of a bootstrap's process to its first request for
-// work, the median of some, with the file in memory.
+// coldStart returns the median time from the start of a bootstrap's process to its first request for work, with the
+// file in memory.
 func coldStart(ctx context.Context, bootstrap string, times int) (time.Duration, error) {
 	var all []time.Duration
 	for range times {
@@ -27,7 +27,7 @@ func coldStart(ctx context.Context, bootstrap string, times int) (time.Duration,
 	return median(all), nil
 }
 
-// startOnce starts a bootstrap before a Runtime API that has no work.
+// startOnce starts a bootstrap with a Runtime API that has no work.
 func startOnce(ctx context.Context, bootstrap string) (time.Duration, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -62,7 +62,7 @@ func startOnce(ctx context.Context, bootstrap string) (time.Duration, error) {
 	}
 }
 
-// lambdaEnvironment is what a function finds on AWS, with resources that are not there.
+// lambdaEnvironment returns the environment of a function on AWS, with resources that do not exist.
 func lambdaEnvironment() []string {
 	list := []string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir(), "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_SESSION_TOKEN=test",
 		"AWS_LAMBDA_FUNCTION_NAME=bench", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=1024", "AWS_EXECUTION_ENV=AWS_Lambda_provided.al2023"}
@@ -75,7 +75,7 @@ func lambdaEnvironment() []string {
 // coldGoal is how long a process may take until it requests work.
 const coldGoal = 60 * time.Millisecond
 
-// coldStarts prints that of each bootstrap in a folder.
+// coldStarts prints the cold start of each bootstrap in a folder.
 func coldStarts(ctx context.Context, folder string) error {
 	found, err := filepath.Glob(filepath.Join(folder, "*", "bootstrap"))
 	if err != nil || len(found) == 0 {

@@ -11,7 +11,7 @@ import (
 // into a file, which docs/aws.md shows as a table.
 type figure struct {
 	Name   string
-	Budget float64 // dollars; 0 is none
+	Budget float64 // dollars; 0 means none
 	Items  []part
 }
 
@@ -28,8 +28,8 @@ func (f figure) total() (sum float64) {
 	return sum
 }
 
-// counted is the total without the time of functions, which is that of the computer of the run: all
-// else would be the same on AWS.
+// counted returns the total without the time of functions, which depends on the computer of the run: everything else
+// would be the same on AWS.
 func (f figure) counted() float64 {
 	sum := f.total()
 	for _, p := range f.Items {
@@ -40,8 +40,8 @@ func (f figure) counted() float64 {
 	return sum
 }
 
-// figureOf is the cost of a million tasks of a scenario beyond that of their attempts, which the first scenario
-// measures; that one is about attempts.
+// figureOf returns the cost of a million tasks of a scenario beyond the cost of their attempts, which the first
+// scenario measures; the figure of the first scenario is about attempts.
 func figureOf(r result, attempt []cost) figure {
 	f := figure{Name: r.name, Budget: r.scenario.dollars}
 	for i, c := range r.costs() {
@@ -54,7 +54,7 @@ func figureOf(r result, attempt []cost) figure {
 	return f
 }
 
-// figuresOf are those of all scenarios, the first of which is that of attempts of one task.
+// figuresOf returns the figures of all scenarios, the first of which has attempts of one task.
 func figuresOf(results []result) (list []figure) {
 	attempt := results[0].costs()
 	for i := range attempt {
@@ -66,7 +66,7 @@ func figuresOf(results []result) (list []figure) {
 	return list
 }
 
-// writeFigures keeps figures in a file.
+// writeFigures stores figures in a file.
 func writeFigures(file string, list []figure) error {
 	text, err := json.MarshalIndent(list, "", " ")
 	if err != nil {
@@ -75,7 +75,7 @@ func writeFigures(file string, list []figure) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644) //nolint:gosec // it is kept with the source
 }
 
-// pageOf is the table of the docs: a line for each item, a column for each figure.
+// pageOf returns the table of the docs: a line for each item, a column for each figure.
 func pageOf(list []figure) string {
 	var b strings.Builder
 	b.WriteString("| $ a million |")

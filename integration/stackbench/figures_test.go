@@ -21,8 +21,8 @@ const (
 	costEnd   = "<!-- end of costs -->\n"
 )
 
-// TestCostTable proves that docs/aws.md shows what `make bench-aws` counted last, as it is kept in the
-// repository: all parts of the bill, and whether a budget is kept.
+// TestCostTable proves that docs/aws.md shows the last results of `make bench-aws` that are stored in the repository:
+// all parts of the bill, and whether each budget is met.
 func TestCostTable(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/costs.json")
@@ -62,8 +62,7 @@ func TestCostTable(t *testing.T) {
 	}
 }
 
-// TestEnginePrices proves that `zerodag aws cost` prices the engine as it was counted last, and its alarms as the
-// template has them.
+// TestEnginePrices proves that `zerodag aws cost` prices the engine by the last count, and its alarms by the template.
 func TestEnginePrices(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/costs.json")
@@ -103,8 +102,8 @@ func TestEnginePrices(t *testing.T) {
 	}
 }
 
-// TestFigures proves that tasks are charged for what exceeds their attempts, part by part, and attempts for everything;
-// and that an exceeded budget is reported.
+// TestFigures proves that tasks are charged for the costs beyond those of their attempts, part by part, and attempts
+// for everything; and that an exceeded budget is reported.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	used := func(writes float64, calls int) usage {
@@ -124,7 +123,7 @@ func TestFigures(t *testing.T) {
 		}
 		return -1
 	}
-	for i, want := range []float64{6.25, 0.625, 0} { // 10 units an attempt; 200 more for 200 tasks; less than the attempts
+	for i, want := range []float64{6.25, 0.625, 0} { // 10 units per attempt; 200 more for 200 tasks; less than the attempts
 		if d := writes(list[i]) - want; d > 1e-9 || d < -1e-9 {
 			t.Errorf("%s: $%v for writes, want $%v", list[i].Name, writes(list[i]), want)
 		}

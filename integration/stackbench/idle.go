@@ -7,8 +7,8 @@ import (
 	"zerodag/internal/prices"
 )
 
-// idle prints what a deployment costs in which nothing happens: pollers as AWS runs them,
-// and a tick each minute, measured.
+// idle prints the cost of a deployment in which nothing happens: pollers as AWS runs them, and a measured tick each
+// minute.
 func (b *bench) idle(ctx context.Context) error {
 	const ticks = 3
 	u, err := b.measure(ctx, func() error {
@@ -23,7 +23,7 @@ func (b *bench) idle(ctx context.Context) error {
 		return err
 	}
 	tick := u.functions["tick"]
-	times := float64(prices.MinutesPerMonth) / float64(max(tick.times, 1)) // EventBridge's own may be among them
+	times := float64(prices.MinutesPerMonth) / float64(max(tick.times, 1)) // calls by EventBridge may be among them
 	polls := float64(prices.IdlePollers * prices.PollsPerMonth)
 	lambda := times * (float64(tick.times)*prices.LambdaRequest + tick.took.Seconds()*float64(tick.memory)/1024*prices.LambdaGBSecond)
 	rows := times * (u.Reads*prices.ReadUnit + u.Writes*prices.WriteUnit)

@@ -9,20 +9,20 @@ import (
 	"zerodag/internal/prices"
 )
 
-// The usage of the tick while nothing is due, as `make bench-aws` counts it on a deployed stack, and how long it takes
-// on Lambda, which is an estimate.
+// The usage of the tick while nothing is due, as counted by `make bench-aws` on a deployed stack, and an estimate of
+// its time on Lambda.
 const (
 	idleTickReads   = 15.0 // read units
 	idleTickWrites  = 1.0  // write units
-	idleRoundReads  = 5.0  // read units more, four times an hour
+	idleRoundReads  = 5.0  // additional read units, four times an hour
 	idleTickSeconds = 0.15
-	platformLines   = 400 // bytes that Lambda writes of each call by default
+	platformLines   = 400 // bytes that Lambda logs about each call by default
 )
 
 // item is a part of the cost of an idle deployment.
 type item struct {
 	what          string
-	list, nothing float64 // dollars a month: by list, and in an account that has nothing else
+	list, nothing float64 // dollars a month: by list price, and in an account with nothing else
 }
 
 // template is the part of a CloudFormation template that is read.
@@ -33,14 +33,14 @@ type template struct {
 	}
 }
 
-// freeWhileIdle are types of resources that cost nothing while they are unused.
+// freeWhileIdle lists types of resources that cost nothing while they are unused.
 var freeWhileIdle = strings.Fields(`AWS::ApiGatewayV2::Api AWS::ApiGatewayV2::ApiMapping AWS::ApiGatewayV2::DomainName AWS::ApiGatewayV2::Integration AWS::ApiGatewayV2::Route
 	AWS::ApiGatewayV2::Stage AWS::CDK::Metadata AWS::DynamoDB::Table AWS::EC2::InternetGateway AWS::EC2::Route AWS::EC2::RouteTable AWS::EC2::SecurityGroup AWS::EC2::Subnet
 	AWS::EC2::SubnetRouteTableAssociation AWS::EC2::VPC AWS::EC2::VPCGatewayAttachment AWS::ECS::Cluster AWS::Events::EventBus AWS::Events::Rule AWS::IAM::Policy AWS::IAM::Role
 	AWS::Lambda::Alias AWS::Lambda::EventInvokeConfig AWS::Lambda::Function AWS::Lambda::Permission AWS::Logs::LogGroup AWS::Route53::RecordSet AWS::S3::Bucket AWS::S3::BucketPolicy AWS::SNS::Subscription
 	AWS::SNS::Topic AWS::SNS::TopicPolicy AWS::SQS::Queue AWS::SQS::QueuePolicy`)
 
-// polls are the monthly requests by which a function polls its queue, and whether that is a FIFO queue.
+// polls returns the monthly requests with which a function polls its queue, and whether it is a FIFO queue.
 func (t template) polls(mapping map[string]any) (requests float64, fifo bool) {
 	requests = prices.PollsPerMonth * prices.IdlePollersFewer
 	if mapping["ScalingConfig"] != nil {
@@ -49,8 +49,8 @@ func (t template) polls(mapping map[string]any) (requests float64, fifo bool) {
 	return requests, t.isFIFO(fmt.Sprint(mapping["EventSourceArn"]))
 }
 
-// ofTick returns the memory of the function that is called each minute, in MiB, and the GiB that Lambda logs of it in a
-// month.
+// ofTick returns the memory of the function that is called each minute, in MiB, and the GiB that Lambda logs about it
+// in a month.
 func ofTick(function map[string]any) (memory, logged float64) {
 	memory, _ = function["MemorySize"].(float64)
 	if c, _ := function["LoggingConfig"].(map[string]any); c["SystemLogLevel"] != "WARN" {
@@ -59,8 +59,8 @@ func ofTick(function map[string]any) (memory, logged float64) {
 	return memory, logged
 }
 
-// idleBill is the cost of a template's deployment in a month in which nothing runs. A resource of an unknown type is an
-// error: it may have a price.
+// idleBill returns the cost of a template's deployment in a month in which nothing runs. A resource of an unknown type
+// causes an error because it may have a price.
 func idleBill(text []byte) ([]item, error) {
 	var t template
 	if err := json.Unmarshal(text, &t); err != nil {
@@ -96,7 +96,7 @@ func idleBill(text []byte) ([]item, error) {
 	}
 	const calls = float64(prices.MinutesPerMonth)
 	seconds := calls * idleTickSeconds * memory / 1024
-	// The shared free tier of both kinds of requests is taken from the cheaper one first.
+	// The free tier shared by both kinds of requests is applied to the cheaper kind first.
 	freeStandard := min(standard, prices.FreeQueueRequests)
 	return []item{
 		{"polling of two queues", standard*prices.StandardRequest + fifo*prices.FIFORequest, (standard-freeStandard)*prices.StandardRequest + max(fifo-(prices.FreeQueueRequests-freeStandard), 0)*prices.FIFORequest},
@@ -109,7 +109,7 @@ func idleBill(text []byte) ([]item, error) {
 	}, nil
 }
 
-// isFIFO reports whether the queue that an attribute refers to is one.
+// isFIFO reports whether the queue that an attribute refers to is a FIFO queue.
 func (t template) isFIFO(reference string) bool {
 	for name, r := range t.Resources {
 		if r.Type == "AWS::SQS::Queue" && strings.Contains(reference, name) {
@@ -119,7 +119,7 @@ func (t template) isFIFO(reference string) bool {
 	return false
 }
 
-// alarmMetrics is how many metrics an alarm reads: CloudWatch charges for each.
+// alarmMetrics returns how many metrics an alarm reads, because CloudWatch charges for each.
 func alarmMetrics(properties map[string]any) float64 {
 	list, ok := properties["Metrics"].([]any)
 	if !ok {

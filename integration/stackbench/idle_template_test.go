@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// Limits of the cost of an idle deployment, dollars a month: in an account with nothing else, and by list prices.
+// Limits of the cost of an idle deployment in dollars a month: in an account with nothing else, and by list prices.
 const (
 	idleBudget     = 0.50
 	idleListBudget = 2.00
 )
 
-// TestIdle proves that the deployment of the template keeps to its budget while nothing runs, and
-// that docs/aws.md says both figures.
+// TestIdle proves that the template's deployment stays within its budget while nothing runs, and that docs/aws.md
+// contains both figures.
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../infra/deployment/testdata/template.json")
@@ -46,7 +46,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestIdleCounts proves that what makes an idle deployment dearer is seen in the template.
+// TestIdleCounts proves that everything that makes an idle deployment more expensive is recognized in the template.
 func TestIdleCounts(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../infra/deployment/testdata/template.json")

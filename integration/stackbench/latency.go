@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/env"
 )
 
-// localAWS is how LocalStack is reached.
+// localAWS returns the configuration of clients for LocalStack.
 func localAWS() aws.Config {
 	return aws.Config{Region: localstack.Region, BaseEndpoint: aws.String(localstack.Endpoint()), Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")}
 }
@@ -43,10 +43,10 @@ func repeat(n int, f func(i int) error) (time.Duration, error) {
 	return median(all), nil
 }
 
-// bare are the times of the calls that edges and hops are made of.
+// bare holds the times of the calls that edges and hops consist of.
 type bare struct{ put, query, send, hop time.Duration }
 
-// measureBare makes the calls directly, as a function would, through the proxy.
+// measureBare makes the calls directly through the proxy, like a function.
 func (b *bench) measureBare(ctx context.Context) (t bare, err error) {
 	config, err := b.Config(ctx)
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *bench) measureBare(ctx context.Context) (t bare, err error) {
 	if _, err = repeat(20, func(i int) error {
 		arrived := b.arrivals()
 		began := time.Now()
-		if err := send(ctx, queue, config.Tasks, fmt.Sprintf("1/%d.1", i)); err != nil { // of an attempt that is not there: it is dropped
+		if err := send(ctx, queue, config.Tasks, fmt.Sprintf("1/%d.1", i)); err != nil { // of an attempt that does not exist, so it is dropped
 			return err
 		}
 		hops = append(hops, b.arrived(arrived).Sub(began))
@@ -101,12 +101,12 @@ func send(ctx context.Context, client *sqs.Client, queue, id string) error {
 	return err
 }
 
-// arrivals counts the first calls of agents: each begins by extending its lease.
+// arrivals counts the first calls of agents, each of which begins by extending its lease.
 func (b *bench) arrivals() int {
 	return b.proxy.Look().Calls[proxy.Call{Service: "sqs", Operation: "ChangeMessageVisibility"}]
 }
 
-// arrived waits for the next one.
+// arrived waits for the next arrival.
 func (b *bench) arrived(before int) time.Time {
 	for deadline := time.Now().Add(time.Minute); b.arrivals() == before && time.Now().Before(deadline); {
 		time.Sleep(200 * time.Microsecond)
@@ -114,7 +114,7 @@ func (b *bench) arrived(before int) time.Time {
 	return time.Now()
 }
 
-// latencies prints the time of an edge and a hop next to that of their bare calls.
+// latencies prints the time of an edge and a hop next to the time of their bare calls.
 func (b *bench) latencies(ctx context.Context, chain, inline result) error {
 	t, err := b.measureBare(ctx)
 	if err != nil {
@@ -139,7 +139,7 @@ func (b *bench) latencies(ctx context.Context, chain, inline result) error {
 	return w.Flush()
 }
 
-// gaps are the times between the calls of a chain's tasks; between attempts there is none.
+// gaps returns the times between the calls of a chain's tasks, but not between attempts.
 func gaps(r result) []time.Duration {
 	var list []time.Duration
 	for i := 1; i < len(r.calls); i++ {
@@ -150,7 +150,7 @@ func gaps(r result) []time.Duration {
 	return list
 }
 
-// firstTask is the time from the answer of a start to the beginning of its task.
+// firstTask returns the time from the answer to a start to the beginning of its task.
 func (b *bench) firstTask(ctx context.Context) (time.Duration, error) {
 	p, err := b.Push(ctx, fmt.Sprintf("hop%d", time.Now().UnixNano()), map[string]string{"main.dig": "+a:\n  http>: " + b.works.url + "\n"})
 	if err != nil {

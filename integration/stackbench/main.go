@@ -1,9 +1,9 @@
 // Command stackbench prints what attempts cost on AWS, counted on a stack deployed to LocalStack: calls, write and read
-// units, invocations and dollars per million tasks with their budgets (invariants.md 4.15); latencies with those of the
-// bare calls; cold starts.
+// units, invocations and dollars per million tasks with their budgets (invariants.md 4.15); latencies next to the
+// latencies of the bare calls; cold starts.
 //
-// `make bench-aws` runs it. It decides nothing but marks figures that are over budget: the counts are asserted by the
-// test next to it, times are for reading. It must run alone on its stack.
+// `make bench-aws` runs it. It only marks figures that are over budget: the test next to it asserts the counts, and
+// times are only for reading. It must run alone on its stack.
 package main
 
 import (

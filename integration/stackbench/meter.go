@@ -12,13 +12,13 @@ import (
 	"zerodag/internal/prices"
 )
 
-// usage is what something cost, in the units of the price list.
+// usage is the usage of something, in the units of the price list.
 type usage struct {
 	proxy.Bill
 	functions map[string]invocations
 }
 
-// invocations of one function.
+// invocations holds the invocations of one function.
 type invocations struct {
 	times  int
 	took   time.Duration
@@ -31,7 +31,7 @@ const pollers = 2
 
 func (u usage) invocations() int { return u.functions["executor"].times + u.functions["agent"].times }
 
-// requests are those to SQS: ours and those of Lambda's pollers.
+// requests returns the number of requests to SQS: ours and those of Lambda's pollers.
 func (u usage) requests() int { return u.Messages + u.Ordered + pollers*u.invocations() }
 
 // cost is a part of the bill in dollars.
@@ -40,8 +40,8 @@ type cost struct {
 	dollars float64
 }
 
-// compute is the time of functions in dollars. It is that of LocalStack here: all else is
-// counted, and would be the same on AWS.
+// compute returns the cost of the functions' time in dollars. The time is LocalStack's: everything else is counted, and
+// would be the same on AWS.
 func (u usage) compute() float64 {
 	seconds := 0.0
 	for _, f := range u.functions {
@@ -50,19 +50,19 @@ func (u usage) compute() float64 {
 	return seconds * prices.LambdaGBSecond
 }
 
-// timeOfFunctions names that part of the bill.
+// timeOfFunctions is the name of this part of the bill.
 const timeOfFunctions = "Lambda time"
 
-// costs are the parts of the bill.
+// costs returns the parts of the bill.
 func (u usage) costs() []cost {
 	var calls, logs float64
 	for _, f := range u.functions {
 		calls += float64(f.times)
 		logs += float64(f.logged)
 	}
-	tasks := float64(u.Messages + pollers*u.functions["agent"].times) // all are about messages with a group
+	tasks := float64(u.Messages + pollers*u.functions["agent"].times) // all of them are about messages with a group
 	queues := float64(u.Ordered+pollers*u.functions["executor"].times)*prices.FIFORequest + tasks*(prices.StandardRequest+prices.FairRequest)
-	secrets := float64(u.Calls[proxy.Call{Service: "ssm", Operation: "GetParametersByPath"}]) // one value at least
+	secrets := float64(u.Calls[proxy.Call{Service: "ssm", Operation: "GetParametersByPath"}]) // at least one value
 	objects := 0.0
 	for c, n := range u.Calls {
 		switch {
@@ -86,7 +86,7 @@ func (u usage) dollars() float64 {
 	return sum
 }
 
-// figures are the figures that have budgets.
+// figures holds the figures that have budgets.
 type figures struct {
 	writes, reads, requests, invocations float64
 	counted, timed                       float64 // dollars: of all counts, and of the functions' time here
@@ -96,7 +96,7 @@ func (u usage) figures() figures {
 	return figures{u.Writes, u.Reads, float64(u.requests()), float64(u.invocations()), u.dollars() - u.compute(), u.compute()}
 }
 
-// share is a part of the excess over so many times another.
+// share returns the excess over other, taken times times, divided by of.
 func (f figures) share(other figures, times, of float64) figures {
 	part := func(x, y float64) float64 { return max(x-times*y, 0) / of }
 	return figures{part(f.writes, other.writes), part(f.reads, other.reads), part(f.requests, other.requests), part(f.invocations, other.invocations),
@@ -105,10 +105,10 @@ func (f figures) share(other figures, times, of float64) figures {
 
 var report = regexp.MustCompile(`^REPORT RequestId: \S+\tDuration: ([0-9.]+) ms\t.*Memory Size: ([0-9]+) MB`)
 
-// platform is how Lambda's own lines about a call begin: a deployed function has none below warnings.
+// platform matches the beginning of Lambda's own lines about a call: a deployed function writes none below warnings.
 var platform = regexp.MustCompile(`^(INIT_START|START|END|REPORT) `)
 
-// invoked reads in a function's log what ended since a time.
+// invoked reads the invocations that have ended since a time from a function's log.
 func (b *bench) invoked(ctx context.Context, function string, since time.Time) (invocations, error) {
 	var all invocations
 	lines, err := b.Log(ctx, function, since)

@@ -11,7 +11,7 @@ import (
 	"zerodag/integration/localstack/proxy"
 )
 
-// against is a figure with its budget, marked if it is over.
+// against returns a figure with its budget, marked if it exceeds it.
 func against(got, budget float64, format string) string {
 	text := fmt.Sprintf(format, got)
 	switch {

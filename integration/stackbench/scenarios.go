@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// scenario is a workflow, and its budgets for one task (invariants.md 4.15); a budget
-// of 0 is none.
+// scenario is a workflow with its budgets for one task (invariants.md 4.15); a budget of 0 means none.
 type scenario struct {
 	name     string
-	tasks    int // of an attempt: what a budget is about
+	tasks    int // of an attempt, to which budgets apply
 	attempts int
 	text     string
 
@@ -19,8 +18,8 @@ type scenario struct {
 	dollars                       float64 // per million tasks
 }
 
-// scenarios begin with attempts of one task: the cost of a start, lists and an end has a separate budget, and is not
-// counted again with the tasks of the others.
+// scenarios returns the scenarios, beginning with attempts of one task: the cost of a start, lists and an end has a
+// separate budget, and is not counted again with the tasks of the others.
 func scenarios(url string, chain, wide, single int) []scenario {
 	http := fmt.Sprintf("http>: %s/x", url)
 	return []scenario{
@@ -49,23 +48,23 @@ func sideBySide(n int, operator string) string {
 	return fmt.Sprintf("+all:\n  for_each>: {i: [%s]}\n  _parallel: true\n  _do:\n    %s\n", strings.Join(list, ", "), operator)
 }
 
-// result is what the attempts of a scenario used.
+// result is the usage of a scenario's attempts.
 type result struct {
 	scenario
 	usage
-	calls   []time.Time // that the tasks made
-	attempt figures     // of an attempt of one task; zero for those
+	calls   []time.Time // made by the tasks
+	attempt figures     // of an attempt of one task; zero for the scenario of such attempts
 }
 
-// perTask is the usage of one task, beyond that of its attempt.
+// perTask returns the usage of one task, beyond the usage of its attempt.
 func (r result) perTask() figures {
 	return r.figures().share(r.attempt, float64(r.attempts), float64(r.tasks*r.attempts))
 }
 
-// whole is the same with the start and the end of the attempts.
+// whole returns the same including the start and the end of the attempts.
 func (r result) whole() figures { return r.figures().share(figures{}, 0, float64(r.tasks*r.attempts)) }
 
-// runAll carries scenarios out, the first one being that of attempts of one task.
+// runAll runs scenarios, the first of which must be that of attempts of one task.
 func (b *bench) runAll(ctx context.Context, list []scenario, each func(result)) error {
 	var attempt figures
 	for i, s := range list {
@@ -83,7 +82,7 @@ func (b *bench) runAll(ctx context.Context, list []scenario, each func(result)) 
 	return nil
 }
 
-// run carries a scenario out: once in advance, so that caches are filled.
+// run runs a scenario, with one run in advance to fill caches.
 func (b *bench) run(ctx context.Context, s scenario) (result, error) {
 	r := result{scenario: s}
 	p, err := b.Push(ctx, fmt.Sprintf("bench%d", time.Now().UnixNano()), map[string]string{"main.dig": s.text})

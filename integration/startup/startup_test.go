@@ -23,32 +23,32 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "record what was counted; say in the commit why it is more")
 
-// room is how much more than recorded something may cost.
+// room is the factor by which costs may exceed the recorded ones.
 const room = 1.10
 
-// few is how many more of anything do no harm: on a busy machine output comes in more pieces, and Go wakes its threads
-// more often.
+// few is the increase of any count that is harmless: on a busy machine, output arrives in more pieces, and Go wakes its
+// threads more often.
 const few = 10
 
-// tries is how often a process is started; the least of each count is what it needs.
+// tries is how often a process is started; the smallest value of each count is what it needs.
 const tries = 5
 
-// cost is what a process took.
+// cost holds the resources that a process used.
 type cost struct {
 	InitBytes  int `json:"init_bytes"`       // allocated by the initialization of packages, before main
 	InitAllocs int `json:"init_allocs"`      // the number of these allocations
-	PrivateKiB int `json:"private_kib"`      // own memory; how much of the program's file is mapped is up to the system
-	Reads      int `json:"reads,omitempty"`  // system calls that read; not counted of a server, whose loops go round meanwhile
+	PrivateKiB int `json:"private_kib"`      // own memory; how much of the program's file is mapped depends on the system
+	Reads      int `json:"reads,omitempty"`  // system calls that read; not counted for a server, whose loops read meanwhile
 	Writes     int `json:"writes,omitempty"` // system calls that write
 }
 
-// counts are those of a cost by their names.
+// counts returns the counts of a cost by name.
 func (c cost) counts() map[string]int {
 	return map[string]int{"bytes before main": c.InitBytes, "allocations before main": c.InitAllocs, "KiB of its own": c.PrivateKiB,
 		"reads": c.Reads, "writes": c.Writes}
 }
 
-// least keeps the smaller of each count.
+// least returns the smaller value of each count.
 func (c cost) least(d cost) cost {
 	return cost{min(c.InitBytes, d.InitBytes), min(c.InitAllocs, d.InitAllocs), min(c.PrivateKiB, d.PrivateKiB),
 		min(c.Reads, d.Reads), min(c.Writes, d.Writes)}
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 	os.Exit(server.Main(m, &program))
 }
 
-// TestCosts proves that neither a local run nor the start of a server has become dearer by a tenth.
+// TestCosts proves that neither a local run nor the start of a server has become more expensive by a tenth.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	measured := map[string]func(*testing.T) cost{"run": localRun, "server": firstAnswer}
@@ -89,7 +89,7 @@ func TestCosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, c := range got {
-		for range more { // on a busy machine memory is collected later
+		for range more { // on a busy machine, memory is collected later
 			if !c.over(recorded[what]) {
 				break
 			}
@@ -105,12 +105,12 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// more is how often something is run again that took more than it may.
+// more is how often a process that exceeded its limit is run again.
 const more = 20
 
 func over(n, allowed int) bool { return float64(n) > room*float64(allowed) && n > allowed+few }
 
-// over reports whether any count is a tenth over the recorded one.
+// over reports whether any count exceeds the recorded one by a tenth.
 func (c cost) over(recorded cost) bool {
 	allowed := recorded.counts()
 	for count, n := range c.counts() {
@@ -121,7 +121,7 @@ func (c cost) over(recorded cost) bool {
 	return false
 }
 
-// least runs something some times, one after the other.
+// least runs something several times in sequence and returns the smallest value of each count.
 func least(t *testing.T, run func(*testing.T) cost) cost {
 	t.Helper()
 	all := run(t)
@@ -131,7 +131,8 @@ func least(t *testing.T, run func(*testing.T) cost) cost {
 	return all
 }
 
-// starting is the program in a separate folder; traced: it prints what its packages initialize.
+// starting returns a command that runs the program in a separate folder; traced means that it prints what its packages
+// initialize.
 func starting(t *testing.T, traced bool, arguments ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), program, arguments...)
@@ -144,10 +145,10 @@ func starting(t *testing.T, traced bool, arguments ...string) (*exec.Cmd, *bytes
 	return c, &out
 }
 
-// ofInit is a line of the trace: init PACKAGE @1.2 ms, 0.01 ms clock, 1024 bytes, 3 allocs.
+// ofInit matches a line of the trace: init PACKAGE @1.2 ms, 0.01 ms clock, 1024 bytes, 3 allocs.
 var ofInit = regexp.MustCompile(`(?m)^init \S+ @.* clock, (\d+) bytes, (\d+) allocs$`)
 
-// initialized adds up what a trace says.
+// initialized adds up the allocations in a trace.
 func (c *cost) initialized(t *testing.T, trace string) {
 	t.Helper()
 	lines := ofInit.FindAllStringSubmatch(trace, -1)
@@ -160,7 +161,7 @@ func (c *cost) initialized(t *testing.T, trace string) {
 	}
 }
 
-// field reads a number of a file of /proc.
+// field reads a number from the text of a file in /proc.
 func field(t *testing.T, text, name string) int {
 	t.Helper()
 	m := regexp.MustCompile(name + `:\s+(\d+)`).FindStringSubmatch(text)
@@ -179,7 +180,7 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// localRun is `zerodag run` of a workflow of one command, which measures the program that runs it.
+// localRun measures `zerodag run` of a workflow with one command, which measures the program that runs it.
 func localRun(t *testing.T) (took cost) {
 	for _, traced := range []bool{false, true} {
 		c, trace := starting(t, traced, "run", "one.dig")
@@ -200,7 +201,7 @@ func localRun(t *testing.T) (took cost) {
 	return took
 }
 
-// firstAnswer is a server that keeps nothing, until it has answered once.
+// firstAnswer measures a server without stored data until it has answered once.
 func firstAnswer(t *testing.T) (took cost) {
 	c, trace := starting(t, true, "server", "--memory", "--port", "0")
 	out, err := c.StdoutPipe()

@@ -12,7 +12,7 @@ import (
 	"zerodag/integration/fake"
 )
 
-// account is what the service holds.
+// account holds the data of the service.
 type account struct {
 	databases   map[string]map[string]bool // tables by database
 	jobs        map[string]*job
@@ -25,7 +25,7 @@ type account struct {
 type job struct {
 	id, kind, database string
 	script             Script
-	looks              int // at its status so far
+	looks              int // polls of its status so far
 	killed             bool
 }
 
@@ -56,7 +56,7 @@ func (s *Server) Jobs() []Job {
 	return list
 }
 
-// Tables lists what there is as "database.table", and a database without tables as "database.".
+// Tables lists the existing tables as "database.table", and databases without tables as "database.".
 func (s *Server) Tables() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Server) Tables() []string {
 	return list
 }
 
-// Put makes a database, and a table in it unless that is "".
+// Put makes a database, and a table in it unless table is "".
 func (s *Server) Put(database, table string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *Server) answer(r fake.Request, authorization string) reply {
 	return refuse(http.StatusNotFound, "there is no "+r.Method+" "+r.Path)
 }
 
-// match reads the values of the parts of a pattern that are "*".
+// match returns the values of the parts of a pattern that are "*".
 func match(pattern string, segments []string) (values []string, fits bool) {
 	parts := strings.Split(pattern, "/")
 	if len(parts) != len(segments) {

@@ -8,7 +8,7 @@ import (
 	"zerodag/integration/fake"
 )
 
-// begin starts a job; one with a domain key that is known is a conflict that names the job.
+// begin starts a job; if its domain key is already in use, it returns a conflict that names the existing job.
 func (a *account) begin(kind, database, domainKey string, script Script) (*job, reply) {
 	if id, known := a.byKey[domainKey]; known && domainKey != "" {
 		r := ok(fields{"error": "Conflict", "text": "Domain key has already been taken", "severity": "error", "details": fields{"conflicts_with": id}})
@@ -97,7 +97,7 @@ func lookup(a *account, _ []string, r fake.Request) reply {
 	return refuse(http.StatusNotFound, "Couldn't find connection "+r.Query.Get("name"))
 }
 
-// saved starts what is kept under a name.
+// run starts the query that is saved under a name.
 func (a *account) run(name, kind, domainKey string, answer func(j *job) reply) reply {
 	query, known := a.saved[name]
 	if !known {
@@ -120,7 +120,7 @@ func runSaved(a *account, v []string, r fake.Request) reply {
 	})
 }
 
-// keyOf is the domain key of a content in JSON.
+// keyOf returns the domain key in a JSON content.
 func keyOf(r fake.Request) string {
 	var content struct {
 		Key string `json:"domain_key"`

@@ -13,13 +13,13 @@ import (
 
 // Proxy is a plain HTTP proxy that opens tunnels, and refuses some of them.
 type Proxy struct {
-	// Refuse reports whether to refuse the n-th request, from 1; nil refuses none.
+	// Refuse reports whether to refuse the n-th request, from 1; nil means that none is refused.
 	Refuse func(n int) bool
 	asked  atomic.Int64
 	opened atomic.Int64
 }
 
-// Start serves on a port of this machine until the test ends; it returns host and port.
+// Start serves on a local port until the test ends; it returns host and port.
 func (p *Proxy) Start(t testing.TB) (host, port string) {
 	t.Helper()
 	at := httptest.NewServer(p)
@@ -31,7 +31,7 @@ func (p *Proxy) Start(t testing.TB) (host, port string) {
 	return host, port
 }
 
-// Tunnels is how many were asked for, and how many of them opened.
+// Tunnels returns how many tunnels were requested, and how many of them were opened.
 func (p *Proxy) Tunnels() (asked, opened int) { return int(p.asked.Load()), int(p.opened.Load()) }
 
 // ServeHTTP implements http.Handler.

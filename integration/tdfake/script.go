@@ -14,9 +14,9 @@ import (
 	"zerodag/integration/fake"
 )
 
-// Script is the behavior of a query. A query sets it by a comment in JSON, such as `-- td: {"columns": [["a",
-// "bigint"]], "rows": [[1], [2]]}`; the last one counts. Without one its result is one row, `_col0` = 1. INSERT and
-// CREATE have no result.
+// Script is the behavior of a query. A query sets it in a comment with JSON, such as `-- td: {"columns": [["a",
+// "bigint"]], "rows": [[1], [2]]}`; the last such comment counts. Without one, the result is one row, `_col0` = 1.
+// INSERT and CREATE have no result.
 type Script struct {
 	Columns [][2]string `json:"columns"`
 	Rows    [][]any     `json:"rows"`
@@ -24,10 +24,10 @@ type Script struct {
 	Times int `json:"times"`
 	// Looks is how often its status is "running" before it ends.
 	Looks int `json:"looks"`
-	// Fail is the error of a job that fails, Out the output of its command.
+	// Fail is the error of a failing job, Out the output of its command.
 	Fail string `json:"fail"`
 	Out  string `json:"out"`
-	// Raw is sent in place of the rows as they would be.
+	// Raw is sent in place of the encoded rows.
 	Raw string `json:"raw"`
 }
 
@@ -66,7 +66,7 @@ func (s *Script) write(w http.ResponseWriter, f fake.Fault) {
 	m := msgp.NewWriter(&one)
 	for _, row := range s.Rows {
 		if err := writeValue(m, row); err != nil {
-			panic(err) // a buffer takes everything
+			panic(err) // a buffer never fails
 		}
 	}
 	m.Flush()

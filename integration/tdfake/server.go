@@ -1,8 +1,8 @@
-// Package tdfake is a server that behaves as the API of Treasure Data does, as far as jobs, their results, saved
-// queries, bulk loads, databases and tables go, with faults on demand. It records every request.
+// Package tdfake is a server that behaves like the API of Treasure Data, as far as jobs, their results, saved queries,
+// bulk loads, databases and tables are concerned, with faults on demand. It records every request.
 //
 // Tests of operators and of whole servers use it in place of the service; the program in serve runs it alone. It holds
-// everything in memory, and understands no SQL: comments of the query itself set its answer, see Script.
+// everything in memory and does not understand SQL: comments in a query set its answer, see Script.
 package tdfake
 
 import (
@@ -18,7 +18,7 @@ import (
 // Key is the key of the account.
 const Key = "1/0123456789abcdef0123456789abcdef01234567"
 
-// Server is the service. Its methods may be called at any time.
+// Server imitates the service. Its methods may be called at any time.
 type Server struct {
 	*fake.Server
 	mu      sync.Mutex
@@ -26,7 +26,7 @@ type Server struct {
 	key     string
 }
 
-// New makes a service with one empty database, sample_datasets.
+// New returns a service with one empty database, sample_datasets.
 func New() *Server {
 	s := &Server{key: Key, account: account{databases: map[string]map[string]bool{"sample_datasets": {}}, jobs: map[string]*job{}, byKey: map[string]string{},
 		connections: map[string]int64{}, saved: map[string]string{}}}
@@ -34,20 +34,20 @@ func New() *Server {
 	return s
 }
 
-// Start serves on a port of this machine until the test ends; it returns the endpoint.
+// Start serves on a local port until the test ends; it returns the endpoint.
 func (s *Server) Start(t testing.TB) string {
 	t.Helper()
 	return strings.TrimPrefix(s.Server.Start(t), "http://")
 }
 
-// StartTLS serves by TLS until the test ends; it returns the endpoint, and the certificate that a client has to trust.
+// StartTLS serves with TLS until the test ends; it returns the endpoint and the certificate that a client has to trust.
 func (s *Server) StartTLS(t testing.TB) (string, *x509.Certificate) {
 	t.Helper()
 	at, certificate := s.Server.StartTLS(t)
 	return strings.TrimPrefix(at, "https://"), certificate
 }
 
-// SetKey makes another key the account's.
+// SetKey changes the key of the account.
 func (s *Server) SetKey(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

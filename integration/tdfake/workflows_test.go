@@ -23,15 +23,15 @@ func TestMain(m *testing.M) { os.Exit(server.Main(m, &program)) }
 type workflow struct {
 	name  string
 	files map[string]string
-	// changes are the requests that start or change something, without what varies. They are those of
-	// Digdag for the same project.
+	// changes lists the requests that start or change something, without variable parts. Digdag sends the same ones for
+	// the same project.
 	changes []string
 	out     string // in what the program writes
 	fails   bool
 	faults  fake.Faults
 }
 
-// cases cover Digdag's acceptance tests with a real account, and what those omit.
+// cases returns workflows that cover Digdag's acceptance tests with a real account, and features that those omit.
 func cases() []workflow {
 	return []workflow{
 		{name: "query", files: map[string]string{"main.dig": "+run:\n  td>: query.sql\n  database: sample_datasets\n+post:\n  echo>: job ${td.last_job_id} has ${td.last_job.num_records} rows\n",
@@ -90,7 +90,7 @@ func cases() []workflow {
 	}
 }
 
-// TestWorkflows proves, by the program itself, what projects with operators for Treasure Data do.
+// TestWorkflows proves, with the program itself, what projects with operators for Treasure Data do.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases() {
@@ -118,7 +118,7 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// run runs a project, whose waits are none.
+// run runs a project without waiting between polls.
 func run(t *testing.T, files map[string]string, endpoint string) (string, error) {
 	t.Helper()
 	folder := t.TempDir()
@@ -144,7 +144,7 @@ func run(t *testing.T, files map[string]string, endpoint string) (string, error)
 	return string(out), err
 }
 
-// changes are the requests that change something and were dealt with, without the comments of a query.
+// changes returns the requests that change something and were handled, without the comments of queries.
 func changes(s *tdfake.Server) []string {
 	var list []string
 	jobs := map[string]bool{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRestoreDrill proves that the drill of docs/production.md works as it is typed, and shows what it says: a second
+// TestRestoreDrill proves that the drill of docs/production.md works as written, and has the stated results: a second
 // server on restored data has projects, sessions and secrets of the first, and runs nothing.
 func TestRestoreDrill(t *testing.T) {
 	t.Parallel()
@@ -23,7 +23,7 @@ func TestRestoreDrill(t *testing.T) {
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
-	// The page assumes a server that has already worked.
+	// The page assumes a server that has already run work.
 	var list []step
 	for _, command := range []string{
 		`zerodag server -o "$HOME/data" &`,

@@ -14,7 +14,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// section is the text below a heading.
+// section returns the text below a heading.
 func section(t *testing.T, file, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../" + file)
@@ -31,8 +31,8 @@ func section(t *testing.T, file, heading string) string {
 
 var word = regexp.MustCompile("`([a-z0-9_]+)`")
 
-// TestListOfOperators proves that docs/operators.md lists every built-in operator once, and no other, and that there are
-// as many as pages say.
+// TestListOfOperators proves that docs/operators.md lists every built-in operator once and no others, and that the
+// pages state their number correctly.
 func TestListOfOperators(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -59,8 +59,8 @@ func TestListOfOperators(t *testing.T) {
 	}
 }
 
-// TestMissingOperators proves that no operator of Digdag is missing, and that the program identifies those of its
-// plugins as such.
+// TestMissingOperators proves that no operator of Digdag is missing, and that zerodag identifies the operators of
+// Digdag's plugins as such.
 func TestMissingOperators(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"bq", "bq_ddl", "bq_extract", "bq_load", "call", "echo", "embulk", "emr", "fail", "for_each", "for_range", "gcs_wait", "http", "if",

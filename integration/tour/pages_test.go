@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// step is one thing that a page has its reader do: type a command, or save a file.
+// step is an instruction of a page to its reader: to type a command or to save a file.
 type step struct {
 	line    int
 	command string   // or the text of the file
 	file    string   // its name; "" for a command
-	want    []string // lines of the output; "..." stands for any number of them, and at the end of one for its rest
+	want    []string // lines of the output; "..." stands for any number of lines, or at the end of a line for its rest
 }
 
-// typed is what a shell is given for a step.
+// typed returns the input of a shell for a step.
 func (s step) typed() string {
 	if s.file == "" {
 		return s.command
@@ -26,7 +26,7 @@ func (s step) typed() string {
 	return "mkdir -p '" + path.Dir(s.file) + "' && cat >'" + s.file + "' <<'END OF THE FILE'\n" + s.command + "END OF THE FILE"
 }
 
-// reading is the contents of a page: steps, blocks marked as not run, and the lines of blocks that are neither.
+// reading holds the contents of a page: steps, blocks marked as not run, and the lines of blocks that are neither.
 type reading struct {
 	steps  []step
 	notRun int
@@ -34,7 +34,7 @@ type reading struct {
 }
 
 var (
-	// fileLine is the first line of a block that is a whole file: a comment with its name.
+	// fileLine matches the first line of a block that is a whole file: a comment with its name.
 	fileLine = regexp.MustCompile(`^(?:#|--) ([\w./-]+\.\w+)$`)
 	notRun   = regexp.MustCompile(`^(?:#|--) Not run: `)
 )
@@ -55,7 +55,7 @@ func read(text string) (r reading) {
 	return r
 }
 
-// block adds a block whose text begins behind the given line.
+// block adds a block whose text begins after the given line.
 func (r *reading) block(kind string, line int, text []string) {
 	if len(text) == 0 {
 		r.others = append(r.others, line)
@@ -81,7 +81,7 @@ func (r *reading) block(kind string, line int, text []string) {
 	}
 }
 
-// unused lists the files that no later command and no other file names.
+// unused lists the files that neither a later command nor another file names.
 func (r *reading) unused() (list []string) {
 	for i, file := range r.steps {
 		name, _, _ := strings.Cut(path.Base(file.file), ".")
@@ -92,8 +92,8 @@ func (r *reading) unused() (list []string) {
 	return list
 }
 
-// pages are those whose commands are typed. In those for users of the language every block is a
-// step; of the others only the blocks of commands with their output are.
+// pages returns the pages whose commands are typed. On pages for users of the language, every block is a step; on the
+// others, only blocks of commands with their output are.
 func pages(t *testing.T) map[string]bool {
 	t.Helper()
 	language, err := filepath.Glob("../../docs/language/*.md")
@@ -114,7 +114,8 @@ func pages(t *testing.T) map[string]bool {
 	return all
 }
 
-// TestPages proves that a reader who saves the files of a page and types its commands sees what the page shows.
+// TestPages proves that a reader who saves the files of a page and types its commands gets the output that the page
+// shows.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	const enough, notRun = 18, 0
@@ -150,7 +151,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestRead proves that kinds of blocks are distinguished.
+// TestRead proves that the kinds of blocks are distinguished.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	r := read("text\n```yaml\n# a/b.dig\n+x: {}\n```\n```console\n$ one b\nout\n...\n$ two\n```\n```yaml\nx: 1\n```\n```sh\n# Not run: why\n```\n```python\n# c.py\n```\n```yaml\n```\n")

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(server.Main(m, &program))
 }
 
-// differs returns which of the shown lines the output does not have; "" for none.
+// differs returns the first shown line that the output lacks, or "" if it lacks none.
 func differs(want []string, output string) string {
 	got, anywhere := strings.Split(strings.TrimRight(output, "\n"), "\n"), false
 	for _, w := range want {
@@ -53,7 +53,7 @@ func differs(want []string, output string) string {
 	return ""
 }
 
-// shell is a bash in which a page is typed.
+// shell is a bash into which a page is typed.
 type shell struct {
 	cmd  *exec.Cmd
 	in   *os.File
@@ -62,7 +62,7 @@ type shell struct {
 	seen int
 }
 
-// open starts a shell whose user has nothing but a configuration with a free port.
+// open starts a shell whose user has only a configuration with a free port.
 func open(t *testing.T) *shell {
 	t.Helper()
 	home := t.TempDir()
@@ -105,7 +105,7 @@ func open(t *testing.T) *shell {
 	return s
 }
 
-// inBackground is a command that the shell does not wait for.
+// inBackground matches a command that the shell does not wait for.
 var inBackground = regexp.MustCompile(`[^&]&( |$)`)
 
 var ended = regexp.MustCompile(`(?s)\n?@ended (\d+)@\n`)
@@ -125,7 +125,7 @@ func (s *shell) enter(ctx context.Context, command string) (output, code string,
 		if m := ended.FindSubmatchIndex(all[s.seen:]); m != nil {
 			output = string(all[s.seen : s.seen+m[0]])
 			code = string(all[s.seen+m[2] : s.seen+m[3]])
-			s.seen += m[1] // what follows is of a command in the background
+			s.seen += m[1] // the rest is the output of a command in the background
 			return output, code, nil
 		}
 		select {
@@ -136,7 +136,7 @@ func (s *shell) enter(ctx context.Context, command string) (output, code string,
 	}
 }
 
-// patience is how long a command of a page may take: on a busy machine, and with a wait in it.
+// patience is how long a command of a page may take, even with a wait in it on a busy machine.
 const patience = 2 * time.Minute
 
 // follow types the steps of a page one after the other.
@@ -145,7 +145,7 @@ func (s *shell) follow(t *testing.T, page string, list []step) {
 	for _, one := range list {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		output, code, err := s.enter(ctx, one.typed())
-		if one.file == "" && inBackground.MatchString(one.command) && err == nil { // a person types slower than a server starts
+		if one.file == "" && inBackground.MatchString(one.command) && err == nil { // a person types more slowly than a server starts
 			_, code, err = s.enter(ctx, "until zerodag projects >/dev/null 2>&1; do :; done")
 		}
 		cancel()
@@ -161,11 +161,11 @@ func (s *shell) follow(t *testing.T, page string, list []step) {
 	}
 }
 
-// serversLog are lines of a server in the background, which come when they come.
+// serversLog matches lines of a server in the background, which may appear at any time.
 var serversLog = regexp.MustCompile(`(?m)^\d{4}-.* zerodag\.server: .*\n`)
 
-// TestTour proves that the commands of the tour work as they are typed, and print what the page shows. The first one
-// builds the program, which the test has already done.
+// TestTour proves that the commands of the tour work as written and print what the page shows. The first one builds the
+// program, which the test has already done.
 func TestTour(t *testing.T) {
 	t.Parallel()
 	list := read(section(t, "docs/tour.md", "Tour")).steps
@@ -182,7 +182,7 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// TestREADME proves that the first workflow of the README runs, locally and on a server, by the commands next to it.
+// TestREADME proves that the first workflow of the README runs, locally and on a server, with the commands next to it.
 func TestREADME(t *testing.T) {
 	t.Parallel()
 	list := read(section(t, "README.md", "A first workflow")).steps
@@ -192,7 +192,7 @@ func TestREADME(t *testing.T) {
 	open(t).follow(t, "README.md", list)
 }
 
-// TestDiffers proves that the comparison finds what it is for.
+// TestDiffers proves that the comparison finds differences.
 func TestDiffers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/catalogue"
 )
 
-// alarm wakes the scheduler of this process: at a time, or when schedules were changed.
+// alarm wakes the scheduler of this process at a given time or when schedules change.
 type alarm chan struct{}
 
 func newAlarm() alarm { return make(alarm, 1) }
@@ -21,10 +21,10 @@ func (a alarm) Changed(context.Context, func() ([]catalogue.Firing, error)) erro
 	return nil
 }
 
-// clockCheck is how often the clock is checked in case it was set or stood still.
+// clockCheck is how often the clock is checked in case it was set or the machine was suspended.
 const clockCheck = time.Second
 
-// wait waits for a time (zero: none), a change of a schedule, or the end of ctx. It reads the clock again and again:
+// wait waits for a time (zero: none), a change of a schedule, or the end of ctx. It reads the clock repeatedly because
 // timers do not run while a machine is suspended.
 func (a alarm) wait(ctx context.Context, next time.Time, now func() time.Time) {
 	for {

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// bus records its announcements, and fails as often as the test asks.
+// bus records its announcements, and fails as often as the test requests.
 type bus struct {
 	mu       sync.Mutex
 	told     []string
@@ -37,8 +37,8 @@ func (b *bus) Announce(_ context.Context, a events.Announcement) error {
 	return nil
 }
 
-// TestEndedOnce proves that an attempt stays as it ended, for the bus and for people, when a message that
-// comes afterwards fails so often that the attempt is given up.
+// TestEndedOnce proves that an attempt keeps its outcome, both on the bus and in the notices to users, if a later
+// message fails so often that the attempt is given up.
 func TestEndedOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -60,8 +60,8 @@ func TestEndedOnce(t *testing.T) {
 	})
 }
 
-// TestAnnounces proves the announcements of an attempt: its start before its end, its end whatever it was, and all of
-// them even if the bus was unavailable.
+// TestAnnounces proves the announcements of an attempt: its start before its end, its end whatever the outcome, and
+// both of them even if the bus was unavailable.
 func TestAnnounces(t *testing.T) {
 	t.Parallel()
 	const started = "Attempt Started attempt-started running 1970-01-01T09:00:01+09:00"
@@ -103,8 +103,8 @@ func TestAnnounces(t *testing.T) {
 	}
 }
 
-// TestRunTime proves that a run that takes too long fails with a message about that, and that a chain is handed on
-// after a while.
+// TestRunTime proves that a run that takes too long fails with a message about that, and that a chain of tasks is
+// handed on after a while.
 func TestRunTime(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// archived are the names of the revisions of project "p", the oldest first, whose archives are there.
+// archived returns the names of the revisions of project "p" that still have archives, oldest first.
 func (w *world) archived() []string {
 	w.t.Helper()
 	list, err := w.db.Revisions(w.t.Context(), host.RevisionQuery{Project: 1})
@@ -29,7 +29,7 @@ func (w *world) archived() []string {
 	return names
 }
 
-// keeping makes archives stay for a day, and old ones be searched for each hour.
+// keeping keeps archives for a day and searches for old ones every hour.
 func keeping(w *world, edit ...func(*node.Options)) func(*node.Options) {
 	return func(o *node.Options) {
 		o.Limits = host.Limits{KeepArchives: 24 * time.Hour, ReapInterval: 10 * time.Minute}
@@ -40,7 +40,7 @@ func keeping(w *world, edit ...func(*node.Options)) func(*node.Options) {
 	}
 }
 
-// revise pushes the workflow main as a revision, which is the next one by then.
+// revise pushes the workflow main as the newest revision.
 func (p *process) revise(name string) host.Workflow {
 	p.w.t.Helper()
 	_, err := p.Push(p.w.t.Context(), catalogue.PushRequest{Project: "p", Revision: name}, archive("main.dig", "+a: {work>: "+name+"}\n"), 1)
@@ -48,14 +48,14 @@ func (p *process) revise(name string) host.Workflow {
 	return p.workflow("main")
 }
 
-// of has an attempt be started of a workflow of any revision.
+// of makes a request start the given workflow, of whatever revision it is.
 func of(w host.Workflow) func(*catalogue.StartRequest) {
 	return func(r *catalogue.StartRequest) { r.Workflow = w.ID }
 }
 
-// TestForgetArchives proves that the archive of a revision that has been old for long and that no attempt names is
-// removed, and that these stay: that of the newest revision, those of attempts that are kept, and one that was the
-// newest until lately. A revision without its archive cannot be started, and the answer explains why.
+// TestForgetArchives proves that the archive of a revision is removed if the revision has long been replaced and no
+// attempt names it, and that the archives of the newest revision, of attempts that are kept and of a recently replaced
+// revision stay. A revision without its archive cannot be started, and the answer explains why.
 func TestForgetArchives(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]time.Duration{"kept for a day": 24 * time.Hour, "kept for ever": 0, "a negative time": -time.Hour} {
@@ -92,7 +92,7 @@ func TestForgetArchives(t *testing.T) {
 	}
 }
 
-// TestForgetArchivesOfForgotten proves that an archive goes once the attempts have gone that needed it.
+// TestForgetArchivesOfForgotten proves that an archive is removed once the attempts that needed it are removed.
 func TestForgetArchivesOfForgotten(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -109,8 +109,8 @@ func TestForgetArchivesOfForgotten(t *testing.T) {
 	})
 }
 
-// TestHeldArchives proves that an archive stays if an attempt that needs it starts shortly before the removal: whether
-// the process reports the start or had checked earlier and becomes visible only later.
+// TestHeldArchives proves that an archive stays if an attempt that needs it starts shortly before the removal, whether
+// its process reports the start or had checked earlier and the attempt becomes visible only later.
 func TestHeldArchives(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -141,7 +141,7 @@ func TestHeldArchives(t *testing.T) {
 	})
 }
 
-// cutOff are blobs that cannot be deleted while fails is set.
+// cutOff is a blob store that cannot delete while fails is set.
 type cutOff struct {
 	*blobs
 	fails *atomic.Bool
@@ -154,8 +154,8 @@ func (b cutOff) Delete(ctx context.Context, key string) error {
 	return b.blobs.Delete(ctx, key)
 }
 
-// TestForgetArchivesCutOff proves that an archive goes in a later round when the process or the store has failed
-// after it was noted as removed, and that meanwhile nothing begins with it.
+// TestForgetArchivesCutOff proves that an archive is removed in a later round if the process or the store failed after
+// the removal was noted, and that no attempt starts with it meanwhile.
 func TestForgetArchivesCutOff(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -191,8 +191,8 @@ func (s *slow) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attemp
 	return s.sessions.Attempts(ctx, q)
 }
 
-// TestForgetArchivesInParts proves that a round which is cut off while it reads attempts continues where it was,
-// and that what is found then counts.
+// TestForgetArchivesInParts proves that a round that is cut off while it reads attempts resumes there, and that
+// attempts found then count.
 func TestForgetArchivesInParts(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -216,7 +216,7 @@ func TestForgetArchivesInParts(t *testing.T) {
 			w.must(err)
 		}
 		time.Sleep(30 * time.Hour)
-		for range 3 { // as long as an invisible start may be under way, nothing is judged
+		for range 3 { // as long as an invisible start may be in progress, nothing is judged
 			s.pages = 0
 			_, over, err := p.ForgetArchives(w.t.Context(), 0)
 			w.must(err)
@@ -238,8 +238,8 @@ func TestForgetArchivesInParts(t *testing.T) {
 	})
 }
 
-// TestForgetArchivesReadsBack proves that attempts are read back to where the revision was made, with as much time
-// again as archives are kept: clocks may have been wrong.
+// TestForgetArchivesReadsBack proves that attempts are read back to the time at which the revision was made, and
+// further by as much as archives are kept, because clocks may have been wrong.
 func TestForgetArchivesReadsBack(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -275,7 +275,7 @@ func TestForgetArchivesReadsBack(t *testing.T) {
 	})
 }
 
-// TestForgetRecords proves that entries of the audit log go that are older than they are kept.
+// TestForgetRecords proves that entries of the audit log are removed when their retention ends.
 func TestForgetRecords(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -301,8 +301,8 @@ func TestForgetRecords(t *testing.T) {
 	})
 }
 
-// TestForgetLogs proves that logs of tasks go some time after the end of their attempt, while the attempt stays,
-// once each as long as the server runs, and that those of an attempt stay that runs or has ended lately.
+// TestForgetLogs proves that the logs of tasks are removed some time after their attempt ends, once per attempt while
+// the server runs, that the attempt stays, and that logs of running and recently ended attempts stay.
 func TestForgetLogs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -355,7 +355,7 @@ func TestForgetLogs(t *testing.T) {
 	})
 }
 
-// slowStarts are attempts whose rows are written some time after all was looked at, as long as a process lives.
+// slowStarts delays the rows of new attempts until some time after all checks, while a process lives.
 type slowStarts struct {
 	host.Attempts
 	wait func() time.Duration
@@ -366,7 +366,7 @@ func (s slowStarts) Start(ctx context.Context, list ...host.NewAttempt) ([]host.
 	return s.Attempts.Start(ctx, list...)
 }
 
-// slowReads are sessions whose attempts are long to read.
+// slowReads is a store of sessions that takes long to read attempts.
 type slowReads struct {
 	sessions
 	wait func() time.Duration
@@ -448,7 +448,7 @@ func TestArchivesAndStarts(t *testing.T) {
 	}
 }
 
-// slowRows are attempts of which each look takes some time. Those that break cannot be read.
+// slowRows is a store of attempts in which each read takes some time, and some attempts cannot be read.
 type slowRows struct {
 	host.Attempts
 	breaks int64
@@ -466,8 +466,8 @@ func (s slowRows) Attempt(ctx context.Context, site, id int64) (host.Attempt, er
 	return s.Attempts.Attempt(ctx, site, id)
 }
 
-// TestForgetArchivesOfMany proves that a sweep reaches the end of a project with many revisions that attempts need, in
-// the time that a tick has, and that a revision whose attempt cannot be read does not keep the archive of another.
+// TestForgetArchivesOfMany proves that a sweep reaches the end of a project with many revisions that attempts need,
+// within the time of a tick, and that a revision whose attempt cannot be read does not keep the archive of another.
 func TestForgetArchivesOfMany(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -496,13 +496,13 @@ func TestForgetArchivesOfMany(t *testing.T) {
 			return over, err
 		}
 		time.Sleep(30 * time.Hour)
-		for range 2 { // they are marked for removal, and found to be needed
+		for range 2 { // they are marked for removal, then found to be needed
 			over, err := round(time.Minute)
 			w.must(err)
 			want(t, "a first look is over", over, true)
 		}
 		p.revise("later")
-		time.Sleep(30 * time.Hour) // so the former newest is old and unused
+		time.Sleep(30 * time.Hour) // so that the previously newest one is old and unused
 		for range 2 {
 			over, err := round(time.Second)
 			want(t, "a look at many is over", over, true)
@@ -514,7 +514,7 @@ func TestForgetArchivesOfMany(t *testing.T) {
 	})
 }
 
-// slowDefinitions are workflows of which each look takes some time.
+// slowDefinitions is a store of workflows in which each read takes some time.
 type slowDefinitions struct{ definitions }
 
 type definitions host.Workflows
@@ -528,8 +528,8 @@ func (s slowDefinitions) Workflows(ctx context.Context, q host.WorkflowQuery) ([
 	return s.definitions.Workflows(ctx, q)
 }
 
-// TestForgetManyArchives proves that a project loses its archives that has collected many of them before they are
-// kept for a time only, in rounds of the time that a tick has.
+// TestForgetManyArchives proves that a project that collected many archives before their retention was limited loses
+// them, in rounds within the time of a tick.
 func TestForgetManyArchives(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

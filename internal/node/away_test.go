@@ -12,7 +12,8 @@ import (
 	"zerodag/operators"
 )
 
-// awayFor makes inputs of runs unavailable for a time: the files of the project, or the secrets to mask in logs.
+// awayFor makes inputs of runs unavailable for the given time: the files of the project, or the secrets to mask in
+// logs.
 func awayFor(d time.Duration) func(*node.Options) {
 	back := time.Now().Add(d)
 	gone := func(what string) error {
@@ -32,8 +33,8 @@ func awayFor(d time.Duration) func(*node.Options) {
 	}
 }
 
-// TestRunsWaitForStores proves that a run which cannot have its files is made again later, holds no
-// agent meanwhile, and leaves `_retry` what it has; and that the clean-up after a kill waits as well.
+// TestRunsWaitForStores proves that a run whose files are unavailable is repeated later, occupies no agent meanwhile
+// and uses up no retry of `_retry`, and that the cleanup after a kill also waits.
 func TestRunsWaitForStores(t *testing.T) {
 	t.Parallel()
 	t.Run("run", func(t *testing.T) {

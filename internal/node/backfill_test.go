@@ -14,7 +14,7 @@ import (
 
 const daily = "timezone: UTC\nschedule:\n  daily>: '23:00:00'\n+a:\n  work>: a\n"
 
-// backfill starts n sessions of days before the bubble's time.
+// backfill starts n daily sessions before the bubble's time.
 func (p *process) backfill(n int) []host.Attempt {
 	p.w.t.Helper()
 	list, err := p.Schedules(p.w.t.Context(), host.ScheduleQuery{})
@@ -25,8 +25,8 @@ func (p *process) backfill(n int) []host.Attempt {
 	return attempts
 }
 
-// TestBackfill proves that sessions are filled one after the other, each told of the one
-// before, whether that succeeded, failed, was killed, or never could begin.
+// TestBackfill proves that sessions are filled one after the other, each with the previous one in its parameters,
+// whether that one succeeded, failed, was killed, or never could begin.
 func TestBackfill(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -63,15 +63,15 @@ func TestBackfill(t *testing.T) {
 // noWorkflows has lost all definitions.
 type noWorkflows struct{ workflows }
 
-// workflows gives the port a name that none of its methods has.
+// workflows gives the port a name that differs from its methods' names.
 type workflows interface{ host.Workflows }
 
 func (noWorkflows) Workflow(context.Context, int64, int64) (host.Workflow, error) {
 	return host.Workflow{}, fmt.Errorf("read workflow: %w", host.ErrNotFound)
 }
 
-// TestNoDefinition proves that attempts whose definition is gone end: running ones, and waiting ones, one after the
-// other; watchers are notified.
+// TestNoDefinition proves that running and waiting attempts end, one after the other, if their definition is gone, and
+// that watchers are notified.
 func TestNoDefinition(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestCrashesAtOnce proves that a server which is killed within its first second again and again, or before a task has
-// everything that it needs, fails no task for that, with or without other servers.
+// TestCrashesAtOnce proves that no task fails because its server is repeatedly killed within its first second, or
+// before the task has everything it needs, with or without other servers.
 func TestCrashesAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -63,7 +63,7 @@ func TestCrashesAtOnce(t *testing.T) {
 	}
 }
 
-// TestCrashAtTheFirstMoment proves that a task which ends the server as soon as it begins fails in the end.
+// TestCrashAtTheFirstMoment proves that a task that crashes the server as soon as it begins eventually fails.
 func TestCrashAtTheFirstMoment(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -89,8 +89,8 @@ func TestCrashAtTheFirstMoment(t *testing.T) {
 	})
 }
 
-// TestCrashesOfSeveral proves that a task that several servers have died of fails as often as that is allowed, and not
-// at all without a limit.
+// TestCrashesOfSeveral proves that a task that crashes several servers fails at the limit of crashes, and never without
+// a limit.
 func TestCrashesOfSeveral(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{2, 3, -1} {
@@ -116,7 +116,7 @@ func TestCrashesOfSeveral(t *testing.T) {
 }
 
 // TestKillBeforeBegin proves that a task does not begin if its attempt was killed while its files were prepared,
-// although the log does not have the kill yet, and that the cleanup after the kill begins.
+// although the kill is not in the log yet, and that the cleanup after the kill begins.
 func TestKillBeforeBegin(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -15,8 +15,8 @@ import (
 	"zerodag/operators"
 )
 
-// BenchmarkLarge shows what a task costs in attempts of more and more tasks: the figures
-// of a kind must stay the same. b.N is attempts.
+// BenchmarkLarge measures what a task costs in ever larger attempts: the figures of each kind must stay the same. b.N
+// counts attempts.
 func BenchmarkLarge(b *testing.B) {
 	for _, kind := range []struct{ name, do string }{
 		{"inline side by side", "for_range>: {from: 0, to: %d, step: 1}\n  _parallel: true\n  _do:\n    echo>: x\n"},
@@ -30,8 +30,8 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-// BenchmarkBegun shows what it costs per task that a run is looked after before it begins, so that a crash counts
-// against it and a kill is seen: the difference between the two.
+// BenchmarkBegun measures what it costs per task to watch a run before it begins, so that crashes are counted and kills
+// are noticed: the difference between the two figures.
 func BenchmarkBegun(b *testing.B) {
 	const n = 1000
 	text := fmt.Sprintf("+g:\n  for_range>: {from: 0, to: %d, step: 1}\n  _do:\n    work>: x\n", n)

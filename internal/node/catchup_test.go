@@ -9,10 +9,10 @@ import (
 	"zerodag/internal/node"
 )
 
-// gated is a workflow with a schedule in the language with zerodag's own keys.
+// gated returns a scheduled workflow in `zerodag: 1` mode.
 func gated(schedule string) string { return "zerodag: 1\n" + scheduled(schedule) }
 
-// TestCatchUp proves which sessions run after a server was away for four hours from a minute past midnight on.
+// TestCatchUp proves which sessions run after a server was down for four hours, starting at a minute past midnight.
 func TestCatchUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -47,8 +47,8 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
-// TestCatchUpCrash proves that a server which dies at any write while it skips sessions starts the one that must run,
-// once.
+// TestCatchUpCrash proves that if a server dies at any write while it skips sessions, the session that must run is
+// started once.
 func TestCatchUpCrash(t *testing.T) {
 	t.Parallel()
 	for _, catchUp := range []string{"latest", "none"} {
@@ -92,9 +92,8 @@ func TestCatchUpCrash(t *testing.T) {
 	}
 }
 
-// TestSkipIfSuccessful proves that a run by hand, and nothing else, takes the place of a session: not the one before
-// it, however long it takes, not sessions that are caught up, not a retry, not a failure, and nothing that ended too
-// early.
+// TestSkipIfSuccessful proves that only a manual run takes the place of a session: not the previous session, however
+// long it takes, not sessions that are caught up, not a retry, not a failed run, and not a run that ended too early.
 func TestSkipIfSuccessful(t *testing.T) {
 	t.Parallel()
 	const hourly = "cron>: '0 * * * *'\nskip_if_successful: true"
@@ -118,7 +117,7 @@ func TestSkipIfSuccessful(t *testing.T) {
 		"by hand, still running": {50 * time.Minute, func(w *world, p *process) {
 			pass(80 * time.Minute)
 			p.start(w.now().Unix())
-		}, []string{"01:00", "01:20", "02:00"}}, // and it takes the place of 3:00, since which it has ended
+		}, []string{"01:00", "01:20", "02:00"}}, // which ended after 3:00 and therefore takes the place of that session
 		"by hand, before the session before": {10 * time.Minute, func(w *world, p *process) {
 			pass(20 * time.Minute)
 			p.start(w.now().Unix())

@@ -10,9 +10,9 @@ import (
 	"zerodag/operators"
 )
 
-// TestClockThatIsSet proves that a clock which is set back by an hour while attempts run delays no wait: the retry of a
-// task and of a group, the poll of a task, and whatever falls due after it; and that one which is set forward loses and
-// doubles nothing.
+// TestClockThatIsSet proves that a clock which is set back by an hour while attempts run delays no wait (the retry of a
+// task or a group, the poll of a task, and waits that follow them), and that a clock set forward loses and repeats
+// nothing.
 func TestClockThatIsSet(t *testing.T) {
 	t.Parallel()
 	const text = "+t:\n  work>: once\n  _retry:\n    limit: 1\n    interval: 5\n" +
@@ -57,8 +57,8 @@ func TestClockThatIsSet(t *testing.T) {
 	}
 }
 
-// TestNoWaitEndsEarly proves that a clock which is set forward or back while attempts wait makes no wait of the same
-// process shorter or longer, if there is a clock that counts sleep: `wait>` with and without polls, the retry of a task
+// TestNoWaitEndsEarly proves that a clock that is set forward or back while attempts wait does not change the length of
+// waits in the same process if a clock that counts sleep exists: `wait>` with and without polls, the retry of a task
 // and of a group, and the timer of a group.
 func TestNoWaitEndsEarly(t *testing.T) {
 	t.Parallel()

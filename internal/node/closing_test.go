@@ -10,11 +10,11 @@ import (
 	"zerodag/internal/node"
 )
 
-// closing is a workflow each of whose tasks has something that comes last.
+// closing is a workflow in which each task has a final step.
 const closing = "zerodag: 1\n_finally: {work>: last}\n+a:\n  _cancel: {work>: clean}\n  _finally: {work>: last}\n  +x: {work>: long}\n+b: {work>: b}\n"
 
-// TestKillClosing proves that a kill lets `_cancel` and `_finally` of begun tasks run, in every process alike, that a
-// second kill also ends them, and that there is no third one.
+// TestKillClosing proves that a kill lets `_cancel` and `_finally` of begun tasks run, in every process, that a second
+// kill also ends them, and that a third one is refused.
 func TestKillClosing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -63,7 +63,7 @@ func TestKillClosing(t *testing.T) {
 	}
 }
 
-// closingProcess is one process, or the executor of several.
+// closingProcess returns the only process, or the executor of several.
 func (w *world) closingProcess(several bool) *process {
 	if !several {
 		return w.serve()
@@ -85,7 +85,7 @@ func ranOnce(w *world) string {
 	return strings.Join(names, " ")
 }
 
-// TestKillTwiceEarly proves that a second kill is refused as long as nothing is there that the first one left alone.
+// TestKillTwiceEarly proves that a second kill is refused while nothing runs that the first one spared.
 func TestKillTwiceEarly(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -103,8 +103,7 @@ func TestKillTwiceEarly(t *testing.T) {
 	})
 }
 
-// TestKillSparesFinally proves that a kill does not cut off a `_finally` that is under way, in whatever process it
-// runs.
+// TestKillSparesFinally proves that a kill does not cut off a `_finally` that is running in any process.
 func TestKillSparesFinally(t *testing.T) {
 	t.Parallel()
 	for _, several := range []bool{false, true} {
@@ -122,8 +121,8 @@ func TestKillSparesFinally(t *testing.T) {
 	}
 }
 
-// TestClosingCrash proves that what cleans up after a kill is gone on with by the next process, and that a second kill
-// which no process has taken yet is not lost.
+// TestClosingCrash proves that the next process continues the cleanup after a kill, and that a second kill that no
+// process has handled yet is not lost.
 func TestClosingCrash(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -148,7 +147,7 @@ func TestClosingCrash(t *testing.T) {
 }
 
 // TestFinallyHoldsSlot proves that the next attempt of a workflow with `concurrency` waits for the `_finally` of the
-// previous one, even if it replaces that; and that a task gives up the slots of its pool before its `_finally`.
+// previous one, even if it replaces that attempt, and that a task gives up the slots of its pool before its `_finally`.
 func TestFinallyHoldsSlot(t *testing.T) {
 	t.Parallel()
 	for mode, took := range map[string]time.Duration{"wait": 90 * time.Minute, "replace": 31 * time.Minute} {

@@ -9,8 +9,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestCommandAfterCrashAndOutage proves that a run which is taken over and then meets an unavailable store still
-// requests the command that the crashed one may have begun: by the name of TASK.RUN.
+// TestCommandAfterCrashAndOutage proves that a run that is taken over while the store is unavailable still requests the
+// command that the crashed run may have begun, by the name TASK.RUN.
 func TestCommandAfterCrashAndOutage(t *testing.T) {
 	inBubble(t, func(w *world) {
 		var keys []string

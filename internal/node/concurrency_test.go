@@ -17,17 +17,17 @@ import (
 	"zerodag/operators"
 )
 
-// limited is a workflow of one long task that runs as its `concurrency` says.
+// limited is a workflow of one long task with the given `concurrency`.
 func limited(concurrency string) string {
 	return "zerodag: 1\nconcurrency: {" + concurrency + "}\n+a: {work>: long}\n+b: {work>: short}\n"
 }
 
-// turn is the pool of the attempts of workflow "main" with a key.
+// turn returns the pool of the attempts of workflow "main" with the given key.
 func (p *process) turn(key string) host.PoolRef {
 	return host.PoolRef{Project: p.workflow("main").Project.ID, Name: host.ConcurrencyPool("main", key)}
 }
 
-// another starts the workflow for one more session, unless that is refused.
+// another starts the workflow for one more session and returns the attempt, or the reason if the start is refused.
 func (p *process) another(session int, edit ...func(*catalogue.StartRequest)) (host.Attempt, string) {
 	r := catalogue.StartRequest{Workflow: p.workflow("main").ID, SessionTime: time.Unix(int64(session), 0), Params: param.New()}
 	for _, e := range edit {
@@ -42,13 +42,13 @@ func (p *process) another(session int, edit ...func(*catalogue.StartRequest)) (h
 	return a, ""
 }
 
-// status is that of an attempt as it is now.
+// status returns the current status of an attempt.
 func (p *process) status(a host.Attempt) string {
 	a = p.row(a)
 	return a.Status()
 }
 
-// why is the error of the root of an attempt.
+// why returns the error of an attempt's root task.
 func (p *process) why(a host.Attempt) (text string) {
 	p.w.must(p.View(p.w.t.Context(), p.row(a), func(s *engine.State) {
 		if o := s.Task(engine.Root).Outcome; o != nil {
@@ -61,8 +61,8 @@ func (p *process) why(a host.Attempt) (text string) {
 
 // TestConcurrency24Interleavings has attempts of a workflow that runs once at a time start, end, be killed and be cut
 // off in six orders under each of the four execution types. `start` starts an attempt, `kill N` kills the Nth, `crash`
-// ends the server, which starts anew; after a script all run to their end. Two never run at once, and no attempt keeps
-// a slot.
+// ends the server, which then restarts; after a script, all attempts run to their end. Two never run at once, and no
+// attempt keeps a slot.
 func TestConcurrency24Interleavings(t *testing.T) {
 	t.Parallel()
 	scripts := []string{
@@ -125,8 +125,8 @@ func (w *world) interleave(mode, script, outcomes string) {
 	p.wantPool(p.turn(""), 0, 0)
 }
 
-// TestConcurrencyWaits proves that attempts wait for their turn in order, that attempts of another key do not wait for
-// them, that a kill ends a waiting one within a second, and that a waiting one shows why.
+// TestConcurrencyWaits proves that attempts wait for their turn in order, that attempts with another key do not wait
+// for them, that a kill ends a waiting attempt within a second, and that a waiting attempt shows why it waits.
 func TestConcurrencyWaits(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -193,7 +193,7 @@ func TestConcurrencyReasons(t *testing.T) {
 	})
 }
 
-// TestConcurrencySkipsSessions proves that a schedule passes a session while its workflow runs, and that two starts at
+// TestConcurrencySkipsSessions proves that a schedule skips a session while its workflow runs, and that two starts at
 // the same moment do not both run.
 func TestConcurrencySkipsSessions(t *testing.T) {
 	t.Parallel()
@@ -216,7 +216,7 @@ func TestConcurrencySkipsSessions(t *testing.T) {
 	})
 }
 
-// TestConcurrencyNewSize proves that an attempt of a later revision brings the size of that one.
+// TestConcurrencyNewSize proves that an attempt of a later revision applies that revision's size.
 func TestConcurrencyNewSize(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -245,7 +245,7 @@ func TestConcurrencyNewSize(t *testing.T) {
 	})
 }
 
-// TestConcurrencyRetry proves that a new attempt of a session waits for its turn as any other, and that a backfill is
+// TestConcurrencyRetry proves that a new attempt of a session waits for its turn like any other, and that a backfill is
 // not skipped.
 func TestConcurrencyRetry(t *testing.T) {
 	t.Parallel()
@@ -283,7 +283,7 @@ func TestConcurrencyRetry(t *testing.T) {
 	})
 }
 
-// stormOfAttempts has its attempts run two at a time.
+// stormOfAttempts is a workflow whose attempts run two at a time.
 const stormOfAttempts = `zerodag: 1
 concurrency: {attempts: 2}
 _parallel: true
@@ -293,7 +293,7 @@ _parallel: true
   +y: {work>: turn}
 `
 
-// TestStormOfAttempts is TestStorm with attempts that wait for their turn: no task runs while its attempt has none, and
+// TestStormOfAttempts is TestStorm with attempts that wait for their turn: no task runs before its attempt's turn, and
 // no slot is lost.
 func TestStormOfAttempts(t *testing.T) {
 	t.Parallel()
@@ -320,15 +320,15 @@ func TestStormOfAttempts(t *testing.T) {
 				})
 				w.storm(uint64(seed), stormOfAttempts)
 				p = w.serve()
-				pass(20 * time.Minute) // what crashes left is found
+				pass(20 * time.Minute) // the check finds what crashes left
 				p.wantPool(ref, 0, 0)
 			})
 		})
 	}
 }
 
-// TestConcurrencyCrashes cuts the server off again and again, while one call in five about pools fails or has no
-// answer, and every third attempt is paused for a while.
+// TestConcurrencyCrashes crashes the server repeatedly, while one call in five about pools fails or gets no answer, and
+// every third attempt is paused for a while.
 func TestConcurrencyCrashes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"wait", "latest", "replace"} {
@@ -373,7 +373,7 @@ func TestConcurrencyCrashes(t *testing.T) {
 	}
 }
 
-// mayPause pauses an attempt, or lets it continue, unless it is over or is so.
+// mayPause pauses an attempt, or lets it continue, unless it has ended or is already in that state.
 func (p *process) mayPause(a host.Attempt, on bool) {
 	do := p.Unpause
 	if on {
@@ -386,8 +386,8 @@ func (p *process) mayPause(a host.Attempt, on bool) {
 	}
 }
 
-// TestPriority proves that waiting tasks are ordered by the nearest `_priority`, then by that of their start, and that
-// a resume keeps it.
+// TestPriority proves that waiting tasks are ordered by the nearest `_priority`, then by the priority of their start,
+// and that a resume keeps it.
 func TestPriority(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -448,7 +448,7 @@ func TestPriority(t *testing.T) {
 }
 
 // TestComputedPriority proves that a computed `_priority` is evaluated in the task that requests slots, the nearest one
-// before others, and that a pool's own takes precedence.
+// before others, and that a priority given with the pool takes precedence.
 func TestComputedPriority(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -31,8 +31,7 @@ func want(t *testing.T, what string, got, want any) {
 	}
 }
 
-// TestOrder proves the order of durability: an entry before what it leads to, the message
-// last.
+// TestOrder proves the order of durability: an entry is stored before its effects, and the message is deleted last.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -104,7 +103,7 @@ func TestCrashAnywhere(t *testing.T) {
 	}
 }
 
-// firsts are the tasks in the order of their first runs, siblings of p by name.
+// firsts returns the tasks in the order of their first runs, and siblings of p by name.
 func firsts(runs []string) []string {
 	var list []string
 	seen := map[string]bool{}
@@ -122,9 +121,8 @@ func firsts(runs []string) []string {
 	return list
 }
 
-// TestTakenOver proves that a second delivery takes a task over under a new dispatch, and
-// that the earlier holder, which only was slow, is fenced: its result does not count and
-// it does not continue.
+// TestTakenOver proves that a second delivery takes a task over under a new dispatch, and that the earlier holder,
+// which was only slow, is fenced: its result does not count and it does not continue.
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -194,9 +192,9 @@ func TestThreeLosses(t *testing.T) {
 	}
 }
 
-// TestCrashesWithinSteps proves that an operator that is run within a step, of which a crash
-// leaves nothing, fails as well after it took the server down a few times, that the tasks
-// before it continue, and that the server is there for other attempts afterwards.
+// TestCrashesWithinSteps proves that an operator that runs within a step, and so leaves no trace of a crash, also fails
+// after it crashes the server a few times, that the tasks before it continue, and that the server stays available for
+// other attempts.
 func TestCrashesWithinSteps(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -234,8 +232,8 @@ func TestCrashesWithinSteps(t *testing.T) {
 	})
 }
 
-// TestOutage proves that the result of a run is kept while the store cannot work: the task
-// is not run again when it can.
+// TestOutage proves that the result of a run is kept while the store is unavailable, and that the task does not run
+// again afterwards.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	for _, answerLost := range []bool{false, true} {
@@ -267,7 +265,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestStaleCache proves that "does not apply" is never decided by an old state: two hosts work on one attempt, each
+// TestStaleCache proves that "does not apply" is never decided from outdated state: two hosts work on one attempt, each
 // with its own cached state.
 func TestStaleCache(t *testing.T) {
 	t.Parallel()
@@ -281,7 +279,7 @@ func TestStaleCache(t *testing.T) {
 	})
 }
 
-// groups are n groups of three tasks, one after the other in each.
+// groups returns n groups of three sequential tasks each.
 func groups(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -294,8 +292,8 @@ func groups(n int) string {
 	return b.String()
 }
 
-// TestPacks proves that tasks of one message run side by side, that what they lead to is
-// sent once, and that a pack that was lost runs again.
+// TestPacks proves that tasks of one message run in parallel, that their successors are sent once, and that a lost pack
+// runs again.
 func TestPacks(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -11,17 +11,17 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// Limits of a notice about a failed task: so many lines, and so many bytes of each. A log file larger than longestRead
-// is not read for it.
+// Limits of a notice about a failed task: the number of lines, and of bytes per line. A log file larger than
+// longestRead is not read for it.
 const (
 	mostLines   = 10
 	longestLine = 500
 	longestRead = 1 << 20
-	mostRead    = 4 // files of the task, the newest first
+	mostRead    = 4 // files of the task, newest first
 )
 
 // lastLines reads the last lines that a task printed. A group prints nothing, so it reads those of the last task below
-// it. It returns none if they cannot be read soon, because users are notified of the failure anyway.
+// it. It returns none if they cannot be read quickly, because users are notified of the failure anyway.
 func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string) []string {
 	files, err := taskLogs(ctx, logs, a, task)
 	if err == nil && len(files) == 0 {
@@ -32,7 +32,7 @@ func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string)
 	}
 	slices.SortFunc(files, func(a, b host.LogFile) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Name, a.Name)) })
 	// The output of a remote command is in the file of the run that started it; the run that found its end has another
-	// file, with messages of the server only.
+	// file, with only messages of the server.
 	for _, file := range files[:min(len(files), mostRead)] {
 		if lines := linesOf(ctx, logs, a, file); len(lines) > 0 {
 			return lines
@@ -41,7 +41,7 @@ func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string)
 	return nil
 }
 
-// linesOf are the last lines of one file of a task.
+// linesOf returns the last lines of one log file of a task.
 func linesOf(ctx context.Context, logs host.Logs, a host.Attempt, f host.LogFile) []string {
 	if f.Size > longestRead {
 		return nil
@@ -58,12 +58,12 @@ func linesOf(ctx context.Context, logs host.Logs, a host.Attempt, f host.LogFile
 	return lines
 }
 
-// LastLines are the last lines that a task printed, as notices show them; none if the log is large or missing.
+// LastLines returns the last lines that a task printed, as notices show them, or none if the log is large or missing.
 func (n *Node) LastLines(ctx context.Context, a host.Attempt, task string) []string {
 	return lastLines(ctx, n.logs, a, task)
 }
 
-// TaskLogs lists the log files of a task, by name: in the order in which they were begun.
+// TaskLogs lists the log files of a task, by name, which is the order in which they were begun.
 func (n *Node) TaskLogs(ctx context.Context, a host.Attempt, task string) ([]host.LogFile, error) {
 	return taskLogs(ctx, n.logs, a, task)
 }

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// files are logs by name; only reading works.
+// files holds logs by name; only reading works.
 type files struct {
 	host.Logs
 	texts map[string]string
@@ -40,7 +40,7 @@ func (f files) File(_ context.Context, _ host.Attempt, name string) (io.ReadClos
 }
 
 // TestLastLinesOfACommandElsewhere proves that the output of a command is found in the file of the run that started it,
-// if the run that found its end has another file, with messages of the server only.
+// if the run that found its end has another file, with only messages of the server.
 func TestLastLinesOfACommandElsewhere(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)

@@ -17,7 +17,7 @@ import (
 	"zerodag/operators"
 )
 
-// shift is work that notes which sessions ran, in their order, and how many at once.
+// shift is work that records which sessions ran, in order, and how many ran at once.
 type shift struct {
 	mu        sync.Mutex
 	now, most int
@@ -82,8 +82,8 @@ func (p *process) fillEnds(b host.Backfill) string {
 	return ""
 }
 
-// TestFill proves that as many sessions of a backfill run at once as may, that each end lets the next one begin, and
-// the parameters of each.
+// TestFill proves that a backfill runs as many sessions at once as it may, that each end lets the next session begin,
+// and which parameters each session has.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -116,8 +116,8 @@ func TestFill(t *testing.T) {
 	})
 }
 
-// TestFillOrder proves that sessions begin one after the other, the last one first where that is asked for, and that a
-// request that is repeated adds none.
+// TestFillOrder proves that sessions begin one after the other, latest first if requested, and that a repeated request
+// adds none.
 func TestFillOrder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -136,7 +136,7 @@ func TestFillOrder(t *testing.T) {
 	})
 }
 
-// TestFillHeld proves that a backfill that is held begins nothing further, and continues when it is released.
+// TestFillHeld proves that a held backfill begins nothing further, and continues when it is released.
 func TestFillHeld(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -159,7 +159,7 @@ func TestFillHeld(t *testing.T) {
 	})
 }
 
-// TestFillKilled proves that a backfill is killed as one, also while a process is about to start its sessions.
+// TestFillKilled proves that a backfill is killed as a whole, even while a process is about to start its sessions.
 func TestFillKilled(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -205,8 +205,8 @@ func TestFillKilled(t *testing.T) {
 	})
 }
 
-// TestFillOverAtOnce proves that a backfill whose attempts are over before their starter can record them is returned as
-// stored: nothing of it runs.
+// TestFillOverAtOnce proves that a backfill whose attempts have ended before their starter can record them is returned
+// as stored, and nothing of it runs.
 func TestFillOverAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -229,7 +229,7 @@ func (s slowAnswers) Start(ctx context.Context, list ...host.NewAttempt) ([]host
 	return started, err
 }
 
-// lateStarts starts attempts only when it may.
+// lateStarts delays starts until they are allowed.
 type lateStarts struct {
 	host.Attempts
 	may chan struct{}
@@ -295,7 +295,7 @@ func TestFillExisting(t *testing.T) {
 }
 
 // TestFillTwice proves that two backfills that skip existing sessions run no session twice, and that the error of one
-// that requires new sessions is not about its own.
+// that requires new sessions does not name its own sessions.
 func TestFillTwice(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -323,9 +323,9 @@ func TestFillTwice(t *testing.T) {
 	})
 }
 
-// TestFillWaits proves that a backfill waits where the site has all attempts that it may have, and stops where no
-// attempt can start any more. No two attempts end in one moment: how many the site has is counted before a start, and
-// two that start at once may both be the last one.
+// TestFillWaits proves that a backfill waits while the site has reached its limit of attempts, and stops when no
+// attempt can start any more. No two attempts end at the same moment: the site's attempts are counted before a start,
+// so two simultaneous starts may both take the last place.
 func TestFillWaits(t *testing.T) {
 	t.Parallel()
 	apart := func(w work) work {
@@ -358,8 +358,8 @@ func TestFillWaits(t *testing.T) {
 	})
 }
 
-// TestFillCrashes cuts the server off again and again, while one call in five fails or has no answer: each session
-// runs, and never more at once than may.
+// TestFillCrashes crashes the server repeatedly, while one call in five fails or gets no answer: each session runs, and
+// never more at once than allowed.
 func TestFillCrashes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -396,7 +396,7 @@ func TestFillCrashes(t *testing.T) {
 	}
 }
 
-// TestFillTimes proves which sessions are meant.
+// TestFillTimes proves which sessions a backfill covers.
 func TestFillTimes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -16,8 +16,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestForget proves that what has been over for longer than attempts are kept goes, with its logs, and that
-// these stay: the last session of a workflow, what runs, and what ended lately.
+// TestForget proves that attempts are removed with their logs when their retention ends, and that the last session of a
+// workflow, running attempts and recently ended ones stay.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]time.Duration{"kept for two hours": 2 * time.Hour, "kept for ever": 0} {
@@ -53,7 +53,7 @@ func TestForget(t *testing.T) {
 					p.start(session)
 					pass(time.Hour)
 				}
-				pass(30 * time.Minute) // what is old is looked at each hour
+				pass(30 * time.Minute) // old data is checked every hour
 				stay := []int64{2, 3}
 				if keep == 0 {
 					stay = []int64{1, 2, 3}
@@ -73,8 +73,8 @@ func TestForget(t *testing.T) {
 }
 
 // TestForgottenStaysForgotten proves that nothing automatically restarts a removed session, even once attempts are kept
-// forever and after the clock was a year ahead: neither `require>`, nor a schedule that was set back, nor an event that
-// comes late. A session that never existed is run, however old it is, and so is one that a user requests.
+// forever and after the clock was a year ahead: neither `require>`, nor a schedule that was set back, nor a late event.
+// A session that never existed is run, however old it is, and so is one that a user requests.
 func TestForgottenStaysForgotten(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -115,8 +115,8 @@ func TestForgottenStaysForgotten(t *testing.T) {
 	})
 }
 
-// TestForgetAhead proves that sessions that were run ahead of their time stay until that has come: neither
-// `require>` nor a schedule runs them again.
+// TestForgetAhead proves that sessions that were run ahead of their time stay until that time: neither `require>` nor a
+// schedule runs them again.
 func TestForgetAhead(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -141,8 +141,8 @@ func TestForgetAhead(t *testing.T) {
 	})
 }
 
-// TestForgetDisabled proves that sessions which were run by hand while their schedule was disabled stay until it
-// has passed them: enabled again it leaves them out.
+// TestForgetDisabled proves that sessions which were run by hand while their schedule was disabled stay until the
+// schedule has passed them: once enabled again, it skips them.
 func TestForgetDisabled(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -171,7 +171,7 @@ func TestForgetDisabled(t *testing.T) {
 	})
 }
 
-// TestForgetKeepsRequired proves that what an unfinished attempt waits for by `require>` stays, although the
+// TestForgetKeepsRequired proves that a session that an unfinished attempt waits for by `require>` stays, although the
 // deployment is down for longer than attempts are kept: the attempt finds it and does not run it again.
 func TestForgetKeepsRequired(t *testing.T) {
 	t.Parallel()
@@ -218,7 +218,7 @@ func TestForgetKeepsRequired(t *testing.T) {
 	})
 }
 
-// TestForgetNegative proves that a negative time removes nothing and refuses nothing.
+// TestForgetNegative proves that with a negative retention nothing is removed and no session is refused.
 func TestForgetNegative(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -12,8 +12,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestKill proves that a kill acts at once: what runs is cut off, what waits or is queued
-// is cleaned up and never run, nothing further runs, not even _error, and the attempt ends.
+// TestKill proves that a kill acts at once: running tasks are cut off, waiting and queued ones are cleaned up and never
+// run, nothing further runs, not even _error, and the attempt ends.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -45,7 +45,7 @@ func TestKill(t *testing.T) {
 				row := p.row(a)
 				want(t, "status", row.Status(), "killed")
 				want(t, "time it took", row.FinishedAt.Sub(row.CreatedAt), time.Minute)
-				if strings.HasPrefix(c.text, "_parallel") { // which of the two was first is open
+				if strings.HasPrefix(c.text, "_parallel") { // either of the two may be first
 					want(t, "number of runs", len(w.ran()), 1)
 					want(t, "number of clean-ups", len(w.cleaned), 1)
 				} else {
@@ -65,8 +65,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestKillAfterCrash proves that a kill that was acknowledged is carried out by the next
-// process, which runs nothing of the attempt.
+// TestKillAfterCrash proves that the next process carries out an acknowledged kill and runs nothing of the attempt.
 func TestKillAfterCrash(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -75,7 +74,7 @@ func TestKillAfterCrash(t *testing.T) {
 		a := p.run("+a:\n  work>: long\n")
 		pass(time.Minute)
 		p.crash()
-		_, err := p.Kill(w.t.Context(), a.Site, a.ID) // of a process that has no loops any more
+		_, err := p.Kill(w.t.Context(), a.Site, a.ID) // of a process whose loops have ended
 		w.must(err)
 		p = w.serve()
 		want(t, "status", p.end(a), "killed")
@@ -98,7 +97,7 @@ func TestKillBetweenTurns(t *testing.T) {
 	})
 }
 
-// lateEnds cannot store the end of an attempt before a time.
+// lateEnds cannot store the end of an attempt before a given time.
 type lateEnds struct {
 	host.Attempts
 	from time.Time

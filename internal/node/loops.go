@@ -22,8 +22,8 @@ type Parts struct {
 // are written together.
 const executors = 16
 
-// Run runs the loops until accepting ends, then waits for the tasks under way; when ctx
-// ends they are cut off, and run again after the next start.
+// Run runs the loops until accepting ends, then waits for the running tasks; when ctx ends, they are cut off and run
+// again after the next start.
 func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 	n.closing.Store(false)
 	var loops sync.WaitGroup
@@ -59,8 +59,8 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 // eventLease is long enough for a step and its effects, however many they are.
 const eventLease = time.Minute
 
-// executor receives events of attempts, until accepting ends. Where other processes would continue with them
-// they wait no longer than for a task.
+// executor receives events of attempts, until accepting ends. If other processes would continue with them, it waits for
+// them no longer than for a task.
 func (n *Node) executor(ctx, accepting context.Context) {
 	lease := eventLease
 	if n.shared {
@@ -96,7 +96,7 @@ func (n *Node) agent(ctx, accepting context.Context) {
 	workers.Wait()
 }
 
-// maxReceive is how many messages are asked for at once where any number of tasks may run.
+// maxReceive is how many messages are requested at once if any number of tasks may run.
 const maxReceive = 64
 
 // receive hands messages of the queue "tasks" to do, up to most at a time, until accepting ends.
@@ -134,8 +134,8 @@ func (n *Node) reaper(ctx context.Context) {
 	}
 }
 
-// killLook is how long after a kill at most a run that another process has under way is stopped; longer where
-// looking takes more than a tenth of it.
+// killLook is the longest time between a kill and the stop of a run in another process; it is longer if one check takes
+// more than a tenth of it.
 const killLook = time.Second
 
 // WatchKills stops runs of this process whose attempts were killed in others, or whose groups failed fast or took too
@@ -164,10 +164,10 @@ func (n *Node) WatchKills(ctx context.Context, every time.Duration) (stop func()
 	return func() { cancel(); <-ended }
 }
 
-// dueAtOnce is how many due schedules are looked at together.
+// dueAtOnce is how many due schedules are checked together.
 const dueAtOnce = 200
 
-// othersLook is how long a process does without reading schedules, which others may have changed.
+// othersLook is how long a process waits before it reads schedules again, because others may have changed them.
 const othersLook = 2 * time.Second
 
 // scheduler fires schedules at their time, until ctx ends.

@@ -19,7 +19,7 @@ type forgetful struct {
 	host.Queue
 
 	mu     sync.Mutex
-	loses  func(host.Message) bool // what is sent from now on
+	loses  func(host.Message) bool // selects the messages to lose
 	lost   int
 	leased map[string]host.Delivery // by ID of the message
 }
@@ -51,7 +51,7 @@ func (q *forgetful) Receive(ctx context.Context, n int, lease time.Duration) ([]
 	return list, err
 }
 
-// loseLeased loses the leased messages, and reports how many there were.
+// loseLeased loses the leased messages and returns their number.
 func (q *forgetful) loseLeased(ctx context.Context) (n int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -64,7 +64,7 @@ func (q *forgetful) loseLeased(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// serveForgetful runs a host whose queues lose all messages for which that is so.
+// serveForgetful runs a host whose queues lose all messages for which loses is true.
 func (w *world) serveForgetful(loses func(host.Message) bool, edit ...func(*node.Options)) (p *process, events, tasks *forgetful) {
 	w.t.Helper()
 	over := func(q host.Queue) *forgetful {
@@ -77,14 +77,14 @@ func (w *world) serveForgetful(loses func(host.Message) bool, edit ...func(*node
 	return p, events, tasks
 }
 
-// first loses the first message only of those for which that is so.
+// first loses only the first message for which is returns true.
 func first(is func(host.Message) bool) func(host.Message) bool {
 	var found atomic.Bool
 	return func(m host.Message) bool { return is(m) && !found.Swap(true) }
 }
 
 // TestLostMessages proves that an attempt whose messages are gone still ends, by the check that a server makes every
-// minute, and that each of its tasks runs once unless one was under way.
+// minute, and that each of its tasks runs once, except a task that was running.
 func TestLostMessages(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -136,7 +136,7 @@ func TestLostSends(t *testing.T) {
 	}
 }
 
-// TestLostTimer proves that a run which waits for its time comes at that time although its message is gone.
+// TestLostTimer proves that a run that waits for its time begins at that time although its message is gone.
 func TestLostTimer(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -186,7 +186,7 @@ func TestLostTimer(t *testing.T) {
 }
 
 // TestLostUnderWay proves that a run whose message is gone is left alone if its process continues, and is stopped
-// before it is made again.
+// before it is repeated.
 func TestLostUnderWay(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -205,8 +205,8 @@ func TestLostUnderWay(t *testing.T) {
 	})
 }
 
-// TestReviveTogether proves that a revival by hand has what is lost come back at once, without waiting for the look of
-// the next minute, and sends nothing to an attempt that lacks nothing.
+// TestReviveTogether proves that a revival by hand restores lost messages at once, without waiting for the next
+// minute's check, and sends nothing to an attempt that lost none.
 func TestReviveTogether(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -9,8 +9,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestMask proves that secrets that a task was given are not in its log, in whatever
-// pieces they are written and however they overlap, and not in its error.
+// TestMask proves that secrets given to a task appear neither in its log, in whatever pieces they are written and
+// however they overlap, nor in its error.
 func TestMask(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

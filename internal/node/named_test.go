@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// lines keeps what is logged.
+// lines keeps the logged lines.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -24,7 +24,7 @@ func (l *lines) Write(p []byte) (int, error) {
 }
 
 // TestAttemptsAreNamed proves that the program's own log names every attempt when it starts and when it ends, and for a
-// failed one the first task that failed, and why.
+// failed attempt the first failed task and its error.
 func TestAttemptsAreNamed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

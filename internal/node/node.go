@@ -2,8 +2,8 @@
 // loops of a self-contained process: it receives events and tasks, fires schedules at their time, and maintains
 // attempts.
 //
-// The server and the Lambdas make one. It must hold no rule about attempts or schedules: those belong to delivery and
-// catalogue.
+// The server and the Lambdas each create a Node. This package must hold no rule about attempts or schedules: those
+// belong to delivery and catalogue.
 package node
 
 import (
@@ -22,21 +22,21 @@ import (
 	"zerodag/internal/retry"
 )
 
-// Options are what a Node is made of.
+// Options holds the parts and settings of a Node.
 type Options struct {
 	host.Ports
 	host.Runtime
 
 	// Shared means that other processes work on the same attempts: this process's copies in memory may be outdated.
 	Shared bool
-	// FiredByMessages means that no process runs all the time: a tick hands the firings of
-	// schedules to the queue "tasks" (Node.HandOver). Else the loop of Run fires them.
+	// FiredByMessages means that no process runs all the time: a tick hands the firings of schedules to the queue
+	// "tasks" (Node.HandOver). Otherwise the loop of Run fires them.
 	FiredByMessages bool
 
-	// Stopping, unless nil, is called when Run is asked to end: from then on the end of this process is not a crash,
-	// whatever causes it.
+	// Stopping, unless nil, is called when Run is asked to end: after that, the end of this process does not count as a
+	// crash, whatever causes it.
 	Stopping func()
-	// Pause replaces waiting for a store that is not available; nil is a timer.
+	// Pause replaces the timer that waits for an unavailable store; nil means a timer.
 	Pause func(context.Context, time.Duration)
 }
 
@@ -59,7 +59,7 @@ type Node struct {
 	working  sync.WaitGroup
 }
 
-// New makes a node; it does nothing until Run.
+// New returns a Node, which does nothing until Run.
 func New(o Options) *Node {
 	o.Ports = o.Ports.WithDefaults()
 	n := &Node{stopping: o.Stopping, events: o.Events, tasks: o.Tasks, logs: o.Logs, now: o.Now, logger: o.Logger, limits: o.Limits, shared: o.Shared,
@@ -94,7 +94,7 @@ func (n *Node) TakeTask(ctx context.Context, q host.Queue, d host.Delivery) {
 	n.worker.TakeTask(ctx, q, d)
 }
 
-// StartByEvent starts what an event asked for, now or later; see delivery.Worker.
+// StartByEvent starts the attempt that an event requested, now or later; see delivery.Worker.
 func (n *Node) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
 	return n.worker.StartByEvent(ctx, d, named)
 }
@@ -111,14 +111,14 @@ func (n *Node) HandOver(ctx context.Context, from, until time.Time, sent func(ti
 	})
 }
 
-// Stats are numbers for health and metrics, since the start of this process.
+// Stats holds the counts for health and metrics since the start of this process.
 type Stats struct {
 	Started, Finished, Failed int64 // attempts
 	TasksRun                  int64
 	TasksRunning              int64
 	SchedulesFired            int64
 	ScheduleDelay             time.Duration // of the last one fired
-	Errors                    int64         // what failed and will be tried again
+	Errors                    int64         // what failures that will be retried
 }
 
 // Stats returns the counts.

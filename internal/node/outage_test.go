@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// away makes the store refuse every write for a time; messages are released, as a queue whose
-// leases are in memory does also then.
+// away makes the store refuse every write for a time; messages are still released, because such a queue keeps its
+// leases in memory.
 func (w *world) away(from, until time.Duration) {
 	began := time.Now()
 	w.intercept(func(call string, done bool) error {
@@ -24,7 +24,7 @@ func (w *world) away(from, until time.Duration) {
 	})
 }
 
-// paramStore is a parameter server that is away when the store is.
+// paramStore is a parameter server that is unavailable when the store is.
 func (w *world) paramStore(site int64) operators.ParamStore {
 	return seenStore{w.db.ParamStore(site), w}
 }
@@ -38,10 +38,10 @@ func (s seenStore) Set(ctx context.Context, values map[string]string) error {
 	return s.w.call("set params", func() error { return s.ParamStore.Set(ctx, values) })
 }
 
-// TestOutageDelaysNothing proves that work that falls due while the store is unavailable is done within the time
-// between two tries after it is back: a time of `sla:`, the retry of a group and of a task, the poll of a task, its
-// result, and a start; that no task runs twice for it, no line of a log is doubled, and that the server's log reports
-// an outage once.
+// TestOutageDelaysNothing proves that work that falls due while the store is unavailable is done within one retry
+// interval after the store is back (a time of `sla:`, the retry of a group and of a task, the poll of a task, its
+// result, and a start), that no task runs twice and no line of a log is doubled because of it, and that the server's
+// log reports an outage once.
 func TestOutageDelaysNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -87,7 +87,7 @@ func TestOutageDelaysNothing(t *testing.T) {
 	}
 }
 
-// logOf is the text of the logs of tasks whose names hold a word.
+// logOf returns the text of the logs of tasks whose names contain a word.
 func (w *world) logOf(word string) (text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

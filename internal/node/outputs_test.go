@@ -11,7 +11,7 @@ import (
 
 const counted = "params: {days: {type: integer, default: 7}}\noutputs: {rows: {value: \"${days * 10}\", type: integer}}\n"
 
-// entriesOf is how many entries the log of an attempt has, and how often anything was written for it.
+// entriesOf returns the number of entries in an attempt's log and the number of writes for it.
 func (w *world) entriesOf(text string) (entries, writes int) {
 	p := w.serve()
 	w.intercept(func(string, bool) error { writes++; return nil })
@@ -37,8 +37,8 @@ func TestOutputsCostNothing(t *testing.T) {
 	}
 }
 
-// TestOutputsCrash proves that an attempt whose server dies at any write has its outputs once it has ended, after the
-// tasks ran as often as they must.
+// TestOutputsCrash proves that an attempt whose server dies at any write has its outputs once it has ended, and that
+// its tasks ran as often as they must.
 func TestOutputsCrash(t *testing.T) {
 	t.Parallel()
 	crashed := 0

@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// paused is who has paused an attempt, and why.
+// paused returns who paused an attempt, and why.
 func (p *process) paused(a host.Attempt) string {
 	p.w.t.Helper()
 	by, err := p.Paused(p.w.t.Context(), p.row(a))
@@ -25,7 +25,7 @@ func (p *process) paused(a host.Attempt) string {
 	return fmt.Sprintf("%s: %s", by.By, by.Reason)
 }
 
-// pause pauses an attempt, or lets it continue, and waits until that is so.
+// pause pauses an attempt, or lets it continue, and waits until the change is visible.
 func (p *process) pause(a host.Attempt, on bool) {
 	p.w.t.Helper()
 	var err error
@@ -38,7 +38,7 @@ func (p *process) pause(a host.Attempt, on bool) {
 	pass(0)
 }
 
-// TestPause proves that runs under way when an attempt is paused end and count, that nothing new begins until it
+// TestPause proves that runs in progress when an attempt is paused end and count, that nothing new begins until it
 // continues, neither normally nor after a crash, and that both calls may be repeated, in one process and in several.
 func TestPause(t *testing.T) {
 	t.Parallel()
@@ -81,13 +81,13 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestPauseWaits proves that retries and polls whose time comes are held, that a job elsewhere is followed to its end,
-// and that the limits of time run on.
+// TestPauseWaits proves that due retries and polls are held, that a remote job is followed to its end, and that time
+// limits keep running.
 func TestPauseWaits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		text, held, end string
-		runs            int // before, with those that are made while it is paused
+		runs            int // before it continues, including runs made while it is paused
 		after           int
 	}{
 		"retry":       {"+a: {_retry: {limit: 1, interval: 600}, work>: fails}", "+a group_retry_waiting", "error", 1, 2},
@@ -130,7 +130,7 @@ func TestPauseWaits(t *testing.T) {
 }
 
 // TestPausePool proves that a task of a paused attempt leaves the line of its pool, so that the next one gets the slot,
-// and comes back at its end when the attempt continues.
+// and that the task rejoins at the end of the line when the attempt continues.
 func TestPausePool(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -151,8 +151,8 @@ func TestPausePool(t *testing.T) {
 	})
 }
 
-// TestPauseTurn proves that an attempt which is paused while it waits for its turn leaves the line, so that the next
-// one gets it, and returns to its former place when it continues; a kill ends it while it waits.
+// TestPauseTurn proves that an attempt that is paused while it waits for its turn leaves the line, so that the next
+// attempt gets the turn, and returns to its former place when it continues; a kill ends it while it waits.
 func TestPauseTurn(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"wait", "latest"} {
@@ -226,7 +226,7 @@ func TestPauseKill(t *testing.T) {
 }
 
 // TestPauseCrash proves that a pause, and its end, survive the death of the server before and after any write: a caller
-// who got no answer asks again, nothing begins before the attempt is to continue, and then all does.
+// who got no answer repeats the call, nothing begins before the attempt must continue, and then everything does.
 func TestPauseCrash(t *testing.T) {
 	t.Parallel()
 	crashed := 0
@@ -275,7 +275,7 @@ func TestPauseCrash(t *testing.T) {
 				if err != nil {
 					w.must(ask())
 				}
-				pass(6 * time.Minute) // a message that the dead server had comes again when its lease has ended
+				pass(6 * time.Minute) // the dead server's message is redelivered when its lease has ended
 				if on {
 					want(t, "paused", p.paused(a), "alice: ")
 					pass(5 * time.Hour)
@@ -293,7 +293,7 @@ func TestPauseCrash(t *testing.T) {
 	}
 }
 
-// runsOf is how often a task ran.
+// runsOf returns how often a task ran.
 func runsOf(w *world, name string) (n int) {
 	for _, run := range w.ran() {
 		if strings.HasPrefix(run, name+"/") {

@@ -17,7 +17,7 @@ import (
 	"zerodag/operators"
 )
 
-// desk counts who works at once.
+// desk counts the tasks that work at the same time.
 type desk struct {
 	mu        sync.Mutex
 	now, most int
@@ -30,7 +30,7 @@ func (d *desk) use(n int) {
 	d.most = max(d.most, d.now)
 }
 
-// busy is work at a desk that takes a time.
+// busy returns work at a desk that takes the given time.
 func (d *desk) busy(long time.Duration) work {
 	return func(ctx context.Context, t *operators.Task) (operators.Result, error) {
 		d.use(1)
@@ -47,7 +47,8 @@ func (p *process) pool(slots int64) host.PoolRef {
 	return ref
 }
 
-// wantPool checks how many have slots and how many wait. It asks the store, past the faults of a process.
+// wantPool checks how many tasks have slots and how many wait. It reads the store directly, so the faults of a process
+// do not matter.
 func (p *process) wantPool(ref host.PoolRef, taken, waiting int) {
 	p.w.t.Helper()
 	l, err := p.w.db.Line(p.w.t.Context(), ref, 100)
@@ -57,11 +58,11 @@ func (p *process) wantPool(ref host.PoolRef, taken, waiting int) {
 	}
 }
 
-// three tasks that need a slot each.
+// three is a workflow of three tasks that need a slot each.
 const three = "zerodag: 1\n_parallel: true\n+a: {_pool: warehouse, work>: long}\n+b: {_pool: warehouse, work>: long}\n+c: {_pool: warehouse, work>: long}\n"
 
 // TestPool proves that tasks of several attempts share a pool: no more run at once than there are slots, all of them
-// run, once, and nothing is left.
+// run once, and no slot stays taken.
 func TestPool(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -82,8 +83,8 @@ func TestPool(t *testing.T) {
 	})
 }
 
-// TestPoolPriority proves that of waiting tasks the one of highest priority goes first, and that slots of a poll are
-// kept and slots of a failed try are not.
+// TestPoolPriority proves that the waiting task with the highest priority goes first, that a polling task keeps its
+// slots, and that a failed attempt at a task gives them up.
 func TestPoolPriority(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -128,7 +129,7 @@ func TestPoolPriority(t *testing.T) {
 	})
 }
 
-// TestPoolKill proves that a kill ends tasks that wait at once, and that the slots go to others.
+// TestPoolKill proves that a kill ends waiting tasks at once, and that their slots go to others.
 func TestPoolKill(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -151,7 +152,7 @@ func TestPoolKill(t *testing.T) {
 	})
 }
 
-// TestPoolMissing proves what is said where a task can never have its slots.
+// TestPoolMissing proves what is reported if a task can never get its slots.
 func TestPoolMissing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -220,7 +221,7 @@ func TestPoolAtPush(t *testing.T) {
 	})
 }
 
-// TestPoolOfProject proves that a pool of the project goes before one of the site.
+// TestPoolOfProject proves that a pool of the project takes precedence over a pool of the site.
 func TestPoolOfProject(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -240,8 +241,8 @@ func TestPoolOfProject(t *testing.T) {
 	})
 }
 
-// TestPoolLimit proves that a pool whose size the file says is there as soon as a task asks, one for each computed name
-// and for the project alone, that another revision changes its size, and that nothing is left of it.
+// TestPoolLimit proves that a pool whose size is in the file exists as soon as a task requests it, one for each
+// computed name and only for the project, that another revision changes its size, and that nothing is left of it.
 func TestPoolLimit(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -284,8 +285,8 @@ func TestPoolLimit(t *testing.T) {
 	})
 }
 
-// TestPoolCrashes cuts the server off again and again, while one call in five about pools fails or has no answer: no
-// more tasks than slots are ever under way, all end, and nothing is left.
+// TestPoolCrashes crashes the server repeatedly, while one call in five about pools fails or gets no answer: there are
+// never more running tasks than slots, all tasks end, and no slot stays taken.
 func TestPoolCrashes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{three, strings.ReplaceAll(three, "_pool: warehouse", "_pool: {name: warehouse, limit: 2, wait: 5h}"), strings.ReplaceAll(three, "work>: long", "+x: {work>: long}")} {
@@ -296,7 +297,7 @@ func TestPoolCrashes(t *testing.T) {
 	}
 }
 
-// poolCrashes is the test for a workflow of three tasks, or groups of one, that need a slot of two.
+// poolCrashes is the test for a workflow of three tasks, or groups of one task, that share a pool of two slots.
 func poolCrashes(t *testing.T, text string) {
 	inBubble(t, func(w *world) {
 		d := &desk{}
@@ -328,8 +329,8 @@ func poolCrashes(t *testing.T, text string) {
 	})
 }
 
-// TestPoolWait proves that a task which has waited for too long fails and is not in the line any more, that `_error`
-// runs, that a try which has its slots loses nothing by `wait`, and that the next try waits anew.
+// TestPoolWait proves that a task that has waited for too long fails and leaves the line, that `_error` runs, that
+// `wait` does not affect a task that has its slots, and that its next retry waits anew.
 func TestPoolWait(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -357,9 +358,9 @@ func TestPoolWait(t *testing.T) {
 	})
 }
 
-// TestPoolWaitRace has slots become free at the very moment at which a task has waited for too long, and the message
-// that grants them, or the one of the deadline, be handled by either of two servers: the task either runs, once, or has
-// failed, and no slot stays taken.
+// TestPoolWaitRace proves that if slots become free at the exact moment at which a task has waited for too long, and
+// either of two servers handles the message that grants them or the message of the deadline, the task either runs once
+// or fails, and no slot stays taken.
 func TestPoolWaitRace(t *testing.T) {
 	t.Parallel()
 	ran := map[int]bool{}
@@ -379,8 +380,8 @@ func TestPoolWaitRace(t *testing.T) {
 	want(t, "well before and well after", fmt.Sprint(ran[-2], ran[2]), "true false")
 }
 
-// TestPoolWaitCrash proves that a wait continues while no server is there, and that the next server ends a wait that is
-// over by then.
+// TestPoolWaitCrash proves that a wait continues while no server is running, and that the next server ends a wait whose
+// time has passed.
 func TestPoolWaitCrash(t *testing.T) {
 	t.Parallel()
 	for _, away := range []time.Duration{10 * time.Minute, 3 * time.Hour} {
@@ -405,7 +406,8 @@ func TestPoolWaitCrash(t *testing.T) {
 	}
 }
 
-// TestPoolCheck proves that a check finds a slot whose task is over, and one that was freed without a wake.
+// TestPoolCheck proves that a check finds a slot whose task has ended, and a slot that was freed without waking the
+// next task.
 func TestPoolCheck(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -424,7 +426,7 @@ func TestPoolCheck(t *testing.T) {
 	})
 }
 
-// crossed needs slots of two pools, in either order.
+// crossed is a workflow whose tasks need slots of two pools, in either order.
 const crossed = `zerodag: 1
 _parallel: true
 +a: {_pool: [warehouse, api], work>: long}
@@ -433,9 +435,9 @@ _parallel: true
 +d: {_pool: warehouse, work>: long}
 `
 
-// TestPoolList proves that tasks which need slots of several pools, and name them in any order, all get them, no more
-// at once than any of the pools allows, and that nothing is left. So it is where the server dies again and again and
-// one call in five about pools fails, though a task may be lost once too often then.
+// TestPoolList proves that tasks that need slots of several pools, named in any order, all get them, no more at once
+// than each pool allows, and that no slot stays taken. The same holds if the server dies repeatedly and one call in
+// five about pools fails, though a task may then fail because it was lost too often.
 func TestPoolList(t *testing.T) {
 	t.Parallel()
 	for _, crashes := range []int{0, 14} {
@@ -485,8 +487,8 @@ func TestPoolList(t *testing.T) {
 	}
 }
 
-// TestPoolListGoes proves that a task which has slots of one pool and waits for another gives up both when it is
-// killed, is paused, or has waited for too long, and that a slot which it left behind is found.
+// TestPoolListGoes proves that a task that has slots of one pool and waits for another leaves both pools when it is
+// killed, is paused, or has waited for too long, and that a slot that it left behind is found.
 func TestPoolListGoes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -528,7 +530,7 @@ func TestPoolListGoes(t *testing.T) {
 	})
 }
 
-// grouped has slots for a group of tasks.
+// grouped is a workflow in which a group of tasks has slots.
 const grouped = `zerodag: 1
 +before: {work>: w}
 +g:
@@ -540,8 +542,8 @@ const grouped = `zerodag: 1
 `
 
 // TestPoolGroup proves that a group has its slots from before its first task to the end of its last one, and not for
-// its `_finally`; that two of them never overlap; that a kill gives the slots to the next one when what runs below the
-// group has ended; and that nothing is left.
+// its `_finally`; that two such groups never overlap; that after a kill the next group gets the slots when the tasks
+// below the killed one have ended; and that no slot stays taken.
 func TestPoolGroup(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -579,9 +581,9 @@ func TestPoolGroup(t *testing.T) {
 	})
 }
 
-// TestPoolGroupRounds proves that a group which tries again gives up its slots between two rounds, that a group which
-// has waited for too long fails as a group, that a pause takes it out of the line, and that a server which takes over
-// finds it in its place.
+// TestPoolGroupRounds proves that a group that is retried gives up its slots between two retries, that a group that has
+// waited for too long fails as a whole, that a pause takes it out of the line, and that a server that takes over finds
+// it in its place in the line.
 func TestPoolGroupRounds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -630,7 +632,7 @@ func TestPoolGroupRounds(t *testing.T) {
 }
 
 // TestPoolOfFile proves that an attempt has slots of `_pool` at the top of its file from before its first task to its
-// end, requests them when it has its turn (`concurrency`) and not before, and that an attempt which is killed while it
+// end, requests them when it has its turn (`concurrency`) and not before, and that an attempt that is killed while it
 // waits runs nothing.
 func TestPoolOfFile(t *testing.T) {
 	t.Parallel()
@@ -657,8 +659,8 @@ func TestPoolOfFile(t *testing.T) {
 	})
 }
 
-// stormOfPools has its tasks share two pools; the attempt has slots of a third one, and task 2 is a group that has
-// slots.
+// stormOfPools is a workflow whose tasks share two pools; the attempt has slots of a third one, and task 2 is a group
+// that has slots.
 const stormOfPools = `zerodag: 1
 _pool: aa
 _parallel: true
@@ -685,8 +687,8 @@ _parallel: true
 `
 
 // TestStormOfPools proves that hosts over a store that fails, with messages that are lost, doubled and reordered and
-// processes that crash, bring every attempt to its end without a task that runs before it has its slots, and that no
-// slot is lost.
+// processes that crash, bring every attempt to its end, that no task runs before it has its slots, and that no slot is
+// lost.
 func TestStormOfPools(t *testing.T) {
 	t.Parallel()
 	first, runs := setting("SEED", 1), min(setting("RUNS", 6), 200)
@@ -723,7 +725,7 @@ func TestStormOfPools(t *testing.T) {
 				}
 				w.storm(uint64(seed), stormOfPools)
 				p := w.serve()
-				pass(20 * time.Minute) // what crashes left is found
+				pass(20 * time.Minute) // the check finds what crashes left
 				for _, name := range []string{"warehouse", "api", "aa"} {
 					p.wantPool(host.PoolRef{Name: name}, 0, 0)
 				}

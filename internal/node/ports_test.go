@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// call notes a write and asks the hook before and after it.
+// call records a write and calls the hook before and after it.
 func (w *world) call(name string, do func() error) error {
 	w.mu.Lock()
 	hook := w.hook
@@ -67,7 +67,7 @@ func (q *seenQueue) Send(ctx context.Context, messages ...host.Message) error {
 	return q.w.call(fmt.Sprintf("send %d to %s", len(messages), q.name), func() error { return q.Queue.Send(ctx, messages...) })
 }
 
-// Begin is no write that a test counts.
+// Begin is not a write that tests count.
 func (q *seenQueue) Begin(ctx context.Context, d host.Delivery, name string, known host.Entry) (bool, error) {
 	return q.Queue.(host.Marker).Begin(ctx, d, name, known)
 }
@@ -97,7 +97,7 @@ func (a seenAttempts) Finish(ctx context.Context, id int64, e host.End) error {
 	return a.w.call("finish", func() error { return a.Attempts.Finish(ctx, id, e) })
 }
 
-// schedules gives the port a name that none of its methods has.
+// schedules gives the port a name that differs from its methods' names.
 type schedules interface{ host.Schedules }
 
 type seenSchedules struct {
@@ -109,7 +109,7 @@ func (s seenSchedules) Update(ctx context.Context, x host.Schedule, old host.Tim
 	return s.w.call("update schedule", func() error { return s.schedules.Update(ctx, x, old, at) })
 }
 
-// keptLogs keeps the text of logs in the world, by name of the task.
+// keptLogs keeps the text of logs in the world, by task name.
 type keptLogs struct{ w *world }
 
 func (k keptLogs) Open(id operators.Identity, _ time.Time) host.TaskLog {

@@ -27,8 +27,8 @@ func (p *process) release() {
 }
 
 // TestProjectPause proves that nothing of a paused project starts and that callers get the reason; that existing
-// attempts continue, a repeated start gets its usual answer, other projects start, and that the user who paused it
-// first stays on record.
+// attempts continue, a repeated start gets its usual answer, other projects start, and the user who paused it first
+// stays on record.
 func TestProjectPause(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -123,8 +123,8 @@ func TestProjectPauseSchedule(t *testing.T) {
 	}
 }
 
-// TestProjectPausePush proves that a push while the project is paused loses no held session, of a schedule that has run
-// and of one that never has.
+// TestProjectPausePush proves that a push while the project is paused loses no held session, neither of a schedule that
+// has run before nor of one that has not.
 func TestProjectPausePush(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]time.Duration{"has run": 75 * time.Minute, "never ran": 15 * time.Minute} {
@@ -184,8 +184,8 @@ func TestProjectPauseBackfills(t *testing.T) {
 	}
 }
 
-// TestProjectPauseOthers proves that `require>` of another project, and a start that an event asked for, wait for the
-// end of a pause, and that `require>` finds what has run already.
+// TestProjectPauseOthers proves that `require>` of another project, and a start requested by an event, wait for the end
+// of a pause, and that `require>` finds sessions that have already run.
 func TestProjectPauseOthers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -13,8 +13,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestTimeToLive proves that attempts and tasks that live too long are killed, that users are notified, and to which
-// kinds of tasks this applies.
+// TestTimeToLive proves that attempts and tasks that run too long are killed and users notified, and to which kinds of
+// tasks this applies.
 func TestTimeToLive(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -51,9 +51,8 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// TestKilledAndSilent proves that an attempt which was killed ends although its run is nowhere, as after a
-// queue was lost, and leaves its place to others; and that one whose run only takes its time is
-// left alone.
+// TestKilledAndSilent proves that an attempt which was killed ends although its run no longer exists, as after the loss
+// of a queue, and frees its place for others; and that an attempt whose run is merely slow is left alone.
 func TestKilledAndSilent(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"lost": true, "slow": false} {
@@ -73,10 +72,10 @@ func TestKilledAndSilent(t *testing.T) {
 				a := p.run("+a: {work>: a}\n")
 				pass(5 * time.Hour)
 				b.mu.Lock()
-				b.failures = 2 // the end is announced until it succeeds
+				b.failures = 2 // the announcement of the end is repeated until it succeeds
 				b.mu.Unlock()
 				if lost {
-					p.crash() // and its message does not come again in the time of the test
+					p.crash() // and its message is not redelivered during the test
 					p = w.serve(limits)
 				}
 				if _, err := p.Kill(w.t.Context(), 0, a.ID); err != nil {
@@ -100,8 +99,8 @@ func TestKilledAndSilent(t *testing.T) {
 	}
 }
 
-// TestRetention proves that the log of a finished attempt is kept for its time, that its tasks can be seen forever, and
-// that a message that comes later does no harm.
+// TestRetention proves that the log of a finished attempt is kept for its time, that its tasks stay visible forever,
+// and that a later message does no harm.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -128,8 +127,8 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// TestNewerForm proves that a message that this program cannot read comes back, again and again, for a program that
-// can.
+// TestNewerForm proves that a message that this program cannot read is redelivered until a program that can read it
+// receives it.
 func TestNewerForm(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -143,8 +142,8 @@ func TestNewerForm(t *testing.T) {
 	})
 }
 
-// TestReapersTrouble proves that an attempt that cannot be looked after keeps no other from
-// looking after the others.
+// TestReapersTrouble proves that an attempt that cannot be maintained does not affect the maintenance of other
+// attempts.
 func TestReapersTrouble(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -161,7 +160,7 @@ func TestReapersTrouble(t *testing.T) {
 	})
 }
 
-// brokenLog cannot read the log of attempt 1 but for its first minute.
+// brokenLog cannot read the log of attempt 1 after its first minute.
 type brokenLog struct{ host.Log }
 
 func (b brokenLog) Load(ctx context.Context, attempt int64) (host.Stored, error) {
@@ -171,7 +170,7 @@ func (b brokenLog) Load(ctx context.Context, attempt int64) (host.Stored, error)
 	return b.Log.Load(ctx, attempt)
 }
 
-// poisoned makes a log that fits no attempt.
+// poisoned is a log with entries that fit no attempt.
 type poisoned struct{ host.Log }
 
 func (l poisoned) Load(ctx context.Context, attempt int64) (host.Stored, error) {
@@ -182,8 +181,8 @@ func (l poisoned) Load(ctx context.Context, attempt int64) (host.Stored, error) 
 	return s, err
 }
 
-// TestGiveUp proves that an attempt at which the engine panics ends after five times, that
-// no other attempt is disturbed, and that nothing of it runs later.
+// TestGiveUp proves that an attempt at which the engine panics ends after five panics, that other attempts are
+// unaffected, and that nothing of it runs later.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*node.Options){

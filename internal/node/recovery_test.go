@@ -81,8 +81,8 @@ func newDirect(x *operatortest.Trial, e run.Evaluator) (*direct, error) {
 	return d, err
 }
 
-// run runs an attempt. It is killed while run killAt of a command is under way; when the run after run forkAt begins,
-// or at the end, the state is given to fork.
+// run runs an attempt. It is killed during run killAt of a command; when the run after run forkAt begins, or at the
+// end, the state is given to fork.
 func (d *direct) run(carried []engine.Carried, number, killAt, forkAt int, fork func(*engine.State)) (*engine.State, error) {
 	d.notices = 0
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -154,8 +154,8 @@ func (quiet) Line(operators.Level, string, string) {}
 func (quiet) Echo(string)                          {}
 
 // TestRecovery runs random pipelines that fail or are killed, and resumes them in every way: the parameters that each
-// task sees, the handlers that run and the notices are those that a walk through the file predicts. ZERODAG_RECOVERY is
-// how many pipelines to run, and ZERODAG_RECOVERY_SEED the one to begin with.
+// task sees, the handlers that run and the notices must match the prediction from a walk through the file.
+// ZERODAG_RECOVERY is how many pipelines to run, and ZERODAG_RECOVERY_SEED the one to begin with.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	cases, first := number(t, "ZERODAG_RECOVERY", 5500), number(t, "ZERODAG_RECOVERY_SEED", 1)
@@ -211,13 +211,13 @@ func number(t *testing.T, variable string, or int) int {
 	return n
 }
 
-// drawnBy lets a seed choose.
+// drawnBy returns a function whose choices depend on the seed.
 func drawnBy(seed int) draw.Choose {
 	r := rand.New(rand.NewPCG(uint64(seed), 7))
 	return func(_ string, n int) int { return r.IntN(n) }
 }
 
-// last is the attempt that the next one takes over from.
+// last is the attempt from which the next one takes over.
 type last struct {
 	given   recovery.Given
 	carried []engine.Carried
@@ -225,7 +225,7 @@ type last struct {
 	state   *engine.State
 }
 
-// recover1 runs one pipeline: an attempt, and up to four that take over from the one before.
+// recover1 runs one pipeline: an attempt, and up to four more that each take over from the previous one.
 func recover1(seed int, e run.Evaluator) (attempts int, used []string, err error) {
 	choose := drawnBy(seed)
 	gated, parallel := choose("gated", 2) == 0, choose("side by side", 2) == 0
@@ -284,7 +284,7 @@ func recover1(seed int, e run.Evaluator) (attempts int, used []string, err error
 	return attempts, used, nil
 }
 
-// chooseMode draws what the next attempt takes over, false when there is nothing to do.
+// chooseMode draws what the next attempt takes over, and returns false if nothing is left to do.
 func chooseMode(choose draw.Choose, before *recovery.Prediction, parallel bool) (recovery.Mode, bool) {
 	one := func(names []string) string { return names[choose("task", len(names))] }
 	began, known := before.Names(true), before.Names(false)
@@ -344,8 +344,8 @@ func carriedFor(def *engine.Definition, s *engine.State, m recovery.Mode) (list 
 	return resume.OfPart(def, s, list, part, time.Unix(0, 0))
 }
 
-// forked runs an attempt once more up to a run of a command, and returns what a fork from there takes over, by the walk
-// and in truth.
+// forked runs an attempt once more up to a run of a command, and returns what a fork from there takes over, as
+// predicted and as it happened.
 func (d *direct) forked(of *last, at int) (walked *recovery.Prediction, carried []engine.Carried, err error) {
 	g := of.given
 	g.EndAt = at
@@ -353,7 +353,7 @@ func (d *direct) forked(of *last, at int) (walked *recovery.Prediction, carried 
 	return d.Follow(g), carried, err
 }
 
-// TestRecoveryOnServer is TestRecovery through the whole of a server: what is stored, queued and read back.
+// TestRecoveryOnServer is TestRecovery on a complete server, which also stores, queues and reads back everything.
 func TestRecoveryOnServer(t *testing.T) {
 	t.Parallel()
 	cases, first := number(t, "ZERODAG_RECOVERY_SERVER", 800), number(t, "ZERODAG_RECOVERY_SEED", 1)
@@ -382,7 +382,7 @@ func TestRecoveryOnServer(t *testing.T) {
 	}
 }
 
-// recover runs one pipeline on a server as recover1 does without one.
+// recover is like recover1, but runs the pipeline on a server.
 func (p *process) recover(x *operatortest.Trial, choose draw.Choose, seed int, parallel bool) error {
 	files := []string{"main.dig", string(dig.FormatYAML(x.Main))}
 	for _, name := range slices.Sorted(maps.Keys(x.Files)) {

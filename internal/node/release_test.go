@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// awayQueue gives no message back while the store is down.
+// awayQueue releases no message while the store is down.
 type awayQueue struct {
 	host.Queue
 	down *atomic.Bool
@@ -25,7 +25,7 @@ func (q awayQueue) Release(ctx context.Context, d host.Delivery, delay time.Dura
 	return q.Queue.Release(ctx, d, delay)
 }
 
-// TestReleaseInOutage proves that what an outage interrupts continues when the outage is over, and not when the leases
+// TestReleaseInOutage proves that work interrupted by an outage continues when the outage ends, not when the leases
 // end.
 func TestReleaseInOutage(t *testing.T) {
 	t.Parallel()

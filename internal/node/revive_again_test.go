@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// standard is a queue that does not recognize IDs, as a standard queue of SQS.
+// standard is a queue that does not recognize IDs, like a standard queue of SQS.
 type standard struct {
 	host.Queue
 	mu   sync.Mutex
@@ -69,7 +69,7 @@ func (q *standard) Release(ctx context.Context, d host.Delivery, l time.Duration
 }
 
 // TestSecondLookLate proves that a check of fenced runs that is received twice, the second time while the runs that the
-// first took over are under way, sends nothing once more.
+// first took over are in progress, sends nothing again.
 func TestSecondLookLate(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]bool{"control": false, "second look 10 min late": true} {
@@ -89,9 +89,9 @@ func TestSecondLookLate(t *testing.T) {
 				p = w.serve(opt)
 				_, err := p.ReviveAll(t.Context(), 0)
 				w.must(err)
-				pass(25 * time.Minute) // taken over at 20 min, under way for five
+				pass(25 * time.Minute) // taken over at 20 min, running for five
 				want(t, "runs", len(w.ran()), 2)
-				if late { // the other copy of the look, byte by byte what sentAgain sends
+				if late { // the other copy of the check, identical to the message that sentAgain sends
 					var look string
 					for _, id := range tasks.sent {
 						if strings.HasSuffix(id, "-due") {
@@ -109,8 +109,8 @@ func TestSecondLookLate(t *testing.T) {
 	}
 }
 
-// TestRevivedTwice proves that a task which waits runs once where the message of a revival is handled
-// twice, as when its receiver was cut off after it had sent the wakes.
+// TestRevivedTwice proves that a waiting task runs once if the message of a revival is handled twice, for example
+// because its receiver was cut off after it had sent the wakes.
 func TestRevivedTwice(t *testing.T) {
 	t.Parallel()
 	for name, times := range map[string]int{"no revival": 0, "once": 1, "twice": 2} {
@@ -142,8 +142,7 @@ func TestRevivedTwice(t *testing.T) {
 	}
 }
 
-// TestRevivedLoop proves that a revival does not hold up a healthy attempt that makes a large loop in
-// portions.
+// TestRevivedLoop proves that a revival does not hold up a healthy attempt that generates a large loop in portions.
 func TestRevivedLoop(t *testing.T) {
 	t.Parallel()
 	for name, revived := range map[string]bool{"control": false, "revived": true} {
@@ -169,7 +168,7 @@ func TestRevivedLoop(t *testing.T) {
 	}
 }
 
-// away is a queue that takes nothing for a time.
+// away is a queue that accepts no messages for a while.
 type away struct {
 	*standard
 	until time.Time
@@ -182,8 +181,8 @@ func (q *away) Send(ctx context.Context, list ...host.Message) error {
 	return q.standard.Send(ctx, list...)
 }
 
-// TestSentOnAfterItsLease proves that a task runs once more, and no more than that, if the receivers of its message
-// after a crash could not send it on until long after their leases, so that many of them do.
+// TestSentOnAfterItsLease proves that a task runs exactly once more if, after a crash, the receivers of its message
+// could not send it on until long after their leases ended, so that many of them send it.
 func TestSentOnAfterItsLease(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

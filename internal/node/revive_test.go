@@ -26,7 +26,7 @@ func TestReviveAll(t *testing.T) {
 				a := p.run("+a: {work>: a}\n+b: {work>: b}\n")
 				pass(time.Minute)
 				if lost {
-					p.crash() // and its message does not come again in the time of the test
+					p.crash() // and its message is not redelivered during the test
 					p = w.serve(limits)
 				}
 				for range 10 {
@@ -51,8 +51,8 @@ func TestReviveAll(t *testing.T) {
 	}
 }
 
-// TestRevivedBacklog proves that a run whose message only waited for an agent is made once: who
-// receives the message takes the run over, so that the revival does not.
+// TestRevivedBacklog proves that a run whose message only waited for an agent happens once: the receiver of the message
+// takes the run over, so the revival does not.
 func TestRevivedBacklog(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -17,7 +17,7 @@ const (
 	sendTime = 10 * time.Millisecond // ten messages
 )
 
-// manySchedules are due in the same minute, and are read in parts.
+// manySchedules is a store of schedules that are due in the same minute and are read in parts.
 type manySchedules struct {
 	schedules
 	n, part int
@@ -41,14 +41,14 @@ func (m *manySchedules) EachDue(_ context.Context, _, _ time.Time, do func([]hos
 	return nil
 }
 
-// countingQueue takes messages in time.
+// countingQueue takes some time for each message and counts them.
 type countingQueue struct {
 	queue
 	messages, calls int
 	first           time.Time
 }
 
-// queue gives the port a name that none of its methods has.
+// queue gives the port a name that differs from its methods' names.
 type queue interface{ host.Queue }
 
 func (*countingQueue) Traits() host.Traits {
@@ -65,8 +65,8 @@ func (q *countingQueue) Send(_ context.Context, messages ...host.Message) error 
 	return nil
 }
 
-// TestHandOverMany proves that 100,000 schedules of one minute are handed over within a tick: sent as they
-// are read, with the horizon moved as they are sent.
+// TestHandOverMany proves that 100,000 schedules that are due in one minute are handed over within a tick: they are
+// sent as they are read, and the horizon moves with them.
 func TestHandOverMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestHandOverMany(t *testing.T) {
 	})
 }
 
-// manyAttempts have not ended.
+// manyAttempts is a store of many unfinished attempts.
 type manyAttempts struct {
 	sessions
 	n       int
@@ -108,7 +108,7 @@ func (m *manyAttempts) Active(_ context.Context, q host.ActiveQuery) (list []hos
 	return list, nil
 }
 
-// begunLogs are of attempts that have begun.
+// begunLogs holds the logs of attempts that have begun.
 type begunLogs struct {
 	host.Log
 	loads atomic.Int64
@@ -120,9 +120,9 @@ func (l *begunLogs) Load(context.Context, int64) (host.Stored, error) {
 	return host.Stored{Entries: make([]host.Entry, 2)}, nil
 }
 
-// TestSweepMany proves that a sweep over 10,000 unfinished attempts, all of them in the hour in which they are checked
-// for having begun, fits into a tick, and into several if the time is short, even for one page: together these check as
-// many.
+// TestSweepMany proves that a sweep over 10,000 unfinished attempts, all of them in the hour in which the sweep checks
+// whether they have begun, fits into one tick, or into several if the time is too short even for one page: together
+// these check the same number.
 func TestSweepMany(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{30 * time.Second, 5 * time.Second, 100 * time.Millisecond} {

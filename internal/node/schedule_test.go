@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// fired are the attempts so far, in the order of their ids: session and when it started.
+// fired returns the session and the start time of each attempt so far, in the order of their IDs.
 func (p *process) fired() []string {
 	p.w.t.Helper()
 	list, err := p.Attempts(p.w.t.Context(), host.AttemptQuery{Retried: true})
@@ -40,7 +40,7 @@ func scheduled(schedule string) string {
 	return "timezone: UTC\nschedule:\n  " + strings.ReplaceAll(schedule, "\n", "\n  ") + "\n+a:\n  work>: a\n"
 }
 
-// pushFrom pushes with a time from which first runs count.
+// pushFrom pushes a workflow with the time from which first runs count.
 func (p *process) pushFrom(from time.Time, text string, clear bool) {
 	p.w.t.Helper()
 	_, err := p.Push(p.w.t.Context(), catalogue.PushRequest{Project: "p", Revision: fmt.Sprint("r", p.w.blobs.count()), ScheduleFrom: from, ClearAll: clear},
@@ -89,14 +89,14 @@ func TestFires(t *testing.T) {
 	}
 }
 
-// TestZones proves that what fires is right across changes of daylight saving.
+// TestZones proves that schedules fire correctly across daylight saving changes.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		start time.Time // the day before
 		want  []string  // run times
 	}{
-		"forward":  {time.Date(2000, 3, 25, 12, 0, 0, 0, time.UTC), []string{"26T01:30:00", "27T00:30:00"}},  // 02:30 is not there on the 26th
+		"forward":  {time.Date(2000, 3, 25, 12, 0, 0, 0, time.UTC), []string{"26T01:30:00", "27T00:30:00"}},  // 02:30 is missing on the 26th
 		"backward": {time.Date(2000, 10, 28, 12, 0, 0, 0, time.UTC), []string{"29T00:30:00", "30T01:30:00"}}, // 02:30 appears twice on the 29th
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,15 +117,15 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// TestClock proves that a clock that is set, or that runs on while the machine is
-// suspended, fires what is due within a second, and nothing twice.
+// TestClock proves that when the clock is set or the machine was suspended, due schedules fire within a second, and
+// none fires twice.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		p := w.serve()
 		p.push("main.dig", scheduled("hourly>: '30:00'"))
 		pass(10 * time.Minute)
-		w.skew.Store(int64(2 * time.Hour)) // the machine slept, and its timers with it
+		w.skew.Store(int64(2 * time.Hour)) // the machine slept, and so did its timers
 		pass(time.Second)
 		want(t, "after the sleep", len(p.fired()), 2)
 		w.skew.Store(0) // it was a mistake
@@ -138,7 +138,7 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// TestEdits proves what disabling, enabling, skipping and pushing again make of a schedule.
+// TestEdits proves the effects of disabling, enabling, skipping and pushing a schedule again.
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -159,7 +159,7 @@ func TestEdits(t *testing.T) {
 
 		_, err = p.Skip(w.t.Context(), 0, id, catalogue.SkipRequest{Count: 2, From: w.now()})
 		w.must(err)
-		pass(3*time.Hour - time.Second) // not 07:00: nothing may be due while the test looks
+		pass(3*time.Hour - time.Second) // not 07:00: nothing may be due while the test checks
 		want(t, "after a skip", p.fired()[1:], []string{"01T06:00:00 at 01T06:30:00.000"})
 		_, err = p.Skip(w.t.Context(), 0, id, catalogue.SkipRequest{To: "2000-01-01T03:00:00Z"})
 		want(t, "code of skipping to the past", code(err), host.Conflict)
@@ -192,8 +192,8 @@ func (p *process) crashedPush(text string) error {
 	return nil
 }
 
-// TestFiringMinute proves that a crash anywhere while a schedule fires gives exactly one
-// attempt, also of a schedule that skips when an attempt runs: its own is none of those.
+// TestFiringMinute proves that a crash anywhere while a schedule fires gives exactly one attempt, even of a schedule
+// that skips while an attempt runs: its own attempt does not count as running.
 func TestFiringMinute(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"start before", "start after", "update schedule before", "update schedule after"} {
@@ -223,7 +223,7 @@ func TestFiringMinute(t *testing.T) {
 	}
 }
 
-// TestNotNow proves what a schedule does that cannot start its attempt.
+// TestNotNow proves what a schedule does if it cannot start its attempt.
 func TestNotNow(t *testing.T) {
 	t.Parallel()
 	t.Run("too many attempts", func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestNotNow(t *testing.T) {
 	})
 }
 
-// TestManyAtOnce proves that schedules that are due in the same second all fire then.
+// TestManyAtOnce proves that schedules that are due in the same second all fire in that second.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -288,8 +288,8 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
-// TestSettles proves that a new schedule waits a second before it catches up, so that who
-// pushed it sees it as pushed.
+// TestSettles proves that a new schedule waits a second before it catches up, so that the user who pushed it sees it as
+// pushed.
 func TestSettles(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

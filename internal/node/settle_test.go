@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// heldLogs cannot store the logs of runs that have ended until a time; asked counts how often they were asked to.
+// heldLogs cannot store the logs of runs that have ended until a time; asked counts the requests to store them.
 type heldLogs struct {
 	host.Logs
 	until    time.Time
@@ -89,7 +89,7 @@ func TestResultsWaitForLogs(t *testing.T) {
 	})
 }
 
-// failingLogs cannot store logs, and report that when one ends.
+// failingLogs cannot store logs, and reports that when a log ends.
 type failingLogs struct{ host.Logs }
 
 func (l failingLogs) Open(id operators.Identity, created time.Time) host.TaskLog {
@@ -102,8 +102,8 @@ func (l failingLog) Close() error {
 	return errors.Join(errors.New("the store does not answer"), l.TaskLog.Close())
 }
 
-// TestIncompleteLogs proves that a task whose log could not be stored reports it: when the log ends, and when the
-// result did not wait any longer for the log. A task that never ran has no log that could be incomplete.
+// TestIncompleteLogs proves that a task whose log could not be stored reports it: either when the log ends, or when its
+// result stops waiting for the log. A task that never ran has no log that could be incomplete.
 func TestIncompleteLogs(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]func(host.Logs) host.Logs{

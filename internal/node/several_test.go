@@ -24,8 +24,8 @@ func (w *world) several(parts ...node.Parts) (list []*process) {
 	return list
 }
 
-// TestKillElsewhere proves that a kill stops runs in a process other than the one that takes it, at most two seconds
-// later, and that nothing but the killed attempt is stopped.
+// TestKillElsewhere proves that a kill stops runs in a process other than the one that receives it, at most two seconds
+// later, and that only the killed attempt is stopped.
 func TestKillElsewhere(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -47,8 +47,8 @@ func TestKillElsewhere(t *testing.T) {
 	})
 }
 
-// TestSchedulesOfOthers proves that a process fires a schedule that another has pushed, at its time, and that of
-// several that do so one attempt comes.
+// TestSchedulesOfOthers proves that a process fires a schedule that another has pushed, at its time, and that several
+// such processes start only one attempt.
 func TestSchedulesOfOthers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -78,7 +78,7 @@ func TestSchedulesOfOthers(t *testing.T) {
 }
 
 // TestOutageLongerThanALease proves that the work after a task whose lease has ended while the store was unavailable
-// runs once: the process that has its result and the one that took the task over do not both continue.
+// runs once: the process with the result and the process that took the task over do not both continue.
 func TestOutageLongerThanALease(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string]time.Duration{"in the outage": 20 * time.Second, "after it": 62 * time.Second} {

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// checkEntry follows the log: what it says happened counts once for each dispatch, and a
-// snapshot holds what the changes lead to.
+// checkEntry follows the log: each recorded event counts once per dispatch, and a snapshot holds the result of the
+// changes.
 func (st *simStore) checkEntry(attempt int64, e host.Entry) {
 	changes, err := engine.DecodeChanges(e.Changes)
 	if err != nil {
@@ -40,7 +40,8 @@ func (st *simStore) checkEntry(attempt int64, e host.Entry) {
 				st.doubled++
 				st.note("DOUBLED %v", *x.Run)
 			}
-			// A message that was sent on more than five times without a beginning is blamed (delivery.mostUnbegun).
+			// A message that was sent on more than five times without the run beginning is blamed
+			// (delivery.mostUnbegun).
 			if t := state.Task(x.Run.Task); t.Losses > 0 && strings.Count(t.Guard, "~") <= 5 {
 				st.blamed++
 			}
@@ -78,7 +79,7 @@ func (st *simStore) checkCovered(attempt int64, when string) {
 		for _, m := range st.queues[name].list {
 			there[m.ID] = true
 			for id, sentOn := m.ID, strings.LastIndex(m.ID, "~"); sentOn > 0; sentOn = strings.LastIndex(id, "~") {
-				id = id[:sentOn] // it continues with what that message was at
+				id = id[:sentOn] // it continues the work of that message
 				there[id] = true
 			}
 			if about, again := strings.CutPrefix(strings.TrimPrefix(m.ID, strconv.FormatInt(attempt, 10)+"/"), host.AgainMark); again { // of a revival

@@ -60,7 +60,7 @@ func (s *sim) open() *simProcess {
 	return p
 }
 
-// wall is what the machines' clocks say.
+// wall returns the time on the machines' clocks.
 func (s *sim) wall() time.Time { return s.now.Add(s.set) }
 
 // setClocks sets the clocks of all machines. Relative waits are not delayed by that, see host.Message.Relative; leases
@@ -78,7 +78,7 @@ func (s *sim) setClocks(to time.Duration) {
 	}
 }
 
-// choose is random in the way of one run: the same each time that it is asked.
+// choose makes random choices for one run, the same ones each time.
 func (s *sim) choose(id operators.Identity) draw.Choose {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s %d", id.AttemptID, id.TaskName, id.Dispatch)
@@ -94,7 +94,7 @@ func (*sim) notify(context.Context, *operators.Task) (operators.Result, error) {
 	return operators.Result{}, nil
 }
 
-// work takes a time, checks whether it should run at all, and ends in some way.
+// work takes some time, checks whether it should run at all, and ends with a random outcome.
 func (s *sim) work(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	c := ctx.Value(coroutineKey{}).(*coroutine)
 	run := fmt.Sprintf("%d/%d.%d", t.AttemptID, t.TaskID, t.Dispatch)
@@ -109,7 +109,7 @@ func (s *sim) work(ctx context.Context, t *operators.Task) (operators.Result, er
 	return s.ending(t, 2)
 }
 
-// checkRun fails unless the log ordered this run and nothing before the task is open.
+// checkRun fails unless the log ordered this run and all tasks before it have ended.
 func (s *sim) checkRun(t *operators.Task) {
 	state := s.store.truth[t.AttemptID]
 	task := state.Task(engine.TaskID(t.TaskID))
@@ -151,7 +151,7 @@ func (s *sim) ending(t *operators.Task, depth int) (operators.Result, error) {
 	return operators.Result{Subtasks: o.Subtasks, Export: o.Exports, Store: o.Stores, ResetStore: o.ResetStore}, nil
 }
 
-// mixed makes half of the tasks of a generated tree such that do I/O.
+// mixed makes half of the tasks of a generated tree do I/O.
 func (s *sim) mixed(m *param.Map, choose draw.Choose) *param.Map {
 	out := param.New()
 	for k, v := range m.All() {
@@ -168,7 +168,7 @@ func (s *sim) mixed(m *param.Map, choose draw.Choose) *param.Map {
 	return out
 }
 
-// define makes the workflows: one at random, one with `zerodag: 1` and tasks that a kill spares, and one with a
+// define makes the workflows: a random one, one with `zerodag: 1` and tasks that a kill spares, and one with a
 // schedule.
 func (s *sim) define() error {
 	choose := draw.Choose(func(_ string, n int) int { return s.random.IntN(n) })

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// simSessions is the rest that a host requires; nothing fails there.
+// simSessions holds the other stores that a host requires; they never fail.
 type simSessions struct {
 	sessions
 	st *simStore
@@ -52,7 +52,7 @@ func (x simSessions) LastSession(_ context.Context, _ int64, workflow string, t 
 	return last, nil
 }
 
-// These give ports names that none of their methods has.
+// These give ports names that differ from their methods' names.
 type (
 	sessions interface{ host.Sessions }
 	projects interface{ host.Projects }

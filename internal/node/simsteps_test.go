@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// run lets the simulation run to its end, and checks what must hold then.
+// run runs the simulation to its end and checks what must hold then.
 func (s *sim) run() {
 	for steps := 0; ; steps++ {
 		if steps == 3000 {
@@ -45,7 +45,7 @@ func (s *sim) run() {
 	}
 }
 
-// noteUnfinished notes what the attempts are about that have not ended.
+// noteUnfinished records what the unfinished attempts are waiting for.
 func (s *sim) noteUnfinished() {
 	for _, a := range s.store.rows {
 		if a.Done {
@@ -71,7 +71,7 @@ func (s *sim) idle() bool {
 	return len(s.coroutines) == 0 && len(s.store.queues["events"].list)+len(s.store.queues["tasks"].list) == 0
 }
 
-// act does one of the things that can happen now.
+// act carries out one of the possible next steps.
 func (s *sim) act() {
 	if n := s.random.IntN(400); n < 20 && !s.healed {
 		s.disturb(n)
@@ -101,7 +101,7 @@ func (s *sim) act() {
 	}
 }
 
-// pass lets time pass: to the next thing that is due, or a second.
+// pass lets time pass until the next due time, or for a second.
 func (s *sim) pass(needed bool) {
 	next := s.store.nextTime()
 	if !needed || next.IsZero() || next.Sub(s.now) < time.Second {
@@ -118,7 +118,7 @@ func (s *sim) pass(needed bool) {
 
 func (s *sim) any() *simProcess { return s.processes[s.random.IntN(len(s.processes))] }
 
-// disturb is something from outside.
+// disturb injects an outside event.
 func (s *sim) disturb(n int) {
 	p := s.any()
 	switch {
@@ -153,12 +153,12 @@ func (s *sim) disturb(n int) {
 	}
 }
 
-// revives: the machines of these simulations have clocks that are not set. A revival counts on that: on
-// one machine, where clocks are, there is none.
+// revives: the machines of these simulations have clocks that are never set, as a revival requires. On one machine,
+// whose clock may be set, there is no revival.
 func (s *sim) revives() bool { return s.rates.phantom == 0 && (s.seed%4 == 0 || s.seed%4 == 3) }
 
-// loseQueues acts as after a restored table or a removed stack: no process is working, and no message exists. From then
-// on a revival is repeated until it is acknowledged.
+// loseQueues simulates a restored table or a removed stack: no process is working, and no message exists. From then on
+// a revival is repeated until it is acknowledged.
 func (s *sim) loseQueues() {
 	if s.rates.crash == 0 {
 		return // in a simulation where nothing is lost
@@ -174,7 +174,7 @@ func (s *sim) loseQueues() {
 	}
 }
 
-// revive sends everything anew that unfinished attempts wait for.
+// revive sends again everything that unfinished attempts wait for.
 func (s *sim) revive() {
 	p := s.any()
 	s.spawn(p, "revive", 0, func(ctx context.Context) {
@@ -214,8 +214,7 @@ func (s *sim) wake(p *simProcess) {
 
 const simLease = 90 * time.Second
 
-// life is longer than any process of the simulation is at one run, and not bounded where nothing is
-// revived.
+// life is longer than any process of the simulation spends on one run, and unlimited if nothing is revived.
 func (s *sim) life() time.Duration {
 	if s.revives() {
 		return 15 * time.Minute
@@ -223,10 +222,10 @@ func (s *sim) life() time.Duration {
 	return 0
 }
 
-// simVisibility is how long a message of "tasks" is gone that no process got.
+// simVisibility is how long a message of "tasks" stays invisible if no process got it.
 const simVisibility = 15 * time.Minute
 
-// throttle receives a message without a receiver: it comes back after the queue's own visibility.
+// throttle receives a message for no process: it comes back after the queue's own visibility.
 func (s *sim) throttle(q *simQueue, m *simMessage) {
 	m.received(s.now)
 	m.until = s.now.Add(simLease)
@@ -237,7 +236,7 @@ func (s *sim) throttle(q *simQueue, m *simMessage) {
 	s.note("throttled %s", m.ID)
 }
 
-// deliver hands a message to a process, one of events sometimes with those behind it.
+// deliver hands a message to a process; an event sometimes comes with the messages behind it.
 func (s *sim) deliver(q *simQueue, m *simMessage) {
 	p := s.any()
 	if list := q.behind(m); len(list) > 1 && s.random.IntN(2) == 0 {
@@ -293,7 +292,7 @@ func (s *sim) deliverTogether(p *simProcess, q *simQueue, messages []*simMessage
 	}
 }
 
-// checkAll is what must hold at the end.
+// checkAll checks what must hold at the end.
 func (s *sim) checkAll() {
 	for _, id := range s.started {
 		a := s.store.row(id)

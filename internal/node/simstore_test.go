@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// simStore is a store in memory, for one goroutine at a time. Its answers are right; the simulation decides what fails
-// on the way there and back.
+// simStore is a store in memory, for one goroutine at a time. Its answers are correct; the simulation decides which
+// calls fail before or after they reach it.
 type simStore struct {
 	*sim
 	defs      map[int64]host.Workflow
@@ -36,13 +36,13 @@ type simQueue struct {
 type simMessage struct {
 	host.Message
 	count int
-	first time.Time // when it was received first
+	first time.Time // when it was first received
 	due   time.Time
 	until time.Time // end of the lease
 	held  *coroutine
 	lease int
 	sure  bool // its holder extends the lease for as long as it lives
-	// number distinguishes it from others of the same ID that were sent before or after it.
+	// number distinguishes it from other messages with the same ID.
 	number int
 }
 
@@ -173,7 +173,7 @@ func (q *simQueue) ready() []*simMessage {
 	return list
 }
 
-// behind lists a message and the next ones of its group that are free, up to five.
+// behind lists a message and the next free messages of its group, up to five.
 func (q *simQueue) behind(first *simMessage) []*simMessage {
 	if first.Group == "" {
 		return nil
@@ -202,7 +202,7 @@ func (q *simQueue) holds(d host.Delivery) *simMessage {
 	return nil
 }
 
-// there finds a message by any receipt that it ever had. Another message of the same ID has others.
+// there finds a message by any receipt that it ever had. Another message with the same ID has different receipts.
 func (q *simQueue) there(d host.Delivery) *simMessage {
 	number, _, _ := strings.Cut(d.Receipt, ".")
 	for _, m := range q.list {
@@ -405,7 +405,7 @@ func (st *simStore) Archive(_ context.Context, id int64) ([]byte, error) { retur
 // Expire implements host.Attempts.
 func (st *simStore) Expire(context.Context, time.Time, int) (int, error) { return 0, nil }
 
-// nextTime is when the next thing is due.
+// nextTime returns when the next message or coroutine is due.
 func (st *simStore) nextTime() (next time.Time) {
 	earlier := func(t time.Time) {
 		if t.After(st.now) && (next.IsZero() || t.Before(next)) {

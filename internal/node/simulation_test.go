@@ -18,9 +18,8 @@ import (
 	"zerodag/internal/node"
 )
 
-// sim runs two hosts over one store, one step of one of them at a time, as a seed decides. Each call of the store is a
-// place where others can interleave, where the call may fail, succeed but return an error, or be the last one of its
-// process.
+// sim runs two hosts over one store, one step at a time, in an order that a seed decides. At each call of the store,
+// others can interleave, and the call may fail, succeed but return an error, or be the last one of its process.
 type sim struct {
 	seed       uint64
 	random     *rand.Rand
@@ -38,28 +37,28 @@ type sim struct {
 	healed     bool
 	loose      bool // an earlier receiver of a message of "tasks" may still delete it
 
-	phantoms  int  // changes that were reported as made and were not
-	lost      bool // queues were: what waits is not covered by a message until it is revived
+	phantoms  int  // changes that were reported as made but were not
+	lost      bool // queues were lost: waiting tasks have no message until they are revived
 	unrevived bool
 	doubled   int // runs that were taken over after they had begun
 
 	results map[string]int // that count, by run
 	runs    map[string]int // of operators with I/O, by run
 	losses  int            // runs that were taken over
-	blamed  int            // of them, those that count against their task
+	blamed  int            // taken-over runs that count against their task
 	killed  map[int64]bool // kills that were acknowledged before the end
 	started []int64        // attempts that were acknowledged
 }
 
-// simRates are the rates of each fault, in a thousand.
+// simRates holds the rates of the faults, per thousand.
 type simRates struct {
 	refuse, loseAnswer, conflict int
 	crash, drop, duplicate, lose int
 	throttle                     int // a message is received, and no process gets it
-	phantom                      int // a change is reported as made, and was not
+	phantom                      int // a change is reported as made, but was not
 }
 
-// calm rates lose nothing that a process has in its hands.
+// calm rates lose nothing that a process is working on.
 var calm = simRates{refuse: 20, loseAnswer: 20, conflict: 30}
 
 var stormy = simRates{refuse: 20, loseAnswer: 20, conflict: 30, crash: 8, drop: 30, duplicate: 30, lose: 60, throttle: 60}
@@ -74,8 +73,7 @@ type simProcess struct {
 	dead bool
 }
 
-// coroutine is one thing that a process does. It runs only while the simulation waits
-// for it.
+// coroutine is one activity of a process. It runs only while the simulation waits for it.
 type coroutine struct {
 	number  int
 	name    string
@@ -90,7 +88,7 @@ type coroutine struct {
 
 type coroutineKey struct{}
 
-// call is a call of the store under the attempt's lock; callFree one without.
+// call calls the store under the attempt's lock; callFree calls it without the lock.
 func (s *sim) call(ctx context.Context, name string, do func() error) error {
 	return s.at(ctx, name, true, do)
 }
@@ -126,15 +124,14 @@ func (s *sim) at(ctx context.Context, name string, locked bool, do func() error)
 	return err
 }
 
-// changes reports whether a call changes something that an attempt lives on. A start that is lost leaves nothing
-// behind.
+// changes reports whether a call changes data that an attempt depends on. A lost start leaves nothing behind.
 func changes(call string) bool {
 	kind, _, _ := strings.Cut(call, " ")
 	return slices.Contains([]string{"append", "send", "delete", "finish", "begin", "cancel"}, kind)
 }
 
-// unfaithful rates are those of a store that acknowledges changes which are then lost, as a database does after a
-// failover to a copy that lacks the last ones.
+// unfaithful rates are those of a store that acknowledges changes that are then lost, like a database that fails over
+// to a replica without the latest changes.
 var unfaithful = simRates{refuse: 20, loseAnswer: 20, conflict: 30, crash: 8, drop: 30, lose: 60, phantom: 10}
 
 func (s *sim) hit(rate int) bool { return !s.healed && s.random.IntN(1000) < rate }
@@ -148,7 +145,7 @@ func (s *sim) fail(format string, args ...any) {
 	s.failures = append(s.failures, fmt.Sprintf(format, args...))
 }
 
-// yield lets others come. In a process that has crashed nothing comes after it.
+// yield lets other coroutines run. In a crashed process, it never returns.
 func (s *sim) yield(c *coroutine, locked bool, wake time.Time) {
 	c.locked, c.wake = locked, wake
 	s.turn <- struct{}{}
@@ -194,7 +191,7 @@ func (s *sim) step(c *coroutine) {
 	}
 }
 
-// runnable lists the coroutines that can continue: no other one has their attempt's lock.
+// runnable lists the coroutines that can continue because no other coroutine holds their attempt's lock.
 func (s *sim) runnable() []*coroutine {
 	type place struct {
 		p *simProcess
@@ -216,7 +213,7 @@ func (s *sim) runnable() []*coroutine {
 	return list
 }
 
-// bury restarts processes that crashed, once nothing of them is left.
+// bury restarts crashed processes once all their coroutines are gone.
 func (s *sim) bury() {
 	for i, p := range s.processes {
 		if !p.dead {
@@ -268,8 +265,8 @@ func simulate(seed uint64) (trace []string, err error) {
 	return s.trace, err
 }
 
-// TestForgetfulStore proves that all attempts end although the store has lost changes of all kinds that it had reported
-// as made, and that each result counts once.
+// TestForgetfulStore proves that all attempts end although the store has lost acknowledged changes of all kinds, and
+// that each result counts once.
 func TestForgetfulStore(t *testing.T) {
 	t.Parallel()
 	first, runs := setting("SEED", 1), setting("RUNS", 0)
@@ -294,8 +291,8 @@ func TestForgetfulStore(t *testing.T) {
 	t.Logf("%d seeds from %d, %d changes were lost", n, first, phantoms)
 }
 
-// TestSimulation proves invariants.md 4.14 for as many seeds as there are
-// seconds for, or as RUNS says, from SEED on. A seed leads to the same log each time.
+// TestSimulation proves invariants.md 4.14 for RUNS seeds, or for as many as fit into the time limit, starting with
+// SEED. Each seed always leads to the same log.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	first, runs := setting("SEED", 1), setting("RUNS", 0)

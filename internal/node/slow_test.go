@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// thrice is work that is looked at three times, an hour apart.
+// thrice is work that is polled three times, an hour apart.
 func thrice(_ context.Context, t *operators.Task) (operators.Result, error) {
 	looks, _ := t.State.Get("looks")
 	n, _ := looks.(int64)
@@ -21,8 +21,9 @@ func thrice(_ context.Context, t *operators.Task) (operators.Result, error) {
 	return operators.Result{}, &operators.Later{After: time.Hour, State: state}
 }
 
-// TestSlow proves that users are notified once for each try or round that takes longer than `warn` allows, at that time
-// and with its task, that it continues, and that they are not notified of anything that ends earlier.
+// TestSlow proves that users are notified once for each attempt at a task and each iteration that takes longer than
+// `warn` allows, at that time and with the task's name, that the task continues, and that users are not notified of
+// tasks that end earlier.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	const slow = "Task +main%s is slow: it has run longer than %s"
@@ -71,8 +72,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestSlowCrash proves that a server that dies meanwhile, or is down when the time comes, does not change the notices
-// about a group.
+// TestSlowCrash proves that a server that dies meanwhile, or is down at that time, does not change the notices about a
+// group.
 func TestSlowCrash(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// sizes are of the entries of a log, in bytes: of what changed, and of the snapshots.
+// sizes holds the sizes of a log's entries in bytes, separately for changes and snapshots.
 type sizes struct {
 	host.Log
 	mu                 sync.Mutex
@@ -31,7 +31,7 @@ func (l *sizes) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	return err
 }
 
-// noted serves with a log whose entries are noted.
+// noted runs a host whose log records the sizes of its entries.
 func (w *world) noted(limits host.Limits) (*process, *sizes) {
 	l := &sizes{}
 	return w.serve(func(o *node.Options) {
@@ -40,7 +40,7 @@ func (w *world) noted(limits host.Limits) (*process, *sizes) {
 	}), l
 }
 
-// gaps are the bytes of the log before each snapshot, and those after the last.
+// gaps returns the number of bytes in the log before each snapshot and after the last one.
 func (l *sizes) gaps(before int) (list []int, behind int) {
 	behind = before
 	for i, n := range l.changes {
@@ -51,7 +51,7 @@ func (l *sizes) gaps(before int) (list []int, behind int) {
 	return list, behind
 }
 
-// linked is a chain of tasks, each of which leaves half a kilobyte in the log.
+// linked returns a chain of tasks, each of which adds half a kilobyte to the log.
 func linked(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -67,8 +67,8 @@ func (w *world) stores(size int) {
 	})
 }
 
-// TestSnapshotsOfChains proves where snapshots are made: seldom by a process that makes one entry of an attempt after
-// the other, early if another process reads the log next, and always so that there is little to read.
+// TestSnapshotsOfChains proves where snapshots are made: rarely by a process that writes all entries of an attempt,
+// early if another process reads the log next, and always often enough to keep reads small.
 func TestSnapshotsOfChains(t *testing.T) {
 	t.Parallel()
 	const floor, alone, entry = 16 << 10, 64 << 10, 2 << 10
@@ -131,7 +131,7 @@ func TestSnapshotsOfChains(t *testing.T) {
 		inBubble(t, func(w *world) {
 			w.stores(500)
 			p, l := w.noted(host.Limits{})
-			read := 0 // when the log was read, since another process seemed to have been first
+			read := 0 // when the log was read because another process seemed to have been first
 			w.intercept(func(call string, done bool) error {
 				if _, behind := l.gaps(0); read == 0 && behind > 2*floor && !done && strings.HasPrefix(call, "append") {
 					read = behind

@@ -12,13 +12,13 @@ import (
 	"zerodag/internal/node"
 )
 
-// at has an attempt begin later.
+// at makes an attempt begin at the given time.
 func at(t time.Time) func(*catalogue.StartRequest) {
 	return func(r *catalogue.StartRequest) { r.At = t }
 }
 
-// TestStartAt proves that an attempt with a later start exists at once, that its tasks run once and not before, through
-// a crash, in one process and in several, and that repeating the request starts nothing.
+// TestStartAt proves that an attempt with a later start exists at once, that its tasks run once and not before that
+// time, even after a crash, in one process and in several, and that repeating the request starts nothing.
 func TestStartAt(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -52,7 +52,7 @@ func TestStartAt(t *testing.T) {
 	}
 }
 
-// TestStartAtTimes proves that the limit of age counts from the time at which an attempt begins, that a past time is
+// TestStartAtTimes proves that the age limit counts from the time at which an attempt begins, that a past time means
 // now, and that a time too far in the future is refused.
 func TestStartAtTimes(t *testing.T) {
 	t.Parallel()
@@ -71,8 +71,8 @@ func TestStartAtTimes(t *testing.T) {
 	})
 }
 
-// TestStartAtKill proves that an attempt that waits for its time ends at once by a kill, and that its timer then begins
-// nothing.
+// TestStartAtKill proves that an attempt that waits for its time ends at once when it is killed, and that its timer
+// then starts nothing.
 func TestStartAtKill(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -90,7 +90,7 @@ func TestStartAtKill(t *testing.T) {
 }
 
 // TestStartAtSkips proves that `on_limit: skip` is applied at the time at which an attempt begins, and that an attempt
-// which waits for its time does not block others.
+// that waits for its time does not block others.
 func TestStartAtSkips(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -109,8 +109,8 @@ func TestStartAtSkips(t *testing.T) {
 	})
 }
 
-// TestStartAtCrash proves that an attempt begins at its time although the server dies before or after any write, while
-// it is made or when its time comes.
+// TestStartAtCrash proves that an attempt begins at its time although the server dies before or after any write, either
+// while the attempt is created or when its time comes.
 func TestStartAtCrash(t *testing.T) {
 	t.Parallel()
 	crashed := 0
@@ -154,7 +154,7 @@ func TestStartAtCrash(t *testing.T) {
 	}
 }
 
-// TestStartAtFraction proves that an attempt does not begin before the fraction of a second that was asked for.
+// TestStartAtFraction proves that an attempt does not begin before the requested fraction of a second.
 func TestStartAtFraction(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

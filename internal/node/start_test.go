@@ -15,7 +15,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestTwoStarts proves that of two concurrent starts of one session one wins, and the other gets it as a conflict.
+// TestTwoStarts proves that of two concurrent starts of one session, one wins and the other reports the winner as a
+// conflict.
 func TestTwoStarts(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -73,8 +74,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestForeign proves that a workflow of another site cannot be started, also when the
-// host knows it already.
+// TestForeign proves that a workflow of another site cannot be started, even if the host has already cached it.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -85,7 +85,7 @@ func TestForeign(t *testing.T) {
 	})
 }
 
-// TestResume proves which tasks a resumed and a forked attempt run.
+// TestResume proves which tasks a resumed attempt and a forked attempt run.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -117,8 +117,8 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestRequire proves that a workflow starts another, waits for it without holding
-// anything and takes over its fate.
+// TestRequire proves that a workflow starts another, waits for it without occupying anything and takes over its
+// outcome.
 func TestRequire(t *testing.T) {
 	t.Parallel()
 	for _, fails := range []bool{false, true} {
@@ -142,7 +142,7 @@ func TestRequire(t *testing.T) {
 	}
 }
 
-// TestWatch proves that a watcher hears of the end whenever it began to watch.
+// TestWatch proves that a watcher is notified of the end no matter when it began to watch.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -158,7 +158,7 @@ func TestWatch(t *testing.T) {
 		if steps == 0 {
 			t.Error("no step was heard of")
 		}
-		for range p.Watch(w.t.Context(), a) { // with a row that is old by now, of an attempt that is not in memory
+		for range p.Watch(w.t.Context(), a) { // with an outdated row of an attempt that is not in memory
 		}
 		ctx, stop := context.WithCancel(w.t.Context())
 		stop()
@@ -167,7 +167,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestNoNotices proves that a host without notices runs `notify>` and ends failed attempts.
+// TestNoNotices proves that a host without notices still runs `notify>` and ends failed attempts.
 func TestNoNotices(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -179,8 +179,7 @@ func TestNoNotices(t *testing.T) {
 	})
 }
 
-// TestManyAttempts proves that the memory of the host forgets no attempt that it works on,
-// however many there are.
+// TestManyAttempts proves that the host keeps every attempt that it works on in memory, however many there are.
 func TestManyAttempts(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

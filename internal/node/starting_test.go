@@ -15,9 +15,8 @@ import (
 	"zerodag/internal/tick"
 )
 
-// TestStartsThatWait proves that of many events that come at once each starts one attempt, however few may
-// run: what meets the limit, or a store that is away, waits and begins when there is room. An event that
-// comes again starts nothing more.
+// TestStartsThatWait proves that each of many simultaneous events starts one attempt, however few may run: a start that
+// meets the limit or an unavailable store waits until it can begin. A repeated event starts nothing more.
 func TestStartsThatWait(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -47,8 +46,8 @@ func TestStartsThatWait(t *testing.T) {
 	})
 }
 
-// TestStartsThatNeverBegin proves that an event which names what is not there is announced with the
-// reason, and waits for nothing.
+// TestStartsThatNeverBegin proves that an event that names a missing project or workflow is announced with the reason
+// and does not wait.
 func TestStartsThatNeverBegin(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -63,7 +62,7 @@ func TestStartsThatNeverBegin(t *testing.T) {
 	})
 }
 
-// timers are host.Timers in memory.
+// timers implements host.Timers in memory.
 type timers struct {
 	mu   sync.Mutex
 	list map[string]host.Timer
@@ -98,14 +97,14 @@ func (t *timers) Delete(_ context.Context, list []host.Timer) error {
 	return nil
 }
 
-// marks is a host.Horizon in memory.
+// marks implements host.Horizon in memory.
 type marks struct{}
 
 func (marks) Marks(context.Context) (map[host.Mark]int64, error) { return map[host.Mark]int64{}, nil }
 
 func (marks) Move(context.Context, host.Mark, int64, int64) error { return nil }
 
-// lossy is a queue that is lost now and then, with everything in it.
+// lossy is a queue that is occasionally lost with all its messages.
 type lossy struct {
 	host.Queue
 	lost atomic.Bool
@@ -118,8 +117,8 @@ func (q *lossy) Send(ctx context.Context, list ...host.Message) error {
 	return q.Queue.Send(ctx, list...)
 }
 
-// TestStartsOutliveTheirQueue proves that starts which wait for the limit of attempts begin, once each, although
-// the queue in which they wait is lost; and that nothing is kept of them then.
+// TestStartsOutliveTheirQueue proves that starts waiting for the limit of attempts each begin once although the queue
+// in which they wait is lost, and that nothing is kept of them afterwards.
 func TestStartsOutliveTheirQueue(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -134,7 +133,7 @@ func TestStartsOutliveTheirQueue(t *testing.T) {
 		ticker := &tick.Ticker{Node: p.Node, Horizon: marks{}, Timers: kept, Queues: map[string]host.Queue{"tasks": tasks}, Now: w.now, Logger: o.Logger}
 		p.push("main.dig", "+a: {work>: a}\n")
 		for i := range 4 {
-			tasks.lost.Store(i > 1) // two of three that wait are in no queue
+			tasks.lost.Store(i > 1) // two of three waiting starts are in no queue
 			w.must(p.StartByEvent(w.t.Context(), events.StartDetail{ID: fmt.Sprint("e", i), Time: time.Unix(int64(i), 0), Project: "p", Workflow: "main"}, false))
 		}
 		tasks.lost.Store(false)

@@ -7,8 +7,8 @@ import (
 	"zerodag/internal/sqlite"
 )
 
-// TestGracefulStop proves that tasks under way end, that their results are kept, that
-// nothing new begins, and that the next process continues from there.
+// TestGracefulStop proves that running tasks end, that their results are kept, that nothing new begins, and that the
+// next process continues from there.
 func TestGracefulStop(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -28,8 +28,8 @@ func TestGracefulStop(t *testing.T) {
 	})
 }
 
-// TestHardStop proves that tasks that are cut off have no result and run again after the
-// next start, one second after it, under the next dispatch.
+// TestHardStop proves that tasks that are cut off have no result and run again one second after the next start, under
+// the next dispatch.
 func TestHardStop(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -17,8 +17,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestStorm proves that whole hosts, with all their loops, over the SQLite driver that is made to fail on purpose bring
-// every attempt to its end: none is lost, every task ran, and each archive equals the state that the log leads to.
+// TestStorm proves that complete hosts, with all their loops, bring every attempt to its end over a SQLite driver that
+// is made to fail: no attempt is lost, every task ran, and each archive equals the state that results from the log.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	first, runs := setting("SEED", 1), min(setting("RUNS", 12), 200)
@@ -44,7 +44,7 @@ const stormText = `_retry: 2
 +z: {work>: w}
 `
 
-// storm runs attempts of a workflow until all are over.
+// storm runs attempts of a workflow until all have ended.
 func (w *world) storm(seed uint64, text string) {
 	rates := faults.Rates{Refuse: .02, LoseAnswer: .02, Conflict: .03, Drop: .03, Duplicate: .04, Reorder: .1,
 		CrashBefore: .004, CrashAfter: .004, MaxDelay: 2 * time.Second}
@@ -65,7 +65,7 @@ func (w *world) storm(seed uint64, text string) {
 			o.Limits = host.Limits{Pack: pack, Threads: 20, Lease: 30 * time.Second, Heartbeat: 10 * time.Second, Attempts: 1000}
 		}
 	}
-	p := w.serve() // of the test itself: nothing goes wrong here
+	p := w.serve() // the test's own process, in which nothing fails
 	p.push("main.dig", text)
 	p.crash()
 	workflow := p.workflow("main").ID
@@ -131,7 +131,7 @@ func (w *world) checkStorm(p *process, list []host.Attempt) {
 	}
 }
 
-// lostTooOften reports whether a task failed because whatever ran it died three times.
+// lostTooOften reports whether a task failed because three processes died while they ran it.
 func (p *process) lostTooOften(a host.Attempt) (is bool) {
 	p.w.must(p.View(p.w.t.Context(), a, func(s *engine.State) {
 		for _, t := range s.Tasks() {

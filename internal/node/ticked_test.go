@@ -16,7 +16,7 @@ import (
 	"zerodag/operators"
 )
 
-// ticked makes a node one of many short-lived ones, with queues that have the habits of SQS.
+// ticked makes a node one of many short-lived ones, with queues that behave like SQS.
 func ticked(o *node.Options) {
 	o.FiredByMessages, o.Shared = true, true
 	o.Inventory = nil
@@ -33,7 +33,7 @@ func (w *world) serveTicked(edit ...func(*node.Options)) *process {
 	return w.serveParts(node.New(o), node.Parts{Executor: true, Agent: true})
 }
 
-// tick does each minute what a tick does, for a time: the calls of each minute.
+// tick makes the calls of a tick every minute, for the given time.
 func (p *process) tick(d time.Duration, calls int, last *time.Time) {
 	p.w.t.Helper()
 	for range int(d / time.Minute) {
@@ -46,8 +46,8 @@ func (p *process) tick(d time.Duration, calls int, last *time.Time) {
 	}
 }
 
-// TestTicked proves that schedules fire at their time where nothing runs but a tick each
-// minute: also those of every minute, when the tick comes twice, and after it was away.
+// TestTicked proves that schedules fire at their time if nothing runs but a tick each minute, even schedules that fire
+// every minute, if a tick comes twice, and after ticks were missing.
 func TestTicked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -74,8 +74,8 @@ func TestTicked(t *testing.T) {
 	}
 }
 
-// TestTickedMessages proves that schedules due together are fired by few messages, and that those of every minute need
-// one message a minute forever, however often a tick comes.
+// TestTickedMessages proves that schedules due together are fired by few messages, and that schedules that fire every
+// minute keep needing one message a minute, however often a tick comes.
 func TestTickedMessages(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -98,8 +98,8 @@ func TestTickedMessages(t *testing.T) {
 	})
 }
 
-// TestFiringCutOff proves that a schedule that was moved by a process which ended before it sent the next message still
-// fires in time.
+// TestFiringCutOff proves that a schedule still fires in time if the process that moved it ended before it sent the
+// next message.
 func TestFiringCutOff(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -119,7 +119,7 @@ func TestFiringCutOff(t *testing.T) {
 	})
 }
 
-// lose takes the first message of an attempt away, as if it was never sent.
+// lose removes the first message of an attempt, as if it had never been sent.
 func (w *world) lose(a host.Attempt) {
 	w.t.Helper()
 	list, err := w.db.Queue("events").Receive(w.t.Context(), 1, time.Minute)
@@ -130,8 +130,8 @@ func (w *world) lose(a host.Attempt) {
 	w.must(w.db.Queue("events").Delete(w.t.Context(), list[0]))
 }
 
-// TestRevive proves that an attempt whose first message was never sent begins: soon by the same message, long after by
-// taking over, and that a begun one is left alone.
+// TestRevive proves that an attempt whose first message was never sent begins, with the same message if the revival
+// comes soon and by taking over if it comes long after, and that a begun attempt is left alone.
 func TestRevive(t *testing.T) {
 	t.Parallel()
 	const text = "sla:\n  duration: 03:00:00\n  +late:\n    echo>: late\n+e:\n  echo>: x\n+a:\n  work>: a\n+b:\n  work>: b\n"
@@ -194,8 +194,7 @@ func TestRevive(t *testing.T) {
 	})
 }
 
-// TestViewOfOthers proves that a host which only looks sees what others did since it looked
-// last.
+// TestViewOfOthers proves that a host that only reads sees the changes that others made since its last read.
 func TestViewOfOthers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -229,8 +228,8 @@ func (q *deletes) Release(_ context.Context, d host.Delivery, _ time.Duration) e
 	return nil
 }
 
-// TestTakeEvents proves that messages of one attempt that came together make one entry, in
-// their order, and that all of them come again when one fails.
+// TestTakeEvents proves that messages of one attempt that arrive together make one entry, in their order, and that all
+// of them are redelivered if one fails.
 func TestTakeEvents(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -12,12 +12,12 @@ import (
 	"zerodag/operators"
 )
 
-// polls is work that asks to be looked at again each hour, forever.
+// polls is work that asks to be polled again every hour, forever.
 func polls(context.Context, *operators.Task) (operators.Result, error) {
 	return operators.Result{}, &operators.Later{After: time.Hour}
 }
 
-// errorOf is the error of an attempt's task.
+// errorOf returns the error of an attempt's task.
 func (p *process) errorOf(a host.Attempt, name string) string {
 	p.w.t.Helper()
 	text := ""
@@ -33,8 +33,8 @@ func (p *process) errorOf(a host.Attempt, name string) string {
 	return text
 }
 
-// TestTimeout proves that whatever a task or a group is doing, it ends when its time is over and not a second later,
-// and that everything it left running elsewhere is ended.
+// TestTimeout proves that a task or a group ends within a second of its time limit, whatever it is doing, and that
+// everything it left running elsewhere is stopped.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -81,7 +81,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestTimeoutInTheQueue proves that a task which waits for a free agent loses none of its time.
+// TestTimeoutInTheQueue proves that a task that waits for a free agent loses none of its time.
 func TestTimeoutInTheQueue(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -92,8 +92,8 @@ func TestTimeoutInTheQueue(t *testing.T) {
 	})
 }
 
-// TestTimeoutAfterCrash proves that a task which is taken over has what was left of its time, and that one whose time
-// was over while no server was there is ended by the next one.
+// TestTimeoutAfterCrash proves that a task that is taken over has the rest of its time, and that the next server ends a
+// task whose time ran out while no server was running.
 func TestTimeoutAfterCrash(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -129,7 +129,7 @@ func TestTimeoutAfterCrash(t *testing.T) {
 	}
 }
 
-// TestTimeoutElsewhere proves that a run in another process is cut off when the time of its group is over.
+// TestTimeoutElsewhere proves that a run in another process is cut off when its group times out.
 func TestTimeoutElsewhere(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -142,7 +142,7 @@ func TestTimeoutElsewhere(t *testing.T) {
 	})
 }
 
-// stormOfTimeouts has tasks and groups that take too long, whose errors are ignored.
+// stormOfTimeouts is a workflow of tasks and groups that take too long and whose errors are ignored.
 const stormOfTimeouts = `zerodag: 1
 _parallel: true
 +a: {_timeout: 5m, _ignore_error: true, work>: stuck}

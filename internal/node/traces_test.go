@@ -18,7 +18,7 @@ import (
 	"zerodag/operators"
 )
 
-// sink keeps the spans that it gets, and fails as often as it is asked to.
+// sink keeps the spans that it gets, and fails as often as the test asks.
 type sink struct {
 	mu     sync.Mutex
 	traces [][]trace.Span
@@ -36,7 +36,8 @@ func (s *sink) Trace(a host.Attempt, final *engine.State) func(context.Context) 
 	}
 }
 
-// shown writes a trace as a tree: names, when each span began and ended after the attempt's start, and its failure.
+// shown writes a trace as a tree: the name of each span, its begin and end relative to the attempt's start, and its
+// failure.
 func shown(spans []trace.Span) []string {
 	depth := map[[8]byte]int{}
 	var list []string
@@ -59,8 +60,8 @@ func shown(spans []trace.Span) []string {
 	return list
 }
 
-// TestTraces proves that a finished attempt leaves one trace with a span for each task that ran, as long as the task
-// took, whatever the attempt's end, and that a sink that fails does no harm.
+// TestTraces proves that a finished attempt leaves one trace with a span for each task that ran, with the duration of
+// the task, whatever the attempt's outcome, and that a failing sink does no harm.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -109,7 +110,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// TestTraceOfResumed proves that tasks which are taken over from another attempt have no span.
+// TestTraceOfResumed proves that tasks that are taken over from another attempt have no span.
 func TestTraceOfResumed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

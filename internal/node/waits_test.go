@@ -9,8 +9,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestWaits proves that what waits continues at its time, to the second, and that nothing is
-// held meanwhile: a retry, a poll, a group's next try.
+// TestWaits proves that waiting tasks continue at their time, to the second, and occupy nothing meanwhile: a retry, a
+// poll, and the retry of a group.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -46,7 +46,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// times is work that fails so often.
+// times returns work that fails n times.
 func times(n int) work {
 	return func(context.Context, *operators.Task) (operators.Result, error) {
 		if n--; n >= 0 {
@@ -56,8 +56,8 @@ func times(n int) work {
 	}
 }
 
-// TestSLA proves that the tasks of sla: run when the time comes, once, also when the host
-// was away then, and not when the attempt is over before.
+// TestSLA proves that the tasks of sla: run once when the time comes, even if the host was down at that time, and not
+// if the attempt has ended before.
 func TestSLA(t *testing.T) {
 	t.Parallel()
 	const text = "sla:\n  duration: '00:10:00'\n  alert: true\n  +late:\n    work>: late\n+a:\n  work>: a\n"

@@ -14,8 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestWake proves that a task which waits runs when it is woken, once however often that is
-// said, and also when it is said before the task waits.
+// TestWake proves that a waiting task runs when it is woken, once however often it is woken, and even if it is woken
+// before it waits.
 func TestWake(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -53,7 +53,7 @@ func TestWake(t *testing.T) {
 					t.Errorf("it took %v, want %v", took, c.took)
 				}
 				w.must(p.Wake(w.t.Context(), a.ID, engine.Run{Task: 2, Dispatch: 2}))
-				pass(20 * time.Minute) // the message that is due later also finds nothing to do
+				pass(20 * time.Minute) // the message that is due later finds nothing to do
 				w.wantRuns("+main+a/1", "+main+a/2")
 				if said := w.said(); strings.Contains(said, "ERROR") || strings.Contains(said, "left to another delivery") {
 					t.Errorf("it says:\n%s", said)
@@ -63,8 +63,8 @@ func TestWake(t *testing.T) {
 	}
 }
 
-// TestWakeTogether proves that tasks which are woken together are one entry and one message, and that a task which does
-// not wait yet is woken when it does.
+// TestWakeTogether proves that tasks woken together need one entry and one message, and that a task that does not wait
+// yet is woken when it does.
 func TestWakeTogether(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -34,7 +34,7 @@ type world struct {
 	db    *sqlite.DB
 	skew  atomic.Int64 // of the hosts' clocks
 	blobs *blobs
-	hook  func(call string, done bool) error // asked before and after each write
+	hook  func(call string, done bool) error // called before and after each write
 
 	hooks sync.Mutex // one at a time
 
@@ -48,7 +48,7 @@ type world struct {
 	logged  strings.Builder   // by the hosts
 }
 
-// work is what the operator `work>` does for a command.
+// work is the function that the operator `work>` runs for a command.
 type work func(ctx context.Context, t *operators.Task) (operators.Result, error)
 
 // inBubble runs a test in a new world on a fake clock.
@@ -79,7 +79,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// options are those of a host over the world's stores.
+// options returns the options of a host over the world's stores.
 func (w *world) options() node.Options {
 	registry := all.Registry()
 	registry["work"] = operators.Operator{Name: "work", Retries: true, Run: w.work, Clean: w.clean}
@@ -101,12 +101,12 @@ func (w *world) options() node.Options {
 	}
 }
 
-// process is a host that runs, until it is stopped.
+// process is a running host.
 type process struct {
 	*node.Node
 	w      *world
 	cut    context.CancelFunc // ends everything at once
-	accept context.CancelFunc // ends the taking of work
+	accept context.CancelFunc // stops accepting work
 	over   chan struct{}
 }
 
@@ -141,7 +141,7 @@ func (p *process) crash() {
 	<-p.over
 }
 
-// push makes a revision of project "p" of workflow files; name and text in turn.
+// push makes a revision of project "p" from workflow files, given as alternating names and texts.
 func (p *process) push(files ...string) host.Project {
 	p.w.t.Helper()
 	project, err := p.Push(p.w.t.Context(), catalogue.PushRequest{Project: "p", Revision: fmt.Sprint("r", p.w.blobs.count())}, archive(files...), 1)
@@ -178,7 +178,7 @@ func (p *process) run(text string) host.Attempt {
 	return p.start(1)
 }
 
-// row is the attempt as it is now.
+// row returns the current row of the attempt.
 func (p *process) row(a host.Attempt) host.Attempt {
 	p.w.t.Helper()
 	a, err := p.Attempt(p.w.t.Context(), host.AnySite, a.ID)
@@ -201,13 +201,13 @@ func (p *process) end(a host.Attempt) string {
 	return ""
 }
 
-// pass lets fake time pass and due work be done.
+// pass lets fake time pass and waits until due work is done.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// tasks are the states of an attempt's tasks, in the order of their ids.
+// tasks returns the states of an attempt's tasks, in the order of their IDs.
 func (p *process) tasks(a host.Attempt) []string {
 	p.w.t.Helper()
 	var list []string
@@ -251,7 +251,7 @@ func (w *world) clean(_ context.Context, t *operators.Task) error {
 	return nil
 }
 
-// lasting is work that takes a time, unless it is cut off.
+// lasting returns work that takes the given time unless it is cut off.
 func lasting(d time.Duration) work {
 	return func(ctx context.Context, _ *operators.Task) (operators.Result, error) {
 		select {
@@ -263,7 +263,7 @@ func lasting(d time.Duration) work {
 	}
 }
 
-// deaf is work that takes a time whatever happens to it.
+// deaf returns work that takes the given time and ignores being cut off.
 func deaf(d time.Duration) work {
 	return func(context.Context, *operators.Task) (operators.Result, error) {
 		time.Sleep(d)
@@ -275,14 +275,14 @@ func failing(context.Context, *operators.Task) (operators.Result, error) {
 	return operators.Result{}, operators.Failf("no")
 }
 
-// ran are the runs of `work>` so far.
+// ran returns the runs of `work>` so far.
 func (w *world) ran() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.runs)
 }
 
-// writes are the writes so far that match, in their order.
+// writes returns the writes so far that have one of the prefixes, in their order.
 func (w *world) writes(prefixes ...string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -327,7 +327,7 @@ func (l lockedWriter) Write(p []byte) (int, error) {
 	return l.w.logged.Write(p)
 }
 
-// blobs is host.Blobs, and archives that are JSON of name and text. Several may use it at a time.
+// blobs implements host.Blobs, with archives that are JSON objects of names and texts. It is safe for concurrent use.
 type blobs struct {
 	mu   sync.Mutex
 	list map[string]string
@@ -414,7 +414,7 @@ func (u unpacked) Read(name string) ([]byte, error) {
 // Close implements host.Archive.
 func (unpacked) Close() error { return nil }
 
-// code is the class of a user's error; 0 for others.
+// code returns the class of a user's error, 0 for other errors.
 func code(err error) host.Code {
 	var e *host.Error
 	if !errors.As(err, &e) {

@@ -17,7 +17,7 @@ import (
 
 var _ host.Notices = (*notice.Notices)(nil)
 
-// TestContract runs the suite of notices, by HTTP.
+// TestContract runs the contract suite for notices over HTTP.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a notice is sent and not kept", "Notices"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {

@@ -16,7 +16,7 @@ import (
 	"zerodag/operators"
 )
 
-// HTTP sends notices as JSON to a URL; any status outside of 2xx is a failure.
+// HTTP sends notices as JSON to a URL; any status outside 2xx counts as a failure.
 type HTTP struct {
 	URL     string
 	Method  string // "" is POST
@@ -31,7 +31,7 @@ func client() *http.Client {
 
 const mostRedirects = 8
 
-// requestTime limits one try.
+// requestTime limits one delivery attempt.
 const requestTime = 30 * time.Second
 
 // Send implements Sender.
@@ -62,8 +62,8 @@ func (h HTTP) Send(ctx context.Context, fields *param.Map) error {
 	return nil
 }
 
-// server is the address that notices go to, without parts that may be a key: anyone who may start an attempt can read
-// the error.
+// server returns the address that notices go to, without parts that may be a key, because anyone who may start an
+// attempt can read the error.
 func (h HTTP) server() string {
 	u, err := url.Parse(h.URL)
 	if err != nil {
@@ -72,7 +72,7 @@ func (h HTTP) server() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// failed is an error of a request without its address.
+// failed returns the error of a request without its address.
 func (h HTTP) failed(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {

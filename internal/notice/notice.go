@@ -1,7 +1,7 @@
 // Package notice notifies users that an attempt failed or takes too long: by HTTP, by mail, or through a command
 // (server.md#settings).
 //
-// The server passes it to its host. It retries failed deliveries; it must never change what an attempt does.
+// The server passes it to its host. It retries failed deliveries and must never change what an attempt does.
 package notice
 
 import (
@@ -16,18 +16,18 @@ import (
 	"zerodag/internal/host"
 )
 
-// Sender delivers one notice, once. fields are the fields of the JSON body.
+// Sender tries once to deliver a notice. fields are the fields of the JSON body.
 type Sender interface {
 	Send(ctx context.Context, fields *param.Map) error
 }
 
-// Options limit the tries of a delivery. Zero is the default named.
+// Options limits the retries of a delivery. A zero value means the default named.
 type Options struct {
-	Retries  int           // tries after the first
-	Shortest time.Duration // wait before the second try: 1 s; each later one twice as long
+	Retries  int           // after the first attempt
+	Shortest time.Duration // wait before the first retry: 1 s; each later one is twice as long
 	Longest  time.Duration // 30 s
 	Now      func() time.Time
-	Program  string // the name of the command line in texts: "zerodag"
+	Program  string // the name of the command in texts: "zerodag"
 }
 
 // Notices is a host.Notices.
@@ -36,7 +36,7 @@ type Notices struct {
 	o      Options
 }
 
-// New makes notices that a sender delivers.
+// New returns Notices that s delivers.
 func New(s Sender, o Options) *Notices {
 	if o.Shortest == 0 {
 		o.Shortest = time.Second
@@ -47,8 +47,7 @@ func New(s Sender, o Options) *Notices {
 	return &Notices{s, o}
 }
 
-// Notify implements host.Notices: it tries until the notice is delivered, the tries are
-// used up or ctx ends.
+// Notify implements host.Notices: it tries until the notice is delivered, the retries are used up or ctx ends.
 func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 	fields := Fields(notice, n.o.Now())
 	if notice.Failure != nil && n.o.Program != "" {
@@ -71,8 +70,8 @@ func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 	}
 }
 
-// Fields is the body of a notice, with Digdag's names; unknown values are null. For a failed attempt it also has the
-// failed task, why, its last output, and the command that resumes: names of our own, which come last.
+// Fields returns the body of a notice, with Digdag's names; unknown values are null. For a failed attempt, it also has
+// the failed task, its error, its last output, and the command that resumes: these fields are zerodag's and come last.
 func Fields(n host.Notice, now time.Time) *param.Map {
 	a := &n.Attempt
 	known := func(id int64) param.Value {
@@ -113,7 +112,7 @@ func Fields(n host.Notice, now time.Time) *param.Map {
 	return m
 }
 
-// resume is the command that resumes an attempt.
+// resume returns the command that resumes an attempt.
 func resume(program string, attempt int64) string {
 	return fmt.Sprintf("%s retry %d --latest-revision --resume", program, attempt)
 }

@@ -28,8 +28,8 @@ const wantJSON = `{"timestamp":"2024-02-03T04:05:06.000Z","message":"Workflow se
 
 func now() time.Time { return time.Date(2024, 2, 3, 4, 5, 6, 0, time.UTC) }
 
-// TestHTTP proves that the body is Digdag's, that headers are sent, and that a
-// status outside 2xx is a failure that is tried again.
+// TestHTTP proves that the body is Digdag's, that headers are sent, and that a status outside 2xx is a failure that is
+// retried.
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	var bodies []string
@@ -51,7 +51,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestFailureInNotice proves that what is said of a failure comes behind Digdag's fields.
+// TestFailureInNotice proves that the fields about a failure come after Digdag's fields.
 func TestFailureInNotice(t *testing.T) {
 	t.Parallel()
 	n := failed
@@ -67,8 +67,8 @@ func TestFailureInNotice(t *testing.T) {
 	}
 }
 
-// TestErrorsOfANoticeTellNoAddress proves that an address which may hold a key is in no error: any user who starts an
-// attempt can read that.
+// TestErrorsOfANoticeTellNoAddress proves that no error contains an address that may hold a key, because any user who
+// starts an attempt can read the error.
 func TestErrorsOfANoticeTellNoAddress(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
@@ -88,8 +88,7 @@ func (f failing) Send(context.Context, *param.Map) error {
 	return errors.New("no")
 }
 
-// TestRetries proves how often and after which waits a delivery is tried, and that it
-// ends with its context.
+// TestRetries proves how often a delivery is tried and how long it waits, and that it ends with its context.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,8 +112,8 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// TestShell proves that the command gets the notice on stdin, and that a command that fails or does not end is a
-// failure.
+// TestShell proves that the command gets the notice on stdin, and that the delivery fails if the command fails or does
+// not end.
 func TestShell(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "out")
@@ -152,7 +151,7 @@ func TestRedirectOfANoticeTellsNoAddress(t *testing.T) {
 	}
 }
 
-// TestNoticeNamesTheProgram proves that the command in a notice has the name by which the program was called.
+// TestNoticeNamesTheProgram proves that the command in a notice uses the name by which the program was called.
 func TestNoticeNamesTheProgram(t *testing.T) {
 	t.Parallel()
 	for program, want := range map[string]string{"": "zerodag retry ", "digdag": "digdag retry "} {
@@ -168,7 +167,7 @@ func TestNoticeNamesTheProgram(t *testing.T) {
 	}
 }
 
-// kept keeps what is sent.
+// kept keeps the sent notices.
 type kept struct{ fields *[]*param.Map }
 
 func (k kept) Send(_ context.Context, fields *param.Map) error {

@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Shell runs a command with the notice as JSON on its stdin; its output is thrown away.
+// Shell runs a command with the notice as JSON on its stdin; its output is discarded.
 type Shell struct {
 	Command string
 	Timeout time.Duration // 0 is 30 s

@@ -1,8 +1,8 @@
 // Package oidc lets users sign in with a provider of OpenID Connect (Cognito, Entra ID, Google, Keycloak ...), using
 // the authorization code flow with PKCE: a driver of host.Identities.
 //
-// The wiring of the API makes it. It must never decide what a user may do, nor let a code, a token or the client's
-// secret into an error.
+// The wiring of the API creates it. It must never decide what a user may do, nor include a code, a token or the
+// client's secret in an error.
 package oidc
 
 import (
@@ -25,14 +25,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// Options are what a Provider is made of.
+// Options holds the settings of a Provider.
 type Options struct {
 	Issuer   string // URL, as in the provider's own metadata
 	ClientID string
-	// Secret returns the client's secret; nil for a client without one.
+	// Secret returns the client's secret; it is nil for a client without one.
 	Secret   func(ctx context.Context) (string, error)
 	Callback string   // URL to which the provider sends browsers back
-	Scopes   []string // in addition to openid; nil is email and profile
+	Scopes   []string // in addition to openid; nil means email and profile
 	Groups   string   // claim that lists groups; "" is "groups"
 	Now      func() time.Time
 }
@@ -46,14 +46,14 @@ type Provider struct {
 	found *oidc.Provider // nil until the provider's metadata was read
 }
 
-// Bounds of the calls of a provider.
+// Limits of the calls to a provider.
 const (
 	callTime   = 10 * time.Second
 	mostAnswer = 1 << 20 // bytes
 )
 
-// New makes a Provider. The provider's metadata is read at the first sign-in. It fails if an address could be read or
-// changed in transit.
+// New returns a Provider, which reads the provider's metadata at the first sign-in. New fails if traffic to an address
+// could be read or changed in transit.
 func New(o Options) (*Provider, error) {
 	for name, address := range map[string]string{"issuer": o.Issuer, "address of this server": o.Callback} {
 		u, err := url.Parse(address)
@@ -96,14 +96,14 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, err
 }
 
-// discovered is the provider's metadata. It is requested until it was answered once.
+// discovered returns the provider's metadata, which it requests until it gets an answer once.
 func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.found != nil {
 		return p.found, nil
 	}
-	// The provider keeps the context for its keys: it must outlive the call.
+	// The provider keeps the context to read its keys, so the context must outlive the call.
 	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.Issuer)
 	if err != nil {
 		return nil, fmt.Errorf("%w: discover the provider %s: %w", host.ErrUnavailable, p.Issuer, err)
@@ -112,7 +112,7 @@ func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, error) {
 	return found, nil
 }
 
-// config is how this server speaks to the provider, without its secret.
+// config returns the OAuth configuration of this server, without the client's secret.
 func (p *Provider) config(at *oidc.Provider) *oauth2.Config {
 	return &oauth2.Config{ClientID: p.ClientID, Endpoint: at.Endpoint(), RedirectURL: p.Callback, Scopes: append([]string{oidc.ScopeOpenID}, p.Scopes...)}
 }
@@ -178,25 +178,25 @@ func denied(why string) error {
 	return &host.Error{Code: host.Forbidden, Message: "The identity provider did not confirm the sign-in: " + why}
 }
 
-// claims are the claims about a user that are read from an id token.
+// claims holds the claims about a user that are read from an ID token.
 type claims struct {
 	Email    string `json:"email"`
 	Verified yes    `json:"email_verified"`
 }
 
-// yes is true or false, or, as some providers write it, a text.
+// yes is a boolean, which some providers write as a text.
 type yes bool
 
-// UnmarshalJSON reads both; all else is false.
+// UnmarshalJSON reads both forms; anything else is false.
 func (y *yes) UnmarshalJSON(b []byte) error {
 	*y = string(b) == "true" || string(b) == `"true"`
 	return nil
 }
 
-// texts are a list of texts, or one.
+// texts is a list of texts, which may be written as a single text.
 type texts []string
 
-// UnmarshalJSON reads both; anything else is none.
+// UnmarshalJSON reads both forms; anything else is an empty list.
 func (t *texts) UnmarshalJSON(b []byte) error {
 	var one string
 	if json.Unmarshal(b, &one) == nil {

@@ -18,7 +18,7 @@ import (
 
 const callback = "http://localhost:1/callback"
 
-// begun is a sign-in on its way.
+// begun returns a sign-in in progress.
 func begun() host.SignIn {
 	return host.SignIn{State: "the-state", Nonce: "the-nonce", Verifier: strings.Repeat("verifier", 6)}
 }
@@ -38,7 +38,7 @@ func start(t *testing.T, change func(*oidc.Options)) (*oidctest.Provider, *oidc.
 	return fake, p
 }
 
-// visit goes where a browser is sent to, and returns what it comes back with.
+// visit follows the address to which a browser is sent, and returns the query with which it comes back.
 func visit(t *testing.T, address string) url.Values {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -57,8 +57,8 @@ func visit(t *testing.T, address string) url.Values {
 	return back.Query()
 }
 
-// TestSignIn proves that the provider is asked with state, nonce and a challenge of PKCE, that its id token says who
-// has signed in, whatever form its claims have, and that a code is good once.
+// TestSignIn proves that the request to the provider has a state, a nonce and a PKCE challenge, that its ID token
+// identifies the user, whatever form its claims have, and that a code is valid once.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,8 +105,8 @@ func isDenied(err error) bool {
 	return errors.As(err, &user) && user.Code == host.Forbidden
 }
 
-// TestWhatIsNotBelieved proves that no one gets in by an id token that is another's, old, of another sign-in or not
-// signed, nor by a code of another browser, and that no error shows a secret.
+// TestWhatIsNotBelieved proves that an ID token that is for another client, old, from another sign-in or unsigned lets
+// no one in, nor does a code from another browser, and that no error shows a secret.
 func TestWhatIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	person := func(with ...any) map[string]any {
@@ -167,7 +167,7 @@ func TestWhatIsNotBelieved(t *testing.T) {
 
 func errorOf(_ host.Person, err error) error { return err }
 
-// TestProviderThatDoesNotAnswer proves that an outage is reported as one and ends without intervention.
+// TestProviderThatDoesNotAnswer proves that an outage is reported as an outage and ends without intervention.
 func TestProviderThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	fake, p := start(t, nil)
@@ -187,7 +187,7 @@ func TestProviderThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestAddresses proves that a provider and a server are known by https only, but on this machine.
+// TestAddresses proves that the addresses of a provider and a server must be https, except on the local machine.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

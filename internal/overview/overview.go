@@ -15,27 +15,27 @@ const (
 	recently   = 24 * time.Hour     // failures
 	late       = time.Minute        // after which a schedule that has not fired is late
 	mostComing = 10                 // schedules that come next
-	longest    = 7 * 24 * time.Hour // that an attempt runs, unless the server was set up otherwise
+	longest    = 7 * 24 * time.Hour // that an attempt may run, unless the server is configured otherwise
 )
 
-// Most is how many attempts, sessions and projects are read at most.
+// Most is the largest number of attempts, sessions and projects that are read.
 const Most = 1000
 
-// Overview is what a server does, did and will do.
+// Overview holds what a server is doing, did and will do.
 type Overview struct {
-	Paused  []client.Project  `json:"paused"` // of which nothing starts
+	Paused  []client.Project  `json:"paused"` // in which nothing starts
 	Running []client.Attempt  `json:"running"`
 	Failed  []client.Session  `json:"failed"` // whose last attempt failed within a day
 	Late    []client.Schedule `json:"late"`
 	Next    []client.Schedule `json:"next"`
-	// Partly is that there are more attempts or sessions of that time, or projects, than were looked at.
+	// Partly means that the server has more attempts or sessions of that time, or more projects, than were read.
 	Partly bool `json:"partly"`
 
 	refused map[client.ID]bool // schedules whose session could not start
 }
 
-// Of reads the attempts of a week and the sessions of a day, up to Most of each, and all schedules. projects, which it
-// modifies, are those of the server or, alone, the one project that the overview is about.
+// Of reads the attempts of a week and the sessions of a day, up to Most of each, and all schedules. It modifies
+// projects, which holds the projects of the server or, if alone, the one project that the overview is about.
 func Of(ctx context.Context, api *client.Client, projects []client.Project, alone bool, now time.Time) (Overview, error) {
 	found := Overview{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}}
 	var project client.ID
@@ -78,15 +78,15 @@ func Of(ctx context.Context, api *client.Client, projects []client.Project, alon
 // hasFailed reports whether an attempt failed without being killed.
 func hasFailed(a *client.Last) bool { return a.Done && !a.Success && !a.CancelRequested }
 
-// Limits for finding schedules whose session could not start: a server tries again within retried, and so many
-// definitions are read.
+// Limits for finding schedules whose session could not start: a server tries again within retried, and a limited number
+// of definitions is read.
 const (
 	retried      = time.Hour
 	mostMeasured = 20
 )
 
-// refused finds schedules whose session was due by the rule of their workflow, and is tried again later: it could not
-// start.
+// refused finds schedules whose session was due by the rule of their workflow but could not start, and is tried again
+// later.
 func refused(ctx context.Context, api *client.Client, schedules []client.Schedule, paused []client.Project, now time.Time) (map[client.ID]bool, error) {
 	found, read := map[client.ID]bool{}, 0
 	for _, s := range schedules {
@@ -115,8 +115,8 @@ func refused(ctx context.Context, api *client.Client, schedules []client.Schedul
 	return found, nil
 }
 
-// Pages reads a list, the newest first, until look reports that the rest is too old. cut reports whether it ended
-// before, because more than Most were read.
+// Pages reads a list, newest first, until look reports that the rest is too old. cut reports whether it ended earlier
+// because more than Most entries were read.
 func Pages[T any](read func(client.Page) ([]T, error), look func(T) (id client.ID, old bool)) (cut bool, err error) {
 	const size = 100
 	for p, n := (client.Page{Count: size}), 0; ; {
@@ -131,7 +131,7 @@ func Pages[T any](read func(client.Page) ([]T, error), look func(T) (id client.I
 			}
 			p.Last = id
 		}
-		if n += len(list); len(list) == 0 { // a short page may be one of large parameters
+		if n += len(list); len(list) == 0 { // a page may be short because of large parameters
 			return false, nil
 		}
 		if n >= Most {
@@ -143,7 +143,7 @@ func Pages[T any](read func(client.Page) ([]T, error), look func(T) (id client.I
 // IsRefused reports whether the session of a late schedule was due and could not start.
 func (s *Overview) IsRefused(of client.Schedule) bool { return s.refused[of.ID] }
 
-// divide adds running schedules to the late or upcoming ones, the earliest first.
+// divide adds active schedules to the late or upcoming ones, earliest first.
 func (s *Overview) divide(schedules []client.Schedule, now time.Time) {
 	slices.SortStableFunc(schedules, func(a, b client.Schedule) int { return a.NextRunTime.Compare(b.NextRunTime) })
 	for _, one := range schedules {

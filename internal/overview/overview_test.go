@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/client"
 )
 
-// TestStatusParts proves which schedules are late and which come next, and that a long list is read page by
-// page until the rest is too old, or too much.
+// TestStatusParts proves which schedules are late and which come next, and that a long list is read page by page until
+// the rest is too old or the limit is reached.
 func TestStatusParts(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -44,8 +44,8 @@ func TestStatusParts(t *testing.T) {
 	}
 }
 
-// TestRefusedSchedules proves that a schedule counts as late whose session was due and is tried again later, and no
-// schedule that waits for its time.
+// TestRefusedSchedules proves that a schedule counts as late if its session was due and is tried again later, but not
+// if it waits for its time.
 func TestRefusedSchedules(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -82,8 +82,8 @@ func TestRefusedSchedules(t *testing.T) {
 	}
 }
 
-// TestOf proves the contents of an overview: running attempts, also of other projects unless it is about one, failures
-// of the last day but no older or killed ones, and that it reports if there is more than was read.
+// TestOf proves the contents of an overview: running attempts, including other projects' unless it is about one
+// project, failures of the last day but no older or killed ones, and that it reports whether some data was not read.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)

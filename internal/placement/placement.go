@@ -1,7 +1,7 @@
-// Package placement decides where a command runs: in the executor that its task names, else where its image can run,
-// else in the default executor of the deployment.
+// Package placement decides where a command runs: in the executor that its task names, otherwise in one that can run
+// its image, otherwise in the default executor of the deployment.
 //
-// The wiring of each deployment makes a Table. It must never run anything.
+// The wiring of each deployment creates a Table. The package must never run anything.
 package placement
 
 import (
@@ -14,23 +14,23 @@ import (
 	"zerodag/operators"
 )
 
-// Table is what a deployment has to run commands in.
+// Table holds the executors in which a deployment can run commands.
 type Table struct {
 	// Place names the deployment in errors: "on this machine", "in this deployment".
 	Place string
-	// Known are the executors of such a deployment, Allowed the executors of this one.
+	// Known lists the executors of this kind of deployment, Allowed the executors of this one.
 	Known, Allowed []string
 	// Default is the executor of commands that name none.
 	Default string
 	// Machines is the executor of commands with an image, a size or a role but without an executor; "" is Default.
 	Machines string
-	// Hints explain what to do about an executor that is not allowed, by its name.
+	// Hints explains, by the name of an executor, what to do if it is not allowed.
 	Hints map[string]string
-	// NoRoles: commands cannot be given a role of AWS here.
+	// NoRoles means that commands cannot be given an AWS role here.
 	NoRoles bool
 }
 
-// Choose returns the executor of a command, or what its task has to change.
+// Choose returns the executor of a command, or an error that explains what to change in the task.
 func (t Table) Choose(s operators.Sandbox) (string, error) {
 	name := s.Executor
 	if name == "" && s.Docker != nil && slices.Contains(t.Known, operators.InDocker) {

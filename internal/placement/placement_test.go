@@ -8,8 +8,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestMachines proves that a command which requests an image, a size or a role runs where it can have that, unless it
-// names an executor.
+// TestMachines proves that a command that requests an image, a size or a role runs in an executor that supports it,
+// unless it names an executor.
 func TestMachines(t *testing.T) {
 	t.Parallel()
 	both := []string{operators.OnFargate, operators.OnMicrovm}

@@ -1,7 +1,7 @@
-// Package plainfile reads and writes single files: it reads only plain ones, of limited size, and replaces a file as a
+// Package plainfile reads and writes single files: it reads only plain files of limited size, and replaces a file as a
 // whole.
 //
-// It is for files that others have written, because reading a pipe or a device might never end.
+// It is for files written by others, because reading a pipe or a device might never end.
 package plainfile
 
 import (
@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// Open opens a file for reading if it is a plain one of at most so many bytes. It does not
-// wait, as for the other end of a pipe, and no device is touched.
+// Open opens a file for reading if it is a plain file of at most the given number of bytes. It does not wait for the
+// other end of a pipe, and touches no device.
 func Open(open func(name string, flag int, mode fs.FileMode) (*os.File, error), name string, most int64) (*os.File, error) {
 	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -45,7 +45,7 @@ func tooLarge(most int64) error {
 	return fmt.Errorf("it is larger than the limit of %d bytes", most)
 }
 
-// Read reads what Open opened, also when the file grows meanwhile.
+// Read reads a file that Open opened, up to the limit even if the file grows meanwhile.
 func Read(f *os.File, most int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(content)) > most {

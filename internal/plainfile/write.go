@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 )
 
-// Write replaces a file, making folders as needed. A reader sees the old content or
-// the new, never a part; after a crash of the machine it may be the old.
+// Write replaces a file, making folders as needed. A reader sees the old content or the new, never a part; after a
+// crash of the machine, it may see the old content.
 func Write(name string, content []byte) error {
 	return replace(name, content, 0o644)
 }
 
-// WriteSecret is Write of a file that only its owner may read.
+// WriteSecret is like Write, for a file that only its owner may read.
 func WriteSecret(name string, content []byte) error {
 	return replace(name, content, 0o600)
 }

@@ -6,13 +6,14 @@
 // workers can interleave, with workers that crash, messages that are handled twice and tasks that are killed (`make
 // model`).
 //
-// Three rules carry it. A worker takes all slots of its claim in one call, and only if all claims before it in the line
-// also fit. It stops waiting only after a read that began when its claim was in the line. A worker that has taken or
-// freed slots, or left the line, reads the pool again and wakes the claims at the head that now fit; a worker that has
-// changed nothing wakes no one, because otherwise late messages would breed others.
+// The package relies on three rules. A worker takes all slots of its claim in one call, and only if all claims before
+// it in the line also fit. It stops waiting only after a read that began when its claim was in the line. A worker that
+// has taken or freed slots, or left the line, reads the pool again and wakes the claims at the head that now fit; a
+// worker that has changed nothing wakes no one, because otherwise late messages would cause more messages.
 //
 // No worker gives slots to another, and no clock frees a slot: a woken task tries again, and a slot is freed when the
-// log of its holder shows that the try is over. So no answer can be lost, and a slow task cannot lose its slot.
+// log of its holder shows that the attempt at the task has ended. Therefore no answer can be lost, and a slow task
+// cannot lose its slot.
 //
 // The package must never read a clock or a store, nor depend on attempts.
 package pool

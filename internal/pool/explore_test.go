@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// result is what an exploration has found.
+// result is the result of an exploration.
 type result struct {
 	worlds   int
 	repaired int    // worlds in which the minute check had to help
-	wasteful int    // worlds in which a task has more slots than it asked for
-	bad      string // with the way there; "" is none
+	wasteful int    // worlds in which a task has more slots than it requested
+	bad      string // with the path to it; "" if nothing was found
 	cut      bool   // there are more worlds
 }
 
@@ -24,7 +24,7 @@ func (s space) explore(most int) (r result) {
 		left []move
 	}
 	seed := maphash.MakeSeed()
-	seen := map[uint64]struct{}{} // hashes: of millions of worlds two share one of 64 bits once in a million runs
+	seen := map[uint64]struct{}{} // 64-bit hashes: among millions of worlds, two collide once in a million runs
 	var path []frame
 	enter := func(m move) bool {
 		h := maphash.Comparable(seed, m.to)
@@ -60,7 +60,7 @@ func (s space) explore(most int) (r result) {
 	return r
 }
 
-// look returns what is wrong with a world, and what can happen next in it.
+// look returns the fault of a world, if any, and the moves that can come next in it.
 func (s space) look(w world, r *result) (next []move, wrong string) {
 	if wrong := s.wrong(w); wrong != "" {
 		return nil, wrong
@@ -113,7 +113,7 @@ func (s space) String() string {
 	return b + [...]string{"", ", torn before the line", ", torn before the slots"}[s.torn]
 }
 
-// small are the spaces of every run of the tests.
+// small returns the spaces that every run of the tests explores.
 func small() []space {
 	return []space{
 		{slots: 1, claims: []int{1, 1}, kills: 1, crashes: 1},
@@ -124,12 +124,12 @@ func small() []space {
 		{slots: 2, claims: []int{1, 2}, kills: 1, crashes: 1},
 		{slots: 1, claims: []int{1, 1, 1}},
 		{slots: 2, claims: []int{1, 2, 1}},
-		{slots: 1, claims: []int{2, 1}, crashes: 1}, // more than there are
+		{slots: 1, claims: []int{2, 1}, crashes: 1}, // more slots than exist
 	}
 }
 
 // TestExplore walks through all orders in which workers can interleave in small pools: no task runs without its slots,
-// no slot is left with a task that is over, and no place in the line, no claim that fits is forgotten, and all end.
+// no slot or place in the line is left with a task that has ended, no claim that fits is forgotten, and all tasks end.
 func TestExplore(t *testing.T) {
 	t.Parallel()
 	for _, s := range small() {
@@ -168,7 +168,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// large take up to half a minute each; `make test-long` explores them.
+// large returns spaces that take up to half a minute each; `make test-long` explores them.
 func large() []space {
 	return []space{
 		{slots: 1, claims: []int{1, 1}, kills: 1, doubles: 1},
@@ -182,7 +182,7 @@ func large() []space {
 	}
 }
 
-// largest take minutes each; only `make model` explores them.
+// largest returns spaces that take minutes each; only `make model` explores them.
 func largest() []space {
 	return []space{
 		{slots: 1, claims: []int{1, 1}, kills: 1, crashes: 1, doubles: 1, repaired: true},
@@ -214,7 +214,7 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
-// TestReadablePath proves that what is found comes with the way there.
+// TestReadablePath proves that a reported fault includes the path to it.
 func TestReadablePath(t *testing.T) {
 	t.Parallel()
 	s := space{slots: 1, claims: []int{1, 1}, fault: noPump}

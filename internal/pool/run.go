@@ -25,7 +25,7 @@ type Runner struct {
 	resize bool
 }
 
-// NewRunner makes a runner that wakes waiting tasks by messages to their attempts.
+// NewRunner returns a runner that wakes waiting tasks by messages to their attempts.
 func NewRunner(s host.Semaphore, p host.Pools, q host.Queue, now func() time.Time) Runner {
 	return Runner{Semaphore: s, pools: p, Now: now, Wake: func(ctx context.Context, ref host.PoolRef, claims []host.Claim) error {
 		list := make([]host.Message, len(claims))
@@ -41,14 +41,15 @@ func NewRunner(s host.Semaphore, p host.Pools, q host.Queue, now func() time.Tim
 	}}
 }
 
-// Sized is the runner for a pool that exists as soon as it is requested, with so many slots. With resize it also
-// changes an existing pool to that size: of several requests for different sizes the last one to begin counts.
+// Sized returns a runner for a pool that exists as soon as it is requested, with the given number of slots. With
+// resize, it also changes an existing pool to that size; if several requests name different sizes, the last one to
+// begin counts.
 func (r Runner) Sized(size int, resize bool) Runner {
 	r.size, r.resize = size, resize
 	return r
 }
 
-// line reads a pool. resized: it has another size for this call.
+// line reads a pool. resized reports whether this call changed its size.
 func (r Runner) line(ctx context.Context, ref host.PoolRef) (l host.Line, resized bool, err error) {
 	l, err = r.Semaphore.Line(ctx, ref, 0)
 	if err != nil || r.size == 0 || l.Slots == r.size || l.Slots > 0 && !r.resize {
@@ -61,8 +62,8 @@ func (r Runner) line(ctx context.Context, ref host.PoolRef) (l host.Line, resize
 	return l, true, err
 }
 
-// Run runs a turn to its end. After an error it is unknown how much was done: the turn must be run anew, from its
-// beginning and marked as repeated, until it succeeds.
+// Run runs a turn to its end. After an error, it is unknown how much was done: the turn must be run again from its
+// beginning, marked as repeated, until it succeeds.
 func (r Runner) Run(ctx context.Context, pool host.PoolRef, t Turn) (Outcome, error) {
 	for {
 		call := t.Next()
@@ -104,7 +105,7 @@ func (r Runner) call(ctx context.Context, pool host.PoolRef, t Turn, c Call) (Tu
 	return t.Done(), err
 }
 
-// Stir wakes those at the head of a line who fit: after a pool was made larger, or is not held any more.
+// Stir wakes the claims at the head of a line that fit, after a pool was made larger or released.
 func (r Runner) Stir(ctx context.Context, pool host.PoolRef) error {
 	l, err := r.Semaphore.Line(ctx, pool, 0)
 	if err == nil {

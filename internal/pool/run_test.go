@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/sqlite"
 )
 
-// shop is a pool with tasks that want slots of it, on a store that fails, with workers that crash.
+// shop is a pool with tasks that need its slots, on a store that fails, with workers that crash.
 type shop struct {
 	t      *testing.T
 	ref    host.PoolRef
@@ -63,7 +63,7 @@ func release(c host.Claim) func(again bool) pool.Turn {
 	return func(bool) pool.Turn { return pool.Release(c, false) }
 }
 
-// task runs one try: it gets its slots, uses them for a while, and gives them up.
+// task runs one attempt at a task: it gets its slots, uses them for a while, and gives them up.
 func (s *shop) task(c host.Claim) {
 	for s.do(acquire(c)) != pool.Granted {
 		<-s.woken[c.Holder]
@@ -81,8 +81,9 @@ func (s *shop) use(slots int) {
 	s.most = max(s.most, s.running)
 }
 
-// TestRun has sixty tasks of one to three slots share a pool of four, while one call in five fails, is done without an
-// answer, or ends its worker: all of them run, never more than fit at once, and the pool is empty at the end.
+// TestRun proves that if sixty tasks of one to three slots share a pool of four, while one call in five fails, takes
+// effect without an answer, or ends its worker, all of them run, never more at once than fit, and the pool is empty at
+// the end.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
@@ -123,9 +124,9 @@ func runShop(t *testing.T, seed uint64) {
 	}
 }
 
-// TestRunLists has fifty tasks take slots of one to three pools each, one pool after the other in the order of the
-// names, on a store that fails: all of them run, no more at once than each pool allows, and the pools are empty at the
-// end. synctest would find a deadlock.
+// TestRunLists proves that if fifty tasks take slots of one to three pools each, one pool after the other in the order
+// of their names, on a store that fails, all of them run, no more at once than each pool allows, and the pools are
+// empty at the end. synctest would find a deadlock.
 func TestRunLists(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
@@ -173,7 +174,7 @@ func runLists(t *testing.T, seed uint64) {
 				}
 				s.use(1)
 			}
-			time.Sleep(10 * time.Minute) // of the simulated clock: longer than any failure delays tasks that could run beside it
+			time.Sleep(10 * time.Minute) // simulated: longer than any failure delays tasks that could run
 			for _, s := range mine {
 				s.use(-1)
 				s.do(release(c))
@@ -189,7 +190,7 @@ func runLists(t *testing.T, seed uint64) {
 	}
 }
 
-// TestHeld proves that a pool that is held grants nothing, and that Stir wakes the claims that fit once it is released.
+// TestHeld proves that a held pool grants nothing, and that Stir wakes the claims that fit once it is released.
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

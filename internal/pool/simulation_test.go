@@ -17,14 +17,14 @@ const (
 	lease      = 30_000    // after which the message of a worker that crashed is received again
 	checkEvery = 60_000    // between two checks of the pool
 	longest    = 61_000    // that a claim may wait beside free slots
-	patience   = 3_600_000 // in which all must end once no new tasks come
+	patience   = 3_600_000 // in which all tasks must end once no new ones arrive
 )
 
-// rates are how often something happens, for each call of a worker or each task.
+// rates holds how often something happens, per call of a worker or per task.
 type rates struct{ crash, lost, double, kill, torn float64 }
 
 // simulated is a pool with workers of many tasks in virtual time: unlike an exploration it cannot cover all orders, but
-// it continues for long, with many tasks, and with time.
+// it runs for long, with many tasks, and simulates time.
 type simulated struct {
 	rand  *rand.Rand
 	rates rates
@@ -37,7 +37,7 @@ type simulated struct {
 	since []int64 // when it was taken
 	line  []host.Claim
 	tasks []simTask
-	open  int // tasks that are not over
+	open  int // tasks that have not ended
 
 	now      int64
 	order    int64
@@ -45,7 +45,7 @@ type simulated struct {
 	beside   []int // claims that fit into the free slots
 	inUse    int
 	acquired int
-	woken    int // messages that told a claim to try again
+	woken    int // messages that woke a claim
 	crashes  int
 	worst    int64 // how long a claim waited beside free slots
 	wrong    string
@@ -54,12 +54,12 @@ type simulated struct {
 type simTask struct {
 	claim    host.Claim
 	life     life
-	messages []message // in the order in which they came
+	messages []message // in order of arrival
 	busy     bool      // a worker has a message of it
-	fits     int64     // since when it waits beside free slots; 0: it does not
+	fits     int64     // since when it has waited beside free slots; 0: it has not
 }
 
-// simWorker is a worker of a task's message. own: the message is there until this worker has finished it.
+// simWorker is a worker of a task's message. own means that the message stays until this worker has finished it.
 type simWorker struct {
 	task    int
 	message message
@@ -92,12 +92,12 @@ func (s *simulated) after(ms int64, do func()) {
 	heap.Push(&s.agenda, entry{s.now + ms, s.order, do})
 }
 
-// soon is the time that a call takes.
+// soon returns the random duration of a call.
 func (s *simulated) soon() int64 { return 1 + s.rand.Int64N(s.pace) }
 
 func (s *simulated) happens(rate float64) bool { return s.rand.Float64() < rate }
 
-// simulate lets tasks come until so many have had slots, and go.
+// simulate lets tasks arrive until the given number of them have had slots, and then lets all of them end.
 func simulate(seed uint64, acquisitions int, r rates, change func(*simulated)) *simulated {
 	s := &simulated{rand: rand.New(rand.NewPCG(seed, 0)), rates: r, pace: 20, slots: 1 + int(seed%7)}
 	if change != nil {
@@ -120,7 +120,7 @@ func (s *simulated) fail(format string, args ...any) {
 	}
 }
 
-// arrive makes the next task, as long as tasks are wanted and the line is not too long.
+// arrive makes the next task, while more tasks are wanted and the line is not too long.
 func (s *simulated) arrive(acquisitions int) {
 	s.watch()
 	if s.acquired >= acquisitions {
@@ -139,7 +139,7 @@ func (s *simulated) arrive(acquisitions int) {
 	s.after(s.rand.Int64N(2*1200/int64(s.slots)), func() { s.arrive(acquisitions) })
 }
 
-// over describes what is left when no task has come for long.
+// over describes what is left when no task has arrived for a long time.
 func (s *simulated) over() {
 	for id := range s.tasks {
 		if l := s.tasks[id].life; l == wants || l == runs {
@@ -191,7 +191,7 @@ func (s *simulated) receive(id int) {
 	s.work(id, m, false)
 }
 
-// work has a worker begin with a message, and now and then a second one beside it.
+// work makes a worker begin a message, and occasionally a second worker the same message.
 func (s *simulated) work(id int, m message, again bool) {
 	s.tasks[id].busy = true
 	for _, own := range []bool{true, false} {
@@ -246,7 +246,7 @@ func (s *simulated) step(w *simWorker) {
 	}
 }
 
-// again has a message received once more: soon after an error, and after its lease when its worker has crashed.
+// again makes a message be received once more: soon after an error, or after its lease if its worker has crashed.
 func (s *simulated) again(w *simWorker, crash bool) {
 	if !w.own {
 		return
@@ -315,7 +315,7 @@ func (s *simulated) saw(w *simWorker, taken []int) {
 	s.step(w)
 }
 
-// seen is the pool with slots as they were read, and the line as it is.
+// seen returns the pool with the slots as they were read and the line as it is now.
 func (s *simulated) seen(taken []int) host.Line {
 	l := host.Line{Slots: s.slots, Waiting: s.line[:min(len(s.line), s.slots)]}
 	for n, id := range taken {
@@ -326,7 +326,7 @@ func (s *simulated) seen(taken []int) host.Line {
 	return l
 }
 
-// ends records the outcome of a turn in the log. Slots that were granted to a task that is over are given up again.
+// ends records the outcome of a turn in the log. Slots that were granted to a task that has ended are given up again.
 func (s *simulated) ends(w *simWorker, o Outcome) func() {
 	t := &s.tasks[w.task]
 	if w.turn.aim != acquire || o != Granted {
@@ -375,7 +375,8 @@ func (s *simulated) wakeUp(c host.Claim) {
 	}
 }
 
-// lookAfter is a server's check of each minute: it reads the logs of the holders, and wakes the claims that fit.
+// lookAfter is the check that a server makes every minute: it reads the logs of the holders, and wakes the claims that
+// fit.
 func (s *simulated) lookAfter() {
 	if s.blind {
 		return
@@ -399,8 +400,8 @@ func (s *simulated) lookAfter() {
 	}
 }
 
-// watch holds the pool against what it promises. A claim that is over and still in the line takes no slot from those
-// behind it here.
+// watch checks the guarantees of the pool. Here, a claim that has ended and is still in the line takes no slot from the
+// claims behind it.
 func (s *simulated) watch() {
 	if s.inUse > s.slots {
 		s.fail("%d slots are in use, and there are %d", s.inUse, s.slots)
@@ -411,7 +412,7 @@ func (s *simulated) watch() {
 	}
 	var fit []int
 	for _, c := range s.line {
-		id, _ := strconv.Atoi(c.Holder) // it was made of a number
+		id, _ := strconv.Atoi(c.Holder) // it was made from a number
 		if s.tasks[id].life != wants {
 			continue
 		}
@@ -445,12 +446,13 @@ func asInt(b bool) int {
 	return 0
 }
 
-// stormy is how often things go wrong: in one task of five something does.
+// stormy holds rates at which one task in five meets a fault.
 var stormy = rates{crash: .01, lost: .01, double: .02, kill: .05, torn: .1}
 
-// TestSimulation has a million tasks get slots of pools, with ZERODAG_MODEL (`make model`), and a hundred thousand
-// else, while workers crash, answers are lost, messages are doubled and tasks are killed: there are never more slots in
-// use than exist, no claim that fits waits beside free slots for more than 61 seconds, all end, and nothing is left.
+// TestSimulation lets a million tasks with ZERODAG_MODEL (`make model`), otherwise a hundred thousand, get slots of
+// pools, while workers crash, answers are lost, messages are doubled and tasks are killed: there are never more slots
+// in use than exist, no claim that fits waits beside free slots for more than 61 seconds, all tasks end, and no slot
+// stays taken.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	each, seeds := 5_000, uint64(20)
@@ -472,8 +474,8 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestFewWakes proves that the messages which tell claims to try again do not breed: where many slots are free for as
-// long as they are under way, most come too late, and each of those must not send others.
+// TestFewWakes proves that the messages that wake claims do not multiply: if many slots are free while the messages are
+// in transit, most come too late, and those must not send further messages.
 func TestFewWakes(t *testing.T) {
 	t.Parallel()
 	for _, pace := range []int64{20, 200, 500} {

@@ -27,13 +27,13 @@ type Outcome uint8
 const (
 	Granted  Outcome = iota + 1 // the holder has its slots
 	Waiting                     // the claim is in the line and will be woken
-	Joined                      // as Waiting, but it is in the line since this turn: see Acquire
+	Joined                      // like Waiting, but this turn has put it into the line: see Acquire
 	Missing                     // there is no such pool
 	TooLarge                    // the pool has fewer slots than the claim requests
 	Released                    // the slots and the place in the line are given up
 )
 
-// Call is the next call.
+// Call is the next call that a turn requests.
 type Call struct {
 	Kind    Kind
 	Numbers []int        // of Take and Free
@@ -42,7 +42,7 @@ type Call struct {
 	Outcome Outcome      // of End
 }
 
-// aim is what a turn is for.
+// aim is the purpose of a turn.
 type aim uint8
 
 const (
@@ -54,33 +54,34 @@ const (
 // maxWakes is how many claims one turn wakes: each of them wakes others when it has taken its slots.
 const maxWakes = 2
 
-// Turn is one worker's go at a claim. Turns can be compared with ==.
+// Turn is one worker's handling of a claim. Turns can be compared with ==.
 type Turn struct {
 	claim   host.Claim
 	aim     aim
 	next    Kind
-	inLine  bool // the claim is in the line as far as is known, and was before the next read begins
+	inLine  bool // the claim is in the line as far as is known, and joined it before the next read begins
 	joined  bool // this turn has put the claim into the line
 	crowded bool // others may be in the line
-	settled bool // there is nothing for which others must be woken
+	settled bool // no others need to be woken
 	outcome Outcome
 	numbers [host.MaxClaimSlots]int16 // one more than the number; 0 is none
 	wake    [maxWakes]host.Claim
 }
 
 // A turn that takes or frees slots, leaves the line or enlarges the pool wakes others itself. So a turn that has
-// changed nothing wakes no one: messages are late if others are quicker, and each of them would send several. again
-// means that the message was received before, and that its earlier worker may have changed the pool and woken no one.
+// changed nothing wakes no one: a message is late if others were quicker, and each late message would send several
+// more. again means that the message was received before, and that its earlier worker may have changed the pool and
+// woken no one.
 
-// Acquire begins a turn that wants the slots of a claim. It may be repeated until the slots are released. If it ends
-// Joined, the caller must read the log once more: the claim may have been granted, or have ended, before it joined. Left in
-// the line it would keep those behind it waiting.
+// Acquire begins a turn that requests the slots of a claim. It may be repeated until the slots are released. If it ends
+// Joined, the caller must read the log once more: the claim may have been granted, or have ended, before it joined.
+// If it stayed in the line, it would keep the claims behind it waiting.
 func Acquire(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: acquire, next: Read, settled: !again}
 }
 
-// Release begins a turn that gives up the slots of a claim that is over. inLine means that the claim may be in the
-// line: it was not granted, as far as is known.
+// Release begins a turn that gives up the slots of a claim that has ended. inLine means that the claim may be in the
+// line because, as far as is known, it was not granted.
 func Release(c host.Claim, inLine bool) Turn {
 	t := Turn{claim: c, aim: release, next: Read, outcome: Released}
 	if inLine {
@@ -89,7 +90,7 @@ func Release(c host.Claim, inLine bool) Turn {
 	return t
 }
 
-// GiveUp begins the turn of a message that requests slots for a claim that is already over.
+// GiveUp begins the turn of a message that requests slots for a claim that has already ended.
 func GiveUp(c host.Claim, again bool) Turn {
 	if again { // the earlier worker may have joined a line that is longer than what a turn reads
 		return Release(c, true)
@@ -97,8 +98,8 @@ func GiveUp(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: release, next: Read, outcome: Released, settled: true}
 }
 
-// Tidy begins a turn for a granted claim that is requested again: it keeps its slots and must leave the line, because
-// it would be in the way there.
+// Tidy begins a turn for a granted claim that is requested again: it keeps its slots and must leave the line so that it
+// does not block others.
 func Tidy(c host.Claim, again bool) Turn {
 	t := Turn{claim: c, aim: tidy, next: Read, outcome: Granted, settled: true}
 	if again { // see GiveUp
@@ -107,10 +108,10 @@ func Tidy(c host.Claim, again bool) Turn {
 	return t
 }
 
-// Claim is what the turn is about.
+// Claim returns the claim that the turn is about.
 func (t Turn) Claim() host.Claim { return t.claim }
 
-// Next is the call to make.
+// Next returns the call to make.
 func (t Turn) Next() Call {
 	c := Call{Kind: t.next}
 	switch t.next {
@@ -133,7 +134,7 @@ func (t Turn) Next() Call {
 	return c
 }
 
-// Saw continues with the pool that a Read has found.
+// Saw continues with the pool that a Read returned.
 func (t Turn) Saw(l host.Line) Turn {
 	own, row := t.has(l), inLine(l, t.claim)
 	switch {
@@ -154,7 +155,7 @@ func (t Turn) Saw(l host.Line) Turn {
 	return t
 }
 
-// claimed is Saw for a claim that has no slots yet.
+// claimed implements Saw for a claim that has no slots yet.
 func (t Turn) claimed(l host.Line, row bool) Turn {
 	numbers, fits := t.choose(l)
 	switch {
@@ -177,7 +178,7 @@ func (t Turn) claimed(l host.Line, row bool) Turn {
 	return t
 }
 
-// giveUp ends a claim that can never be granted; those behind it may fit now.
+// giveUp ends a claim that can never be granted; the claims behind it may fit now.
 func (t Turn) giveUp(l host.Line, row bool, o Outcome) Turn {
 	t.aim, t.outcome = release, o
 	if row || t.inLine {
@@ -234,7 +235,7 @@ func inLine(l host.Line, c host.Claim) bool {
 	return false
 }
 
-// choose picks free slots, if the claim and all before it fit.
+// choose picks free slots if the claim and all claims before it fit.
 func (t Turn) choose(l host.Line) (numbers [host.MaxClaimSlots]int16, fits bool) {
 	free := l.Slots - len(l.Taken)
 	for _, w := range l.Waiting {
@@ -263,14 +264,15 @@ func (t Turn) choose(l host.Line) (numbers [host.MaxClaimSlots]int16, fits bool)
 	return numbers, true
 }
 
-// start is the slot at which a claim begins to search for a free one: many concurrent claims do not all try the same.
+// start returns the slot at which a claim begins to search for a free one, so that concurrent claims do not all try the
+// same slot.
 func start(c host.Claim, slots int) int {
 	h := fnv.New32a()
 	h.Write([]byte(c.Holder)) // it never fails
 	return int(h.Sum32() % uint32(slots))
 }
 
-// waking ends the turn, after those were woken who are at the head of the line and fit.
+// waking ends the turn after waking the claims at the head of the line that fit.
 func (t Turn) waking(l host.Line) Turn {
 	t.next, t.wake = End, [maxWakes]host.Claim{}
 	if t.settled {
@@ -282,7 +284,8 @@ func (t Turn) waking(l host.Line) Turn {
 	return t
 }
 
-// Heads lists up to n claims, of others than holder, that would be granted, or permanently refused, if they tried now.
+// Heads lists up to n claims of holders other than holder that would be granted, or permanently refused, if they tried
+// now.
 func Heads(l host.Line, holder string, n int) []host.Claim {
 	var heads []host.Claim
 	free := l.Slots - len(l.Taken)

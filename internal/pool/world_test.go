@@ -7,23 +7,23 @@ import (
 	"zerodag/internal/host"
 )
 
-// Bounds of the spaces that are explored.
+// Limits of the spaces that are explored.
 const (
 	maxTasks   = 4
 	maxSlots   = 3
 	maxWorkers = maxTasks + 1 // one for each task, and a second one for the same message or for a task that has ended
 )
 
-// fault is a defect that is planted around the turns: an exploration must find it.
+// fault is a defect planted around the turns, which an exploration must find.
 type fault uint8
 
 const (
 	none      fault = iota
-	noReread        // who has joined the line stops without another look
-	noRecheck       // who has joined the line does not read the log again
+	noReread        // a worker that has joined the line stops without reading it again
+	noRecheck       // a worker that has joined the line does not read the log again
 	noPump          // no claim is ever woken
-	notSeen         // who has slots does not see that they are its own
-	byClock         // slots are freed when their holder was slow
+	notSeen         // a worker does not see that the slots are its own
+	byClock         // slots are freed if their holder is slow
 )
 
 // space describes which worlds exist.
@@ -36,7 +36,7 @@ type space struct {
 	fault                   fault
 }
 
-// tearing is how a read of the pool may be torn by what others do meanwhile.
+// tearing is how a read of the pool may be torn by concurrent changes.
 type tearing uint8
 
 const (
@@ -45,7 +45,7 @@ const (
 	slotsLast         // the line is read before the slots
 )
 
-// life is what the log of a task's attempt says.
+// life is the state of a task in the log of its attempt.
 type life uint8
 
 const (
@@ -55,13 +55,13 @@ const (
 	killed
 )
 
-// message is what a worker works on.
+// message is the message that a worker handles.
 type message uint8
 
 const (
 	ask  message = 1 << iota // the task has become ready
 	wake                     // try again
-	over                     // the try has ended
+	over                     // the attempt at the task has ended
 )
 
 // phase is where a worker is.
@@ -80,14 +80,14 @@ type worker struct {
 	phase   phase
 	task    int8
 	message message
-	owner   bool // the message is there for as long as this worker has not finished it
+	owner   bool // the message stays until this worker has finished it
 	again   bool // the message was received before
 	turn    Turn
-	taken   [maxSlots]int8 // what was read of the pool
+	taken   [maxSlots]int8 // the slots as they were read
 	line    uint8
 }
 
-// world is everything there is: logs, the pool, messages and workers. Worlds can be compared with ==.
+// world is the complete state: logs, the pool, messages and workers. Worlds can be compared with ==.
 type world struct {
 	lives                   [maxTasks]life
 	taken                   [maxSlots]int8 // one more than the task that has the slot; 0: free
@@ -98,7 +98,7 @@ type world struct {
 	kills, crashes, doubles int8
 }
 
-// move is something that can happen next. Of millions only those on the way to a fault are ever printed.
+// move is something that can happen next. Of millions of moves, only those that lead to a fault are printed.
 type move struct {
 	format string
 	args   [4]int
@@ -174,7 +174,7 @@ func (s space) moves(w world) []move {
 		for _, m := range []message{ask, wake, over} {
 			at := t
 			if m == over && w.workers[t].phase != idle {
-				at = maxTasks // the process that ends a try gives up its slots itself, whatever others do meanwhile
+				at = maxTasks // the process that ends an attempt at a task gives up its slots itself, whatever others do meanwhile
 			}
 			if w.messages[t]&m != 0 && w.workers[at].phase == idle { // messages of one attempt are received one after the other
 				to := w
@@ -215,7 +215,7 @@ func (s space) moves(w world) []move {
 	return out
 }
 
-// work is the next step of a worker.
+// work makes the next step of a worker.
 func (s space) work(w world, i int) world {
 	x := &w.workers[i]
 	switch x.phase {
@@ -253,7 +253,7 @@ func (s space) work(w world, i int) world {
 	return w
 }
 
-// begin is the turn that a message starts, given the log.
+// begin returns the turn that a message starts, given the log.
 func (s space) begin(w world, x worker) Turn {
 	c := s.claim(int(x.task))
 	switch life := w.lives[x.task]; {
@@ -335,7 +335,7 @@ func (w *world) free(task int8, numbers []int) {
 	}
 }
 
-// saw gives a turn what its worker has read.
+// saw passes a turn the data that its worker has read.
 func (s space) saw(x *worker) {
 	taken := x.taken
 	if s.fault == notSeen && x.turn.aim == acquire {
@@ -349,7 +349,7 @@ func (s space) saw(x *worker) {
 	x.taken, x.line = [maxSlots]int8{}, 0
 }
 
-// wrong returns what is wrong with a world.
+// wrong returns the fault of a world, or "" if there is none.
 func (s space) wrong(w world) string {
 	for t, k := range s.claims {
 		if n := count(w.taken, t); w.lives[t] == runs && n < k {
@@ -369,9 +369,9 @@ func count(taken [maxSlots]int8, task int) int {
 	return n
 }
 
-// stale returns a claim of the line that does not wait: the claims behind it do so in vain. If a message is received
-// twice at the same time, one worker may join while the other takes free slots. To rule that out, every taking of slots
-// would have to write to the line. The next wake removes such a claim.
+// stale returns a claim in the line that is not waiting, so that the claims behind it wait in vain. If a message is
+// received twice at the same time, one worker may join while the other takes free slots. To rule that out, every taking
+// of slots would have to write to the line. The next wake removes such a claim.
 func (s space) stale(w world) string {
 	if w.doubles > 0 {
 		return ""
@@ -389,7 +389,7 @@ func (w world) quiet() bool {
 	return w.workers == [maxWorkers]worker{} && w.messages == [maxTasks]message{}
 }
 
-// check is what the minute check does in a quiet world: nothing, if all is well.
+// check returns the moves of the minute check in a quiet world: none if all is well.
 func (s space) check(w world) []move {
 	var out []move
 	for t := range s.claims {

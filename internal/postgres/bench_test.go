@@ -11,7 +11,7 @@ import (
 
 // BenchmarkEntries shows the cost of an append that checks what its writer relies on, and the cost of a run before it
 // begins: a check for a kill and for changes that a failover may have lost, and a note if it takes longer or is
-// repeated. An append without checks, and reading the row of the attempt, are the yardsticks.
+// repeated. The baselines are an append without checks and a read of the attempt's row.
 func BenchmarkEntries(b *testing.B) {
 	l := &lab{Server: postgres.StartKeeping(b), room: make(chan struct{}, 1)}
 	db := open(b, l.options())

@@ -18,17 +18,17 @@ type Blobs struct{ db *DB }
 
 var _ host.Blobs = (*Blobs)(nil)
 
-// NewBlobs makes Blobs in an open database.
+// NewBlobs returns the Blobs of an open database.
 func NewBlobs(db *DB) *Blobs { return &Blobs{db} }
 
-// blobPart is how many bytes a row has, and abandoned the age after which an unfinished blob counts as abandoned by its
-// sender.
+// blobPart is the number of bytes per row, and abandoned the age after which an unfinished blob counts as abandoned by
+// its sender.
 const (
 	blobPart  = 256 << 10
 	abandoned = 24 * time.Hour
 )
 
-// checkKey refuses keys that package files refuses: a key must be valid for every store of archives.
+// checkKey refuses the same keys as package files, because a key must be valid for every store of archives.
 func checkKey(key string) error {
 	if !fs.ValidPath(key) || key == "." || strings.HasPrefix(key, ".") || strings.Contains(key, "/.") || strings.ContainsAny(key, "\\\x00") {
 		return fmt.Errorf("blob key %q is not a relative path", key)
@@ -61,7 +61,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) er
 	return nil
 }
 
-// begin makes a blob without a key, and removes abandoned ones. Repeating it leaves one more of these.
+// begin makes a blob without a key, and removes abandoned blobs. If it is repeated, one more abandoned blob remains.
 func (b *Blobs) begin(ctx context.Context, size int64) (id int64, err error) {
 	err = b.db.alone(ctx, func(c *conn) (err error) {
 		if _, err := c.Exec("DELETE FROM blobs WHERE key IS NULL AND created_at < "+clock+" - $1", abandoned.Microseconds()); err != nil {
@@ -73,7 +73,7 @@ func (b *Blobs) begin(ctx context.Context, size int64) (id int64, err error) {
 	return id, err
 }
 
-// fill stores the parts. One that is repeated is there already, and the same.
+// fill stores the parts. A repeated part is already stored with the same content.
 func (b *Blobs) fill(ctx context.Context, id int64, r io.Reader, size int64) error {
 	buffer := make([]byte, blobPart)
 	in := io.LimitReader(r, size+1)
@@ -101,7 +101,7 @@ func (b *Blobs) fill(ctx context.Context, id int64, r io.Reader, size int64) err
 	}
 }
 
-// finish gives a blob its key, unless another has it: then that stays, and this one is deleted.
+// finish gives a blob its key, unless another blob has it: then the other stays, and this one is deleted.
 func (b *Blobs) finish(ctx context.Context, id int64, key string) error {
 	return b.db.write(ctx, func(c *conn) error {
 		if _, err := c.Exec("SELECT pg_advisory_xact_lock($1)", hashOf("blob", b.db.schema, key)); err != nil {
@@ -131,14 +131,14 @@ func (b *Blobs) remove(ctx context.Context, id int64) error {
 	})
 }
 
-// blob is a row.
+// blob is a row of the table of blobs.
 type blob struct{ id, size int64 }
 
 func (b *Blobs) find(ctx context.Context, key string) (blob, error) {
 	return sqlstore.ReadOne(ctx, b.db.Store, func(r *row) blob { return blob{r.ID(), r.ID()} }, sqlstore.Select("SELECT id, size FROM blobs WHERE key = ?", key))
 }
 
-// Open reads a blob. The context is that of all reading.
+// Open reads a blob. The context applies to all reads.
 func (b *Blobs) Open(ctx context.Context, key string) (io.ReadCloser, int64, error) {
 	if err := checkKey(key); err != nil {
 		return nil, 0, err
@@ -162,5 +162,5 @@ func (b *Blobs) Delete(ctx context.Context, key string) error {
 	})
 }
 
-// Link has none to give: blobs are read through a server.
+// Link returns no link because blobs are read through a server.
 func (b *Blobs) Link(context.Context, string, time.Duration) (string, error) { return "", nil }

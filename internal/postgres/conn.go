@@ -48,7 +48,7 @@ func (c *conn) Insert(sql string, args ...any) (int64, error) {
 	return id, err
 }
 
-// Batch implements sqlstore.Conn. Outside a transaction the statements are one.
+// Batch implements sqlstore.Conn. Outside a transaction, the statements form one.
 func (c *conn) Batch(list ...statement) error {
 	b := &pgx.Batch{}
 	for _, s := range list {
@@ -115,7 +115,7 @@ func numbered(sql string) string {
 	}
 }
 
-// encode makes values of the client: texts are bytes.
+// encode converts arguments to values of the client, in which texts are bytes.
 func encode(args []any) ([]any, error) {
 	values := make([]any, len(args))
 	for i, a := range args {

@@ -18,7 +18,7 @@ import (
 	"zerodag/operators"
 )
 
-// scene is a project with a workflow, for tests that are about something else.
+// scene is a project with a workflow, for tests of other things.
 type scene struct {
 	workflow host.Workflow
 	sessions atomic.Int64
@@ -45,7 +45,7 @@ func pushOf(project, revision string) host.Push {
 
 func at(seconds int64) time.Time { return time.Unix(1_700_000_000+seconds, 0).UTC() }
 
-// attempt describes an attempt of a session that is requested once.
+// attempt describes an attempt of a new session.
 func (s *scene) attempt() host.NewAttempt {
 	return host.NewAttempt{Site: 1, Project: s.workflow.Project, Workflow: host.Ref{ID: s.workflow.ID, Name: s.workflow.Name}, SessionTime: at(s.sessions.Add(1)), Zone: "UTC",
 		Params: param.New(), CreatedAt: at(0), WaitsFor: -1, First: host.Entry{Seq: 1, Nonce: "first", At: at(0), Changes: []byte("start")}, Message: host.Message{ID: "go"}}
@@ -60,7 +60,7 @@ func (s *scene) start(t testing.TB, db *DB) host.Attempt {
 	return list[0]
 }
 
-// number is the one number that a statement finds.
+// number returns the one number that a statement finds.
 func number(t testing.TB, db *DB, sql string, args ...any) int {
 	t.Helper()
 	n, err := sqlstore.ReadOne(t.Context(), db.Store, (*row).Int, sqlstore.Select(sql, args...))
@@ -70,15 +70,15 @@ func number(t testing.TB, db *DB, sql string, args ...any) int {
 	return n
 }
 
-// cutCase is a call whose connection is cut: do must still succeed, and check finds it done once. Both run for each
-// place of the cut with a different n, which is above 0.
+// cutCase is a call whose connection is cut: do must still succeed, and check checks that it was done once. Both run
+// for each place of the cut with a different n, which is above 0.
 type cutCase struct {
 	prepare, do, check func(t *testing.T, n int64) error
 	onCut              func()
 }
 
-// testCuts proves that a connection that breaks at whatever request of a call, before the server hears of it or before
-// its answer arrives, neither loses what was called for nor has it done twice, and that the caller hears of none of it.
+// testCuts proves that a connection that breaks at any request of a call, before the server receives it or before its
+// answer arrives, neither loses the change nor makes it twice, and that the caller does not notice.
 func testCuts(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -92,7 +92,7 @@ func testCuts(t *testing.T, l *lab) {
 		t.Run(name, func(t *testing.T) { // one after the other: they share the proxy
 			n := int64(0)
 			for _, after := range []bool{false, true} {
-				for place := 0; ; place++ { // at 0 it is not cut, and its statements are prepared
+				for place := 0; ; place++ { // at 0, the connection is not cut, and the statements are prepared
 					n++
 					id := n*1000 + int64(len(name))
 					if c.prepare != nil {
@@ -245,7 +245,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 			_, err := direct.ByHash(t.Context(), fmt.Append(nil, n))
 			return err
 		}, nil},
-		// What another server did with the message before the answer is repeated must not be undone.
+		// Changes that another server made to the message before the answer is repeated must not be undone.
 		"send": {func(*testing.T, int64) error {
 			taken.Store(0)
 			return nil
@@ -259,7 +259,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 		"receive": {func(t *testing.T, n int64) error {
 			return direct.Queue("events").Send(t.Context(), host.Message{ID: fmt.Sprint(n), Body: []byte("x")})
 		}, func(t *testing.T, n int64) error {
-			for { // there are also those of other cases
+			for { // there are also messages of other cases
 				list, err := db.Queue("events").Receive(t.Context(), 1, time.Hour)
 				if err != nil {
 					return err
@@ -277,8 +277,8 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 	}
 }
 
-// testDoubt proves that the store does not repeat a change whose outcome is unknown: the caller gets an error that it
-// does not answer, and finds the change made once.
+// testDoubt proves that the store does not repeat a change whose outcome is unknown: the caller gets an error saying
+// that the database does not answer, and finds the change made once.
 func testDoubt(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -309,7 +309,7 @@ func testDoubt(t *testing.T, l *lab) {
 	}
 }
 
-// FuzzReceipt proves that no receipt breaks the reader, and that it accepts nothing but receipts.
+// FuzzReceipt proves that no receipt makes the reader panic, and that it accepts only receipts.
 func FuzzReceipt(f *testing.F) {
 	for _, text := range []string{"", "1.2", "1.", ".2", "-1.2", "1.2.3", "9223372036854775808.1"} {
 		f.Add(text)
@@ -325,7 +325,7 @@ func FuzzReceipt(f *testing.F) {
 	})
 }
 
-// consume receives and deletes up to n messages that come within a while, and returns how many.
+// consume receives and deletes up to n messages that arrive within wait, and returns their number.
 func consume(db *DB, queue string, wait time.Duration, n int) (taken int) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
@@ -336,14 +336,14 @@ func consume(db *DB, queue string, wait time.Duration, n int) (taken int) {
 		}
 		taken++
 		if db.Queue(queue).Delete(context.Background(), list[0]) != nil {
-			return taken - 1 // it is there again then
+			return taken - 1 // the last one is received again
 		}
 	}
 	return taken
 }
 
-// testListener proves that receivers are woken at once although the connections of their server are cut again and
-// again, and that nothing is lost: there is no poll to help.
+// testListener proves that receivers are woken at once although the connections of their server are cut repeatedly, and
+// that nothing is lost. No poll helps here.
 func testListener(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -363,7 +363,7 @@ func testListener(t *testing.T, l *lab) {
 					return
 				}
 				if err != nil {
-					continue // the server is away for longer than a call waits
+					continue // the server is down for longer than a call waits
 				}
 				for _, d := range list {
 					if err := one.Queue("events").Delete(ctx, d); err != nil {

@@ -21,35 +21,36 @@ import (
 // DefaultSchema is the schema of the tables; Digdag's tables are in another.
 const DefaultSchema = "zerodag"
 
-// Options are the settings for opening a database.
+// Options holds the settings for opening a database.
 type Options struct {
-	// URL is the server and database, as libpq reads it: postgres://user:password@host:5432/name?sslmode=verify-full,
-	// or "host=... dbname=...". It may name several hosts; the host that takes writes is used.
+	// URL is the server and database, in the form of libpq:
+	// postgres://user:password@host:5432/name?sslmode=verify-full, or "host=... dbname=...". It may name several hosts;
+	// the host that takes writes is used.
 	URL         string
 	Schema      string           // of the tables; "" is DefaultSchema
 	Now         func() time.Time // time.Now when nil
 	UUID        func() string    // of new sessions; random when nil
 	SecretKey   []byte           // 16 bytes; nil: there are no secrets
-	Migrate     bool             // bring an older schema up to date, or make it; else it is refused
+	Migrate     bool             // upgrade an older schema or create a missing one; otherwise refuse it
 	Connections int              // at most, including the listening one; 0: 10
-	Types       []string         // the queue of tasks gives out only messages of these types, and those for all; nil: all messages
+	Types       []string         // the queue of tasks delivers only messages of these types, and messages for all; nil: all messages
 
 	migrations fs.FS // in tests; nil: those of this program
 
-	tracer pgx.QueryTracer // sees all statements, in tests
+	tracer pgx.QueryTracer // sees all statements in tests
 	poll   time.Duration   // interval of checks by a receiver that is not woken; 0: pollEvery
-	settle time.Duration   // how long the database is asked whether a commit was made; 0: settleTime
+	settle time.Duration   // how long to ask the database whether a commit was made; 0: settleTime
 }
 
-// DB is an open database. It is all ports of sqlstore.Store, host.Log and host.Inventory, and safe for
-// concurrent use, here and in other processes. NewBlobs and NewLogs make the other ports of it.
+// DB is an open database. It implements all ports of sqlstore.Store, host.Log and host.Inventory, and is safe for
+// concurrent use, in this process and others. NewBlobs and NewLogs return its other ports.
 type DB struct {
 	*sqlstore.Store
 	now     func() time.Time
 	schema  string
 	channel string // of notifications
 	pool    *pgxpool.Pool
-	bound   time.Duration // of asking whether a commit was made
+	bound   time.Duration // limit of asking whether a commit was made
 	queues  map[string]*Queue
 	done    chan struct{} // closed by Close
 	closing sync.Once
@@ -58,10 +59,11 @@ type DB struct {
 	marks   marks
 }
 
-// leastVersion is the oldest PostgreSQL that is known to do.
+// leastVersion is the oldest PostgreSQL version that is known to work.
 const leastVersion = 120000
 
-// Open opens a database, or makes its schema. Any number of processes may have it open.
+// Open opens a database and, if o.Migrate is set, creates or upgrades its schema. Any number of processes may have it
+// open.
 func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	config, schema, err := configOf(o)
 	if err != nil {
@@ -129,17 +131,17 @@ func configOf(o Options) (*pgxpool.Config, string, error) {
 	if of.ConnectTimeout == 0 {
 		of.ConnectTimeout = 10 * time.Second
 	}
-	// A server that has gone without a word is noticed in half a minute.
+	// A server that disappears silently is noticed within half a minute.
 	of.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}}).DialContext
 	if of.ValidateConnect == nil {
 		of.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	for name, value := range map[string]string{
 		"search_path":                         pgx.Identifier{schema}.Sanitize(),
-		"default_transaction_isolation":       "read committed", // what all statements here are written for
+		"default_transaction_isolation":       "read committed", // all statements here are written for it
 		"idle_in_transaction_session_timeout": "30000",          // a hanging process must not block others
 		"client_encoding":                     "UTF8",
-		"random_page_cost":                    "1.1", // with that of spinning disks lists are read by filtering another site's rows
+		"random_page_cost":                    "1.1", // with the cost of spinning disks, lists are read by filtering another site's rows
 	} {
 		of.RuntimeParams[name] = value
 	}
@@ -149,7 +151,7 @@ func configOf(o Options) (*pgxpool.Config, string, error) {
 	return config, schema, nil
 }
 
-// place names a database without its password.
+// place returns the name of a database without its password.
 func place(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("%s on %s", c.Database, net.JoinHostPort(c.Host, fmt.Sprint(c.Port)))
 }
@@ -158,7 +160,7 @@ func place(c *pgx.ConnConfig) string {
 // messages are always false.
 func (db *DB) Stopping() error { return nil }
 
-// Close closes all connections. Calls that come later, or are waiting to receive, fail or end with their contexts.
+// Close closes all connections. Later calls and calls that wait to receive fail or end with their contexts.
 func (db *DB) Close() error {
 	db.closing.Do(func() {
 		close(db.done)
@@ -186,7 +188,7 @@ func (db *DB) Queue(name string) *Queue {
 	return q
 }
 
-// hashOf is the number of a name among PostgreSQL's advisory locks.
+// hashOf returns the number of a name among PostgreSQL's advisory locks.
 func hashOf(parts ...string) int64 {
 	h := fnv.New64a()
 	for _, p := range parts {

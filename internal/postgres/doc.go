@@ -10,9 +10,9 @@
 //
 // # Once
 //
-// A change is neither lost nor made twice, whatever happens to connections. Every transaction reads committed data and
-// takes the locks that it needs itself. It is run again if PostgreSQL has rolled it back (a deadlock, a server that
-// stops); if the connection breaks during the commit, PostgreSQL is asked for a mark that the transaction itself wrote
+// A change is neither lost nor made twice, even if connections break. Every transaction reads committed data and takes
+// the locks that it needs itself. It is run again if PostgreSQL has rolled it back (a deadlock, a server that stops);
+// if the connection breaks during the commit, PostgreSQL is asked for a mark that the transaction itself wrote
 // (marks.go). Single statements need no mark if their effect can be recognized (an entry has a nonce, a lease a
 // receipt), and are repeated. See write.go, and the comment of each method.
 //
@@ -23,7 +23,7 @@
 // They take the rows with the least free_at that no other receiver is taking at that moment (SKIP LOCKED).
 //
 // Row numbers are assigned before their transactions are committed, so a row can appear behind one with a higher
-// number. In a group that would break the order: two servers could hold two of its messages, each believing that its
+// number. In a group, that would break the order: two servers could hold two of its messages, each believing that its
 // own is the first. So a transaction that adds to a group, or deletes its first message, holds the group (an advisory
 // lock) until it has committed: numbers of a group appear in their order, and only the first of its messages has a
 // free_at. The others get theirs when they become the first. An attempt that is being created needs no lock: no one

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// translated marks answers of PostgreSQL, and the lack of one: temporary errors become host.ErrUnavailable. Every error
-// of the client passes here, and none of ours.
+// translated classifies errors of PostgreSQL and missing answers: temporary errors become host.ErrUnavailable. Every
+// error of the client passes through here, but none of our own.
 func translated(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -32,18 +32,18 @@ func translated(ctx context.Context, err error) error {
 	return err
 }
 
-// passes reports whether the cause of an answer may be temporary.
+// passes reports whether the cause of an error may be temporary.
 func passes(code string) bool {
 	switch code[:2] {
-	case "08", "25", "28", "3D": // the connection; a server that is a copy, or ended a transaction that stood still; a password or a database that is just being changed
+	case "08", "25", "28", "3D": // the connection; a server that is a replica, or that ended an idle transaction; a password or a database that is being changed
 		return true
-	case "40", "53", "55", "57", "58": // rolled back; no more room; in use; ended by the operator or by time; the system
+	case "40", "53", "55", "57", "58": // rolled back; out of space; in use; ended by the operator or a time-out; the system
 		return true
 	}
 	return false
 }
 
-// code is PostgreSQL's code of an error; "" if the error is not its answer.
+// code returns PostgreSQL's code of an error, or "" if the error is not an answer of PostgreSQL.
 func code(err error) string {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {

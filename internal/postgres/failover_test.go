@@ -11,8 +11,8 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// TestFailover proves that what a process remembers of commits that a failover has lost does not become part of an
-// attempt, and that numbers which were lost are not given out again.
+// TestFailover proves that data that a process remembers from commits lost in a failover does not become part of an
+// attempt, and that lost numbers are not assigned again.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	primary := postgres.StartKeeping(t)
@@ -62,7 +62,7 @@ func TestFailover(t *testing.T) {
 	lost := received(host.MessageID(a.ID, "2.1"))
 	want("append what is lost", db.Append(ctx, a.ID, entry(3, "lost", "kept", lost.Receipt)), nil)
 	var last host.Attempt
-	for n := range 50 { // more than PostgreSQL skips on its own
+	for n := range 50 { // more than PostgreSQL itself skips
 		last = started(fmt.Sprint("lost", n))
 	}
 
@@ -98,13 +98,13 @@ func TestFailover(t *testing.T) {
 
 	before := started("before a restart")
 	standby.Restart(t)
-	if next := started("after a restart"); next.ID != before.ID+1 && next.ID > before.ID+40 { // PostgreSQL leaves out up to 32 in a crash
+	if next := started("after a restart"); next.ID != before.ID+1 && next.ID > before.ID+40 { // PostgreSQL skips up to 32 in a crash
 		t.Errorf("attempt %d after a restart, want the one after %d", next.ID, before.ID)
 	}
 }
 
 // TestReceiveWithoutAnswer proves that messages that were leased by a call without an answer are received as soon as
-// the database is back, also when it was down for longer than the call lasted.
+// the database is back, even if it was down for longer than the call lasted.
 func TestReceiveWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	server := postgres.StartKeeping(t)

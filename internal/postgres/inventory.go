@@ -29,5 +29,5 @@ func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
 	return sqlstore.ReadAll(ctx, db.Store, (*row).ID, q)
 }
 
-// nextMark is behind all names that begin with a mark of one letter.
+// nextMark returns a text that sorts after all names that begin with a mark of one letter.
 func nextMark(mark string) string { return string(mark[0] + 1) }

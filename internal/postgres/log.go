@@ -22,8 +22,8 @@ func logDialect() sqlstore.LogDialect {
 	}
 }
 
-// Append writes an entry: see host.Log. It may be repeated when the connection breaks: an entry of its nonce is
-// its own.
+// Append writes an entry: see host.Log. It may be repeated when the connection breaks because an entry with its nonce
+// must be its own.
 func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	if e.Seq < 2 || e.Seq > sqlstore.MaxSeq || attempt < 1 {
 		return fmt.Errorf("append entry %d of attempt %d: invalid position", e.Seq, attempt)
@@ -31,9 +31,9 @@ func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	return db.alone(ctx, func(c *conn) error { return c.append(attempt, e) })
 }
 
-// append puts the entry after the previous one. Success is the common case and costs one statement. Of two writers that
-// insert the same number at once one waits for the other's commit. The previous entry is locked, so that a log that is
-// removed meanwhile keeps no end without a beginning.
+// append puts the entry after the previous one. Success is the common case and costs one statement. If two writers
+// insert the same number at once, one waits for the other's commit. The previous entry is locked, so that a log that is
+// removed meanwhile does not keep its end without its beginning.
 func (c *conn) append(attempt int64, e host.Entry) error {
 	row, receipt, held := parseReceipt(e.Basis.Receipt)
 	if e.Basis.Receipt != "" && !held {
@@ -97,9 +97,9 @@ func (c *conn) first(attempt int64, e host.Entry) error {
 	return err
 }
 
-// eraseLog deletes the log of an attempt and records that it has none. An append that was under way may add an entry
-// that the statement does not see: it holds the previous entry, so it is finished once that one is deleted, and the
-// next iteration sees its entry.
+// eraseLog deletes the log of an attempt and records that it has none. A concurrent append may add an entry that the
+// statement does not see: the append locks the previous entry, so it is finished once that entry is deleted, and the
+// next iteration sees the new entry.
 func eraseLog(c sqlstore.Conn, attempt int64) error {
 	for {
 		n, err := c.Exec("DELETE FROM attempt_entries WHERE attempt_id = $1", attempt)

@@ -14,8 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// Logs keeps the logs of tasks in a database: a host.Logs for servers that share nothing else. Each reads what the
-// others write, as soon as it is there.
+// Logs keeps the logs of tasks in a database: a host.Logs for servers that share nothing else. Each server reads what
+// the others write as soon as it is stored.
 type Logs struct {
 	db     *DB
 	agent  string
@@ -29,16 +29,16 @@ type Logs struct {
 	last time.Time // in the newest name
 }
 
-// LogOptions are what Logs are made of.
+// LogOptions holds the settings of Logs.
 type LogOptions struct {
 	AgentID string           // in the names of the files; "" is <pid>@<host>
-	Split   int64            // bytes of text after which a run continues in another file; 0 is never
+	Split   int64            // bytes of text after which a run continues in another file; 0 means never
 	Form    tasklog.Form     // of the lines of the engine
 	Now     func() time.Time // time.Now when nil
 	Logger  *slog.Logger     // for logs that cannot be stored; may be nil
 }
 
-// NewLogs makes Logs in an open database.
+// NewLogs returns the Logs of an open database.
 func NewLogs(db *DB, o LogOptions) *Logs {
 	l := &Logs{db: db, agent: o.AgentID, split: o.Split, form: o.Form, now: o.Now, logger: o.Logger}
 	if l.now == nil {
@@ -62,7 +62,7 @@ func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
 	return &taskLog{logs: l, attempt: id.AttemptID, task: id.TaskName, source: l.form.Source(id), wait: moment}
 }
 
-// unique is the time, put on by so little that no other file of this process has it.
+// unique returns the time, moved forward by just enough that no other file of this process has the same time.
 func (l *Logs) unique() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

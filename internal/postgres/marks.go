@@ -9,19 +9,19 @@ import (
 	"zerodag/internal/host"
 )
 
-// PostgreSQL gives the number of a transaction that a crash has undone to a later one, so a number proves nothing about
-// a commit. A mark does: it is a random number that the transaction itself writes into its slot of transaction_marks,
-// first of all. It is there afterwards if and only if the transaction was committed on the server that is asked.
+// PostgreSQL reuses the number of a transaction that a crash has undone, so a number proves nothing about a commit. A
+// mark does: it is a random number that the transaction writes into its slot of transaction_marks before anything else.
+// It is there afterwards if and only if the transaction was committed on the server that is asked.
 
 const (
-	// marksKept is how long the row of a slot that is no longer used stays there.
+	// marksKept is how long the row of an unused slot is kept.
 	marksKept = 7 * 24 * time.Hour
 	// markTrusted is the age up to which the absence of a mark proves something. A process that was stalled for longer
-	// than that might ask about a row that was removed meanwhile.
+	// might ask about a row that has been removed.
 	markTrusted = 24 * time.Hour
 )
 
-// setMark is the first statement of a transaction. Nobody else writes to the slot while the transaction is open, so it
+// setMark is the first statement of a transaction. No one else writes to the slot while the transaction is open, so it
 // never waits.
 const setMark = "INSERT INTO transaction_marks (slot, mark, at) VALUES ($1, $2, " + clock + ") ON CONFLICT (slot) DO UPDATE SET mark = excluded.mark, at = excluded.at"
 
@@ -36,7 +36,7 @@ type mark struct {
 	taken        time.Time
 }
 
-// marks are the slots of this process that no transaction uses.
+// marks holds the slots of this process that no transaction uses.
 type marks struct {
 	mu   sync.Mutex
 	free []int64
@@ -53,15 +53,15 @@ func (m *marks) take() mark {
 	return x
 }
 
-// release lets another transaction use the slot. The transaction must not be open on the server any more.
+// release lets another transaction use the slot. The transaction must no longer be open on the server.
 func (m *marks) release(x mark) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.free = append(m.free, x.slot)
 }
 
-// settle finds out whether a transaction was committed whose commit was not answered: nil if it was, and cause if it
-// was not and never will be, so that it may be run again.
+// settle finds out whether a transaction whose commit was not answered was committed. It returns nil if it was, and
+// cause if it was not and never will be, so that it may be run again.
 func (db *DB) settle(ctx context.Context, m mark, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.bound)
 	defer cancel()
@@ -98,5 +98,5 @@ func (d *doubt) Error() string {
 	return "the connection to the database broke during a commit, and whether the commit succeeded cannot be determined: " + d.cause.Error()
 }
 
-// Is makes it host.ErrUnavailable.
+// Is reports that a doubt is host.ErrUnavailable.
 func (d *doubt) Is(target error) bool { return target == host.ErrUnavailable }

@@ -30,8 +30,8 @@ func (o Options) known() (sqlstore.Migrations, error) {
 	return sqlstore.ReadMigrations(files)
 }
 
-// Pending returns the names of the migrations that a database lacks, in order: all of them when it has no schema of
-// ours yet. It changes nothing. Of the options it reads URL and Schema.
+// Pending returns the names of the migrations that a database lacks, in order: all of them if the database has no
+// schema of zerodag yet. It changes nothing. It uses only the options URL and Schema.
 func Pending(ctx context.Context, o Options) (list []string, err error) {
 	err = looking(ctx, o, func(c *conn, schema string) error {
 		missing, err := o.missing(c, schema)
@@ -41,7 +41,7 @@ func Pending(ctx context.Context, o Options) (list []string, err error) {
 	return list, err
 }
 
-// looking opens one connection for a moment.
+// looking opens one connection for the duration of look.
 func looking(ctx context.Context, o Options, look func(c *conn, schema string) error) (err error) {
 	config, schema, err := configOf(o)
 	if err != nil {
@@ -58,8 +58,8 @@ func looking(ctx context.Context, o Options, look func(c *conn, schema string) e
 	return nil
 }
 
-// Migrate brings a database up to date, makes its schema if need be, and returns the names of the
-// migrations that it lacked.
+// Migrate brings a database up to date, creates its schema if necessary, and returns the names of the migrations that
+// it lacked.
 func Migrate(ctx context.Context, o Options) ([]string, error) {
 	missing, err := Pending(ctx, o)
 	if err != nil {
@@ -73,7 +73,7 @@ func Migrate(ctx context.Context, o Options) ([]string, error) {
 	return missing, db.Close()
 }
 
-// missing lists what a database lacks. A newer one is refused.
+// missing lists the migrations that a database lacks. A newer database is refused.
 func (o Options) missing(c *conn, schema string) (sqlstore.Migrations, error) {
 	list, err := o.known()
 	if err != nil {
@@ -100,8 +100,8 @@ func (o Options) missing(c *conn, schema string) (sqlstore.Migrations, error) {
 	return list, nil
 }
 
-// prepare checks the schema and, if it may, brings it up to date: each migration is one transaction, and one process
-// at a time makes them. To do it again finds nothing to do.
+// prepare checks the schema and, if it may, brings it up to date: each migration is one transaction, and one process at
+// a time applies them. Repeating it does nothing.
 func prepare(c *conn, schema string, o Options, now time.Time) error {
 	list, err := o.missing(c, schema)
 	if err != nil || len(list) == 0 {
@@ -118,7 +118,7 @@ func prepare(c *conn, schema string, o Options, now time.Time) error {
 	return nil
 }
 
-// apply makes one migration, unless another process has made it meanwhile.
+// apply applies one migration, unless another process has applied it meanwhile.
 func (c *conn) apply(schema string, m sqlstore.Migration, now time.Time) (err error) {
 	if _, err := c.Exec("BEGIN"); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (c *conn) apply(schema string, m sqlstore.Migration, now time.Time) (err er
 	return err
 }
 
-// madeSchema makes the schema and the table of migrations, unless they exist. A user without the right to create
+// madeSchema creates the schema and the table of migrations unless they exist. A user without the right to create
 // schemas can have one created by an administrator.
 func (c *conn) madeSchema(schema string) (there bool, err error) {
 	_, there, err = sqlstore.One(c, (*row).Int, "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = convert_from($1, 'UTF8') AND tablename = 'schema_migrations'", schema)

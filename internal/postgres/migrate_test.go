@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// testVersions proves that a missing schema is made only if that is allowed, and that a newer one is refused with both
-// versions and the remedy.
+// testVersions proves that a missing schema is created only if that is allowed, and that a newer schema is refused with
+// an error that names both versions and the remedy.
 func testVersions(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()
@@ -43,7 +43,7 @@ func testVersions(t *testing.T, l *lab) {
 	wantText(t, err, "version 99")
 }
 
-// planted are the migrations of a later release, which has one more.
+// planted returns the migrations of a later release, which has one more.
 func planted(t *testing.T, name, sql string) fs.FS {
 	t.Helper()
 	initial, err := fs.ReadFile(migrationFiles, "migrations/0001_initial.sql")
@@ -54,8 +54,8 @@ func planted(t *testing.T, name, sql string) fs.FS {
 }
 
 // testUpgrade proves that servers of a later release that start together bring an older schema up to date once, with
-// its data, only if that is allowed; that a migration which fails half-way leaves everything as it was; and that this
-// release refuses the schema after that.
+// its data, only if that is allowed; that a migration that fails halfway changes nothing; and that this release refuses
+// the schema after that.
 func testUpgrade(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()

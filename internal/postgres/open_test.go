@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// testOpenAtOnce proves that servers that start at the same time make the schema once, and that all of them serve.
+// testOpenAtOnce proves that servers that start at the same time create the schema once, and that all of them work.
 func testOpenAtOnce(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -39,7 +39,8 @@ func testOpenAtOnce(t *testing.T, l *lab) {
 	}
 }
 
-// testOptions proves that options that cannot be are refused with the remedy, and that no error shows a password.
+// testOptions proves that invalid options are refused with an error that names the remedy, and that no error shows a
+// password.
 func testOptions(t *testing.T, l *lab) {
 	for _, c := range []struct {
 		o     Options
@@ -61,7 +62,7 @@ func testOptions(t *testing.T, l *lab) {
 	}
 }
 
-// testBeside proves that tables in the schema "public" are left alone, which Digdag's have the same names.
+// testBeside proves that tables in the schema "public" are left alone, where Digdag's tables have the same names.
 func testBeside(t *testing.T, l *lab) {
 	l.Rows(t, "CREATE TABLE public.projects (id int); CREATE TABLE public.schema_migrations (x text); INSERT INTO public.projects VALUES (7); SELECT 1")
 	db := l.fresh(t)
@@ -74,8 +75,8 @@ func testBeside(t *testing.T, l *lab) {
 	}
 }
 
-// testKeys proves that a server with a key other than that of the secrets gets an error when it starts, and that a
-// server without a key, and a database without secrets, are fine.
+// testKeys proves that a server whose key is not the key of the secrets gets an error when it starts, and that it
+// starts without a key or if the database has no secrets.
 func testKeys(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()

@@ -7,13 +7,15 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// A process that could not reach the database does not know which others could not. When it is back it judges no lease
-// for a while: holders whose leases have ended meanwhile may be alive, and about to extend them. So an outage of the
-// database, which all processes see, ends no lease, and an outage of a single process leaves the judgment to others.
+// A process that could not reach the database does not know whether others could. When it reconnects, it judges no
+// leases for a while: holders whose leases have ended meanwhile may be alive, and about to extend them. So an outage of
+// the database, which all processes see, ends no lease, and an outage of a single process leaves the judgment to
+// others.
 const (
-	// unheard is how long without an answer is an outage: less than the rest of a lease that was extended in time.
+	// unheard is the time without an answer after which an outage is assumed: it is shorter than the rest of a lease
+	// that was extended in time.
 	unheard = 12 * time.Second
-	// grace is more than the time between two extensions of a lease.
+	// grace is longer than the time between two extensions of a lease.
 	grace = 15 * time.Second
 	// transit is how long a statement may take to the server that judges leases: if it waited for longer, in a stalled
 	// server, the process that sent it was unaware of the delay.
@@ -28,11 +30,11 @@ type outage struct {
 	last  time.Time // answer
 	until time.Time // it judges no lease
 	clock time.Time // of the server
-	found time.Time // when it showed that, by a clock of this process that is never set
+	found time.Time // when it showed that time, by a clock of this process that is never set
 	known bool      // the connections are still to that server
 }
 
-// answered notes that the database has answered.
+// answered records that the database has answered.
 func (o *outage) answered(now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,8 +52,8 @@ func (o *outage) judges(now time.Time) (may bool, clock time.Time, known bool) {
 	return may, o.clock.Add(now.Sub(o.found)), o.known && now.Sub(o.found) < compared
 }
 
-// compare notes what the server's clock has just said. One that was set forward meanwhile, or is another server's, has
-// ended leases whose holders are alive: they get time to extend them.
+// compare records the server's time. If its clock was set forward meanwhile, or belongs to another server, leases have
+// ended whose holders are alive: they get time to extend them.
 func (o *outage) compare(server, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,8 +70,8 @@ func (o *outage) forgetClock() {
 	o.known = false
 }
 
-// judges is until when, by the server's clock, a statement that is sent now may take messages whose leases have ended;
-// 0: it may take none.
+// judges returns the time, by the server's clock, until which a statement that is sent now may take messages whose
+// leases have ended; 0 means that it may take none.
 func (db *DB) judges(c *conn) (int64, error) {
 	may, shows, known := db.outage.judges(time.Now())
 	if may && !known {

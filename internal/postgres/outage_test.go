@@ -9,9 +9,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// testOutage proves that a process that could not reach the database takes over no message of others for a while, nor
-// does one whose statement was delayed on its way; that the holder of the lease keeps it until another has received the
-// message; and that a process that was not cut off takes it as soon as the lease ends.
+// testOutage proves that a process that could not reach the database does not take over messages of others for a while,
+// nor does a process whose statement was delayed in transit; that the holder of the lease keeps it until another has
+// received the message; and that a process that was not cut off takes it as soon as the lease ends.
 func testOutage(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()

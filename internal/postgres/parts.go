@@ -8,15 +8,16 @@ import (
 	"zerodag/internal/host"
 )
 
-// partsAtOnce is how many parts of something are read with one statement.
+// partsAtOnce is how many parts are read with one statement.
 const partsAtOnce = 8
 
-// parts reads content in several rows, some at a time, up to the row that was the last one at the beginning.
+// parts reads content that is stored in several rows, a few rows at a time, up to the row that was the last one when
+// reading began.
 type parts struct {
 	ctx   context.Context //nolint:containedctx // a reader has no argument for it
 	db    *DB
 	what  string // for errors
-	sql   string // finds parts behind $1 up to $2, in order, with their numbers
+	sql   string // finds parts after $1 up to $2, in order, with their numbers
 	args  []any  // from $3 on
 	at    int64  // number of the last row that was read
 	last  int64

@@ -19,13 +19,13 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the plans anew")
 
-// receipts are drawn by lot.
+// receipts matches receipts, which are random.
 var receipts = regexp.MustCompile(`receipt = '\d+'`)
 
-// moments are times in microseconds that the driver has computed.
+// moments matches times in microseconds that the driver has computed.
 var moments = regexp.MustCompile(`'\d{16}'`)
 
-// tape notes what a database is asked.
+// tape records the statements that a database receives.
 type tape struct {
 	mu   sync.Mutex
 	sql  []string
@@ -59,8 +59,8 @@ func (p *tape) TraceBatchQuery(_ context.Context, _ *pgx.Conn, d pgx.TraceBatchQ
 func (p *tape) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // many fills a database with 100,000 attempts of 50,000 sessions, each retried once, in 400 projects of four sites; the
-// last thousand are not finished. 20,000 messages are in the queues, most of them behind others or due later; of 5,000
-// for tasks of one type only one is of another.
+// last thousand are not finished. 20,000 messages are in the queues, most of them behind others or due later; of the
+// 5,000 for tasks of one type, only one has a different type.
 func many(t testing.TB, db *DB) {
 	t.Helper()
 	s := setScene(t, db)
@@ -95,7 +95,7 @@ func many(t testing.TB, db *DB) {
 	}
 }
 
-// questions are the queries whose cost must depend on the answer, not on the size of the tables.
+// questions returns the queries whose cost must depend on the result, not on the size of the tables.
 func questions(db *DB) []struct {
 	name string
 	ask  func(context.Context) error
@@ -190,15 +190,15 @@ func questions(db *DB) []struct {
 	}
 }
 
-// testPlans proves that no question reads a whole table where it holds 100,000 attempts: what it costs depends on the
-// answer. The plans are those of testdata; -rewrite writes them anew.
+// testPlans proves that no question reads a whole table of 100,000 attempts: its cost depends on the answer. The plans
+// must equal those in testdata; -rewrite rewrites them.
 func testPlans(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
 	heard := &tape{}
 	o.tracer = heard
 	many(t, open(t, o))
-	db := open(t, o) // filling takes long on a busy machine, which is an outage to who waits for it
+	db := open(t, o) // filling takes long on a busy machine, which a waiting caller would take for an outage
 	var text strings.Builder
 	for _, q := range questions(db) {
 		heard.mu.Lock()
@@ -216,7 +216,7 @@ func testPlans(t *testing.T, l *lab) {
 		}
 	}
 	got := text.String()
-	for _, table := range []string{"session_attempts", "sessions", "attempt_entries", "attempt_snapshots", "schedules", "queued_messages"} { // and not the few projects
+	for _, table := range []string{"session_attempts", "sessions", "attempt_entries", "attempt_snapshots", "schedules", "queued_messages"} { // but not the few projects
 		if strings.Contains(got, "Seq Scan on "+table) {
 			t.Errorf("table %s is read whole:\n%s", table, got)
 		}
@@ -225,7 +225,7 @@ func testPlans(t *testing.T, l *lab) {
 	if err := db.pool.QueryRow(t.Context(), "SELECT current_setting('server_version_num')::int / 10000 || ''").Scan(&version); err != nil {
 		t.Fatal(err)
 	}
-	file := "testdata/plans-" + version + ".txt" // each version has its own wording
+	file := "testdata/plans-" + version + ".txt" // each version words its plans differently
 	if *rewrite {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -240,7 +240,7 @@ func testPlans(t *testing.T, l *lab) {
 	}
 }
 
-// explain returns the plan of a statement, without what depends on the time and the machine.
+// explain returns the plan of a statement without the parts that depend on the time and the machine.
 func explain(t *testing.T, db *DB, sql string, args []any) string {
 	t.Helper()
 	if head, _, _ := strings.Cut(sql, " "); head != "SELECT" && head != "WITH" && head != "INSERT" && head != "UPDATE" && head != "DELETE" {
@@ -251,7 +251,7 @@ func explain(t *testing.T, db *DB, sql string, args []any) string {
 		t.Fatal(err)
 	}
 	defer c.Release()
-	if _, err := c.Exec(t.Context(), "SET enable_memoize = off; SET enable_material = off"); err != nil { // they hardly matter, and come and go
+	if _, err := c.Exec(t.Context(), "SET enable_memoize = off; SET enable_material = off"); err != nil { // they hardly matter, and appear in some plans only
 		t.Fatal(err)
 	}
 	rows, err := c.Query(t.Context(), "EXPLAIN (COSTS OFF) "+sql, append([]any{pgx.QueryExecModeExec}, args...)...)

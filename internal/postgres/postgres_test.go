@@ -35,14 +35,14 @@ var (
 
 var testKey = []byte("0123456789abcdef")
 
-// lab is one server for all tests, which have a schema each.
+// lab is one server for all tests, each of which has its own schema.
 type lab struct {
 	postgres.Server
 	schemas atomic.Int64
-	room    chan struct{} // for tests side by side: a server has so many connections
+	room    chan struct{} // for parallel tests, because a server has a limited number of connections
 }
 
-// TestPostgres runs all tests that need a server, on one.
+// TestPostgres runs all tests that need a server on one server.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	l := &lab{Server: postgres.Start(t), room: make(chan struct{}, 5)}
@@ -65,20 +65,20 @@ func (l *lab) enter(t *testing.T) {
 	t.Cleanup(func() { <-l.room })
 }
 
-// url is how the server is reached, or something at a port between.
+// url returns the address of the server, or of a proxy at the given port.
 func (l *lab) url(port int) string {
 	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", postgres.User, port, postgres.Database)
 }
 
-// schema names a new one.
+// schema returns the name of a new schema.
 func (l *lab) schema() string { return fmt.Sprintf("test %d", l.schemas.Add(1)) }
 
-// options are those of a new schema.
+// options returns the options of a new schema.
 func (l *lab) options() Options {
 	return Options{URL: l.url(l.Port), Schema: l.schema(), SecretKey: testKey, Migrate: true, Connections: 5}
 }
 
-// listening waits until a program listens: its requests are none of the test's from then on.
+// listening waits until a program listens: from then on, its connection makes no requests that affect the test.
 func (l *lab) listening(t *testing.T, program string) {
 	t.Helper()
 	for len(l.Rows(t, "SELECT 1 FROM pg_stat_activity WHERE application_name = '"+program+"' AND query LIKE 'LISTEN %' AND state = 'idle'")) == 0 {
@@ -115,7 +115,7 @@ func storesOf(db *DB) suite.Stores {
 		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Inventory: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
 }
 
-// absent are ports that the driver does not implement.
+// absent returns the ports that the driver does not implement.
 func absent() map[string]string {
 	return map[string]string{
 		"ShortLogs": "a short log is a row of its own, which its writer commits",
@@ -137,7 +137,7 @@ func testContract(t *testing.T, l *lab) {
 	}})
 }
 
-// reopened are the ports of a database that is reached through a proxy and can be opened again.
+// reopened returns the ports of a database that is reached through a proxy and can be reopened.
 func reopened(t *testing.T, o Options, p *proxy) suite.Stores {
 	t.Helper()
 	db := open(t, o)

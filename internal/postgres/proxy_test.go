@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// proxy sits between a client and the server, and cuts a connection at a request of the client when it is asked to.
+// proxy sits between a client and the server, and cuts a connection at a chosen request of the client.
 type proxy struct {
 	listener net.Listener
 
 	mu    sync.Mutex
 	to    string
-	left  int    // requests until the cut; 0: none is asked for
+	left  int    // requests until the cut; 0: no cut is requested
 	at    string // only requests with this text count
-	after bool   // the server does what was asked for, and its answer is lost; else it never hears of it
+	after bool   // the server executes the request and its answer is lost; otherwise the request never arrives
 	onCut func()
 	shut  bool // no more connections
 }
@@ -27,7 +27,7 @@ type proxy struct {
 func (p *proxy) shutNow() { p.set(true) }
 func (p *proxy) open()    { p.set(false) }
 
-// switchTo sends new connections from now on to another port.
+// switchTo sends new connections to another port from now on.
 func (p *proxy) switchTo(port int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *proxy) isShut() bool {
 	return p.shut
 }
 
-// newProxy makes a proxy to a port of this machine, which ends with the test.
+// newProxy makes a proxy to a local port, which ends with the test.
 func newProxy(t *testing.T, port int) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -93,7 +93,7 @@ func (p *proxy) armCommit(after bool, onCut func()) {
 	p.left, p.at, p.after, p.onCut = 1, "COMMIT", after, onCut
 }
 
-// disarm takes back a cut that did not come; false: it came.
+// disarm cancels a requested cut. It returns false if the cut has already happened.
 func (p *proxy) disarm() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,7 +113,7 @@ func (p *proxy) now(request []byte) (cut, after bool, onCut func()) {
 	return p.left == 0, p.after, p.onCut
 }
 
-// message reads one message of the protocol; the first of a client has no kind.
+// message reads one message of the protocol; a client's first message has no kind.
 func message(in io.Reader, first bool) (kind byte, whole []byte, err error) {
 	head := make([]byte, 5)
 	if first {
@@ -141,7 +141,7 @@ func (p *proxy) serve(client net.Conn) {
 		return
 	}
 	defer server.Close()
-	swallow := make(chan func(), 1) // the answer to the request that comes is lost
+	swallow := make(chan func(), 1) // the answer to the next request is lost
 	go func() {
 		defer client.Close()
 		defer server.Close()

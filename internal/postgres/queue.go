@@ -20,9 +20,9 @@ import (
 type Queue struct {
 	db     *DB
 	name   string
-	number int // of it in queued_messages
+	number int // of the queue in queued_messages
 	poll   time.Duration
-	types  [][]byte // only messages of these are received, and messages without a type; nil is all
+	types  [][]byte // only messages of these types and without a type are received; nil means all
 
 	mu      sync.Mutex
 	waiters []chan struct{} // of Receive, in their order; closed to wake one
@@ -32,14 +32,14 @@ type Queue struct {
 	doubts  []int64         // receipts of calls without an answer: they may have leased messages that no receiver has
 }
 
-// queueNames are all queues; the number of one is its place, from 1.
+// queueNames returns the names of all queues; the number of a queue is its position, from 1.
 func queueNames() []string { return []string{"events", "tasks"} }
 
 func newQueue(db *DB, name string, poll time.Duration) *Queue {
 	return &Queue{db: db, name: name, number: slices.Index(queueNames(), name) + 1, poll: cmp.Or(poll, pollEvery)}
 }
 
-// only limits a queue of tasks to messages of some types, and those for all receivers.
+// only limits a queue of tasks to messages of some types and messages for all receivers.
 func (q *Queue) only(types []string) {
 	if len(types) == 0 {
 		return
@@ -50,12 +50,12 @@ func (q *Queue) only(types []string) {
 	}
 }
 
-// clock is the time of queues, in microseconds: that of the server, when a statement reaches it. All processes share
-// it.
+// clock is the time of queues in microseconds: the server's time when a statement reaches it, which all processes
+// share.
 const clock = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"
 
-// Traits implements host.Queue: this queue stores its messages together with the records that they are about, at
-// exactly their times.
+// Traits implements host.Queue: this queue stores its messages together with the records that they are about, and
+// delivers them exactly on time.
 func (q *Queue) Traits() host.Traits { return host.Traits{} }
 
 // Send adds messages: see host.Queue.
@@ -66,7 +66,7 @@ func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	return q.db.write(ctx, func(c *conn) error { return q.send(c, true, messages...) })
 }
 
-// send is a Send as a part of a transaction. New groups, which no one else can know yet, need no lock.
+// send does the work of Send within a transaction. New groups, which no one else can know yet, need no lock.
 func (q *Queue) send(c *conn, known bool, messages ...host.Message) error {
 	var list []statement
 	groups := groupsOf(messages)
@@ -101,7 +101,7 @@ func (q *Queue) send(c *conn, known bool, messages ...host.Message) error {
 	return nil
 }
 
-// groupsOf are the groups of messages, each once.
+// groupsOf returns the groups of messages, each once.
 func groupsOf(messages []host.Message) [][]byte {
 	var groups []string
 	for _, m := range messages {
@@ -117,8 +117,9 @@ func groupsOf(messages []host.Message) [][]byte {
 	return list
 }
 
-// locks hold groups until the end of the transaction: one process at a time adds to one or removes its first, so its
-// messages are seen in the order of their ids. All who hold several take them in the same order.
+// locks returns statements that lock groups until the end of the transaction: only one process at a time adds to a
+// group or removes its first message, so its messages appear in the order of their IDs. Every process locks several
+// groups in the same order.
 func (q *Queue) locks(groups [][]byte) []statement {
 	keys := make([]int64, len(groups))
 	for i, g := range groups {
@@ -132,7 +133,7 @@ func (q *Queue) locks(groups [][]byte) []statement {
 	return list
 }
 
-// promote makes the first message of each group available, before later ones. Their locks are held.
+// promote makes the first message of each group available before later ones. The groups' locks must be held.
 func (q *Queue) promote(groups [][]byte) statement {
 	return sqlstore.Do("UPDATE queued_messages SET free_at = greatest(due, sent_at) WHERE free_at IS NULL AND id IN ("+
 		"SELECT (SELECT m.id FROM queued_messages m WHERE m.queue = $1 AND m.message_group = g AND m.message_group <> '' ORDER BY m.id LIMIT 1) FROM unnest($2::bytea[]) AS g)",
@@ -150,10 +151,10 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		wait := q.enter() // before it checks: a later sender wakes it
+		wait := q.enter() // before it checks, so that a later sender wakes it
 		list, next, err := q.lease(ctx, n, lease)
 		if err != nil || len(list) > 0 {
-			q.leave(wait, len(list) == n) // more may be there for others
+			q.leave(wait, len(list) == n) // more messages may be there for others
 			return list, err
 		}
 		q.arm(next)
@@ -168,8 +169,8 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 	}
 }
 
-// lease takes up to n messages; if there are none it returns how long it takes until one can be received, -1: the queue
-// is empty. Each call has a random receipt. If a call had no answer, the next one, of this or of a later lease, first
+// lease takes up to n messages; if there are none, it returns the time until one can be received, or -1 if the queue is
+// empty. Each call has a random receipt. If a call had no answer, the next one, of this or of a later lease, first
 // gives back the messages leased under that receipt.
 func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []host.Delivery, next time.Duration, err error) {
 	receipt := 1 + rand.Int64N(1<<62) // #nosec G404 -- it is a name, not a secret
@@ -223,7 +224,8 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 	return list, next, nil
 }
 
-// doubted hands out the receipts that are in doubt. Whoever has them gives back what they lease, or calls doubt.
+// doubted hands out the receipts that are in doubt. The caller gives back the messages leased under them, or calls
+// doubt.
 func (q *Queue) doubted() []int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -239,9 +241,9 @@ func (q *Queue) doubt(receipts []int64) {
 	q.doubts = append(q.doubts, receipts...)
 }
 
-// take is a statement that leases up to $1 messages for $2 microseconds under receipt $3, those whose lease has ended
-// only before $4, with its further arguments. Of each of several types the first ones are looked at, so that it costs
-// the same however many others wait before them.
+// take returns a statement, with its further arguments, that leases up to $1 messages for $2 microseconds under receipt
+// $3; messages whose lease has ended are taken only before $4. If there are several types, it checks the first messages
+// of each, so that it costs the same however many other messages wait before them.
 func (q *Queue) take() (text string, args []any) {
 	free := "free_at <= " + clock + " AND (receipt = 0 OR " + clock + " < $4) ORDER BY free_at, id LIMIT $1 FOR UPDATE SKIP LOCKED"
 	picked := "SELECT id, free_at FROM queued_messages WHERE queue = $5 AND " + free
@@ -261,7 +263,7 @@ func (q *Queue) giveBack(c *conn, receipts ...int64) error {
 		" WHERE queue = $1 AND receipt = ANY($2)", q.number, receipts), q.notify())
 }
 
-// leased is a message with its row, and since when it could be received.
+// leased is a message with its row, and the time from which it could be received.
 type leased struct {
 	host.Delivery
 	row, free int64
@@ -271,7 +273,7 @@ func scanLeased(r *row) leased {
 	return leased{row: r.ID(), free: r.ID(), Delivery: host.Delivery{Message: host.Message{ID: r.Text(), Group: r.Text(), Share: r.Text(), Type: r.Text(), Body: r.Blob(), Due: r.Time()}, Count: r.Int(), Begun: r.Text()}}
 }
 
-// parseReceipt finds the row of a message and the proof of its lease; false if the text is not a receipt.
+// parseReceipt returns the row of a message and the proof of its lease, or false if the text is not a receipt.
 func parseReceipt(text string) (id, receipt int64, ok bool) {
 	left, right, _ := strings.Cut(text, ".")
 	id, err := strconv.ParseInt(left, 10, 64)
@@ -280,11 +282,11 @@ func parseReceipt(text string) (id, receipt int64, ok bool) {
 }
 
 // held finds a message that no one else has received since. If another receiver has it, the row has another receipt,
-// even if this statement had to wait for it. A lease that ended while its holder could not reach the database is still
-// valid until then.
+// even if this statement had to wait for it. Until then, a lease that ended while its holder could not reach the
+// database remains valid.
 const held = " WHERE id = $1 AND receipt = $2"
 
-// Extend prolongs a lease: see host.Queue. Repeated it lasts from then on.
+// Extend prolongs a lease: see host.Queue. If it is repeated, the lease counts from the last call.
 func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
 	id, receipt, ok := parseReceipt(d.Receipt)
 	if !ok {
@@ -299,7 +301,7 @@ func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration
 	})
 }
 
-// Begin implements host.Marker. Repeated it notes the same. Its commit does not wait for the disk: a crash of
+// Begin implements host.Marker. Repeating it changes nothing. Its commit does not wait for the disk: a crash of
 // PostgreSQL may lose the note.
 func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, known host.Entry) (flagged bool, err error) {
 	attempt, _, err := host.ParseMessageID(d.ID)
@@ -327,11 +329,11 @@ func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, known h
 	return flagged, err
 }
 
-// begins is what Begin returns: the flags of the attempt, and whether the entry that the holder knows is there.
+// begins selects the results of Begin: the flags of the attempt, and whether the entry that the holder knows is there.
 const begins = "coalesce((SELECT state_flags FROM session_attempts WHERE id = $3), 0)," +
 	" $5::bytea = '' OR EXISTS (SELECT 1 FROM attempt_entries WHERE attempt_id = $3 AND seq = $4::bigint AND nonce = $5)"
 
-// Delete removes a message: see host.Queue. Repeated it finds nothing.
+// Delete removes a message: see host.Queue. Repeating it changes nothing.
 func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	id, receipt, ok := parseReceipt(d.Receipt)
 	if !ok {
@@ -368,7 +370,7 @@ func (q *Queue) Forward(ctx context.Context, d host.Delivery, m host.Message) er
 	})
 }
 
-// Release gives a message back: see host.Queue. Repeated it finds the lease lost, and does nothing.
+// Release gives a message back: see host.Queue. Repeating it does nothing, because the lease is already lost.
 func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
 	id, receipt, ok := parseReceipt(d.Receipt)
 	if !ok {

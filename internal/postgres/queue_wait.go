@@ -22,8 +22,8 @@ func (q *Queue) enter() chan struct{} {
 	return wait
 }
 
-// leave takes a receiver out of the line. If it was woken meanwhile, another is woken for the message that it leaves,
-// and so it is with more.
+// leave takes a receiver out of the line. If it was woken meanwhile, or if more messages may be left, another receiver
+// is woken.
 func (q *Queue) leave(wait chan struct{}, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -44,7 +44,7 @@ func (q *Queue) wake() {
 	q.wakeOne()
 }
 
-// wakeOne is wake. The lock is held.
+// wakeOne does the work of wake. The lock must be held.
 func (q *Queue) wakeOne() {
 	if len(q.waiters) > 0 {
 		close(q.waiters[0])
@@ -52,9 +52,9 @@ func (q *Queue) wakeOne() {
 	}
 }
 
-// arm makes a receiver check again when the next message becomes visible, and after a while in any case.
+// arm makes a receiver check again when the next message becomes visible, and in any case after a while.
 func (q *Queue) arm(next time.Duration) {
-	wait := time.Duration(float64(q.poll) * (.8 + .4*rand.Float64())) // #nosec G404 -- it spreads looks
+	wait := time.Duration(float64(q.poll) * (.8 + .4*rand.Float64())) // #nosec G404 -- it spreads checks
 	if next >= 0 {
 		wait = min(wait, max(next, time.Millisecond))
 	}
@@ -72,7 +72,7 @@ func (q *Queue) arm(next time.Duration) {
 	q.timer, q.ends = time.AfterFunc(wait, func() { q.tick(set) }), ends
 }
 
-// tick is what the timer does, unless it was set anew since.
+// tick handles the timer, unless it was set again since.
 func (q *Queue) tick(set int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -83,8 +83,8 @@ func (q *Queue) tick(set int64) {
 	q.wakeOne()
 }
 
-// Times of the connection that listens: how long it may be silent before it is asked whether it is there, and how long
-// the answer may take; how soon it is made again.
+// Times of the connection that listens: how long it may be silent before it is tested, how long the answer may take,
+// and how soon it is opened again.
 const (
 	silence   = 15 * time.Second
 	answer    = 5 * time.Second
@@ -92,7 +92,7 @@ const (
 	mostRest  = 5 * time.Second
 )
 
-// listen wakes receivers when messages come, until the database is closed. A connection that breaks is made again.
+// listen wakes receivers when messages come, until the database is closed. A connection that breaks is opened again.
 func (db *DB) listen(config *pgx.ConnConfig) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -109,13 +109,13 @@ func (db *DB) listen(config *pgx.ConnConfig) {
 		if db.hear(ctx, config) {
 			rest = leastRest
 		}
-		if !db.pause(ctx, time.Duration(float64(rest)*(.5+rand.Float64()))) { // #nosec G404 -- it spreads tries
+		if !db.pause(ctx, time.Duration(float64(rest)*(.5+rand.Float64()))) { // #nosec G404 -- it spreads retries
 			return
 		}
 	}
 }
 
-// hear listens on one connection for as long as that lasts, and reports whether it ever did.
+// hear listens on one connection until it breaks, and reports whether it ever listened.
 func (db *DB) hear(ctx context.Context, config *pgx.ConnConfig) (heard bool) {
 	to, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {

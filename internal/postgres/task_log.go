@@ -12,15 +12,15 @@ import (
 	"zerodag/operators"
 )
 
-// Text is gathered and stored as a separate gzip member when there is much of it, after a moment, or at the end: the
-// text in the database is complete at any time. Moments get longer for a log that keeps growing.
+// Text is gathered and stored as a separate gzip member when there is much of it, after a short delay, or at the end:
+// the stored file is valid at any time. The delay gets longer for a log that keeps growing.
 const (
 	gathered      = 64 << 10
 	mostMember    = 256 << 10 // bytes of text in one member
-	mostGathered  = 1 << 20   // bytes of text that wait while the database does not take them
+	mostGathered  = 1 << 20   // bytes of text that wait while the database is unavailable
 	moment        = 100 * time.Millisecond
 	longestMoment = 2 * time.Second
-	storeTime     = 30 * time.Second // that one store may take, and the end of a log
+	storeTime     = 30 * time.Second // limit of storing one part, and of ending a log
 )
 
 // taskLog is the log of one run.
@@ -35,8 +35,8 @@ type taskLog struct {
 	began   time.Time
 	size    int64 // of the text in the file
 	last    byte  // of the text in the file; 0 when there is none
-	behind  bool  // the last store failed: the next one is the timer's
-	missing gap   // what came when there was no more memory
+	behind  bool  // the last store failed: the timer makes the next one
+	missing gap   // text that arrived when the memory limit was reached
 	timer   *time.Timer
 	wait    time.Duration
 	closed  bool
@@ -48,10 +48,10 @@ type taskLog struct {
 	covers  int        // bytes of text that are in it
 }
 
-// gap is text that was not kept.
+// gap describes text that was not kept.
 type gap struct {
 	lines, bytes int64
-	open         bool // its last line has no end yet
+	open         bool // its last line is not complete
 }
 
 func (g *gap) add(text []byte) {
@@ -95,7 +95,7 @@ func (t *taskLog) over(n int) bool {
 	return split > 0 && n > 0 && !t.closed && !t.behind && t.size+int64(len(t.text)) > split
 }
 
-// gather keeps text, and reports whether there is so much of it that the writer must wait for the database.
+// gather keeps text and reports whether so much has gathered that the writer must wait for the database.
 func (t *taskLog) gather(p []byte) (much bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,7 +114,7 @@ func (t *taskLog) gather(p []byte) (much bool) {
 	return len(t.text) >= gathered && !t.behind
 }
 
-// arm schedules storing the rest after a moment. The lock is held.
+// arm schedules storing the rest after the delay. The lock must be held.
 func (t *taskLog) arm() {
 	if t.timer == nil && !t.closed && len(t.text) > 0 {
 		t.timer = time.AfterFunc(t.wait, t.tick)
@@ -135,8 +135,8 @@ func (t *taskLog) tick() {
 	t.arm()
 }
 
-// store writes the gathered text, and in place of missing text a line about the gap. With split the log then continues
-// in another file. Meanwhile more may be gathered.
+// store writes the gathered text and, in place of missing text, a line about the gap. With split, the log then
+// continues in another file. More text may be gathered meanwhile.
 func (t *taskLog) store(split bool) error {
 	t.storing.Lock()
 	defer t.storing.Unlock()
@@ -152,7 +152,7 @@ func (t *taskLog) store(split bool) error {
 	return nil
 }
 
-// next makes the next part, unless there is one; false: all is stored. storing is held.
+// next makes the next part unless there is one; it returns false if everything is stored. storing must be held.
 func (t *taskLog) next(split bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,7 +178,7 @@ func (t *taskLog) next(split bool) bool {
 	return true
 }
 
-// stored takes away text that is stored. storing is held.
+// stored drops text that is stored. storing must be held.
 func (t *taskLog) stored() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +188,7 @@ func (t *taskLog) stored() {
 	t.member, t.covers = nil, 0
 }
 
-// fell notes that the log is behind.
+// fell records that the log is behind.
 func (t *taskLog) fell(why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -198,8 +198,8 @@ func (t *taskLog) fell(why error) {
 	t.behind = true
 }
 
-// add stores the next part. Of two processes whose names are the same the later is put a nanosecond on. storing is
-// held.
+// add stores the next part. If two processes use the same name, the time in the later one's name moves forward by a
+// nanosecond. storing must be held.
 func (t *taskLog) add(ctx context.Context) error {
 	for {
 		own, err := t.logs.db.addPart(ctx, t.attempt, t.name, t.part+1, t.member)
@@ -219,8 +219,8 @@ func (t *taskLog) add(ctx context.Context) error {
 	}
 }
 
-// tellMissing adds a line in the place of text that was not kept, once all before it is about to be stored. The lock is
-// held.
+// tellMissing adds a line in place of text that was not kept, once all text before it is about to be stored. The lock
+// must be held.
 func (t *taskLog) tellMissing() {
 	if t.missing.bytes == 0 || len(t.text) > mostMember {
 		return
@@ -237,7 +237,7 @@ func (t *taskLog) tellMissing() {
 	t.missing = gap{}
 }
 
-// Close stores the rest and returns why that is not possible.
+// Close stores the rest and returns an error if that is not possible.
 func (t *taskLog) Close() error {
 	t.mu.Lock()
 	if t.closed {

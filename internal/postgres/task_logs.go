@@ -17,8 +17,8 @@ func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []
 	})
 }
 
-// AddLogSoon is AddLog for callers that need not wait. Here that saves nothing, because other processes may read the
-// log at once: it waits, and settled gets nothing beyond the returned error.
+// AddLogSoon is AddLog for callers that need not wait. Here it waits anyway, because other processes may read the log
+// at once, and settled gets nothing beyond the returned error.
 func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
@@ -29,7 +29,8 @@ func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled fun
 	return nil
 }
 
-// LogSizes are the names of an attempt's logs that begin with prefix, in order, and how many bytes each has.
+// LogSizes calls add, in order, with the name and the size in bytes of each log of an attempt whose name begins with
+// prefix.
 func (db *DB) LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error {
 	type file struct {
 		name string
@@ -45,7 +46,7 @@ func (db *DB) LogSizes(ctx context.Context, attempt int64, prefix string, add fu
 	return err
 }
 
-// LogContent reads a log; host.ErrNotFound when there is none of that name.
+// LogContent reads a log; it returns host.ErrNotFound if no log has that name.
 func (db *DB) LogContent(ctx context.Context, attempt int64, name string) ([]byte, error) {
 	content, err := sqlstore.ReadOne(ctx, db.Store, (*row).Blob, sqlstore.Select("SELECT string_agg(content, ''::bytea ORDER BY part) FROM task_logs WHERE attempt_id = ? AND name = ? HAVING count(*) > 0", attempt, name))
 	return content, err
@@ -59,7 +60,7 @@ func (db *DB) RemoveLogs(ctx context.Context, attempts []int64) error {
 	})
 }
 
-// addPart adds a part to a log, once: of a part that was there before it reports whether it is the same.
+// addPart adds a part to a log, once: if the part already exists, it reports whether it is the same.
 func (db *DB) addPart(ctx context.Context, attempt int64, name string, part int64, content []byte) (own bool, err error) {
 	err = db.alone(ctx, func(c *conn) error {
 		n, err := c.Exec("INSERT INTO task_logs (attempt_id, name, part, content) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", attempt, name, part, content)
@@ -72,7 +73,7 @@ func (db *DB) addPart(ctx context.Context, attempt int64, name string, part int6
 	return own, err
 }
 
-// openLog opens a log up to where it ends now.
+// openLog opens a log up to its current end.
 func (db *DB) openLog(ctx context.Context, attempt int64, name string) (*parts, int64, error) {
 	p := &parts{ctx: ctx, db: db, what: "log " + name, args: []any{attempt, name},
 		sql: "SELECT part, content FROM task_logs WHERE part > $1 AND part <= $2 AND attempt_id = $4 AND name = $5 ORDER BY part"}

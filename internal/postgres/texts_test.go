@@ -17,8 +17,8 @@ import (
 	"zerodag/operators"
 )
 
-// testTexts proves that every text is kept as it came, with bytes that PostgreSQL's own text refuses, and that lists
-// are in the order of bytes, not of a language.
+// testTexts proves that every text is kept unchanged, including bytes that PostgreSQL's text type refuses, and that
+// lists are sorted by bytes, not by the rules of a language.
 func testTexts(t *testing.T, l *lab) {
 	db, ctx := l.fresh(t), t.Context()
 	odd := "nul \x00, broken \xff, ✓, ' \\ ${x}"
@@ -64,8 +64,8 @@ func testTexts(t *testing.T, l *lab) {
 }
 
 // testLogs proves that the log of a run is read part by part by another server, that it continues in another file at
-// the requested size, that two runs of one moment have a file each, and that a log states what it lacks if the database
-// was unavailable.
+// the requested size, that two runs that begin at the same moment have a file each, and that a log states what is
+// missing if the database was unavailable.
 func testLogs(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -104,7 +104,7 @@ func testLogs(t *testing.T, l *lab) {
 		t.Errorf("the files have %d bytes", len(all))
 	}
 	late := &taskLog{logs: logs, attempt: 2, task: "+late", source: "+late", wait: time.Hour}
-	late.behind = true // as after a store that failed
+	late.behind = true // as after a failed store
 	for range 3 * mostGathered / len(line) {
 		late.Echo(line)
 	}
@@ -137,7 +137,7 @@ func unpack(t *testing.T, r io.Reader) string {
 	return string(text)
 }
 
-// testDepths proves that a list of messages has their shares, and that vitals have the size of the tables.
+// testDepths proves that lists of messages include their shares, and that vitals include the size of the tables.
 func testDepths(t *testing.T, l *lab) {
 	db, ctx := l.fresh(t), t.Context()
 	if err := db.Queue("events").Send(ctx, host.Message{ID: "a", Share: "s"}); err != nil {

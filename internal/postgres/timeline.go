@@ -16,17 +16,17 @@ import (
 // skipped is how many numbers of each kind are skipped: more than a standby can be behind.
 const skipped = 100_000
 
-// timeline is that of the server. It is in the name of the file that the server writes to.
+// timeline selects the timeline of the server, which is part of the name of the file that the server writes to.
 const timeline = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint"
 
 // follow is called for each new connection.
 func (db *DB) follow(ctx context.Context, to *pgx.Conn) error {
-	db.outage.forgetClock() // it may be that of another server
+	db.outage.forgetClock() // it may be another server's
 	return db.enterTimeline(&conn{ctx: ctx, to: to})
 }
 
-// enterTimeline skips numbers if the server is on a timeline that is new to the schema. It changes nothing where there
-// is no schema yet, and on services that do not show their timeline: their standbys share the storage of the primary.
+// enterTimeline skips numbers if the server is on a timeline that is new to the schema. It changes nothing if there is
+// no schema yet, or on services that do not show their timeline: their standbys share the storage of the primary.
 func (db *DB) enterTimeline(c *conn) error {
 	_, isNew, err := sqlstore.One(c, (*row).ID, "SELECT "+timeline+" WHERE NOT EXISTS (SELECT 1 FROM timelines WHERE timeline = "+timeline+")")
 	switch code(err) {

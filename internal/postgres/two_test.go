@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// either is a queue of two servers: each call goes to one of them.
+// either is a queue over two servers: each call goes to one of them.
 type either struct{ one, two host.Queue }
 
 func (e either) any() host.Queue {
@@ -46,8 +46,8 @@ func (e either) Release(ctx context.Context, d host.Delivery, delay time.Duratio
 	return e.any().Release(ctx, d, delay)
 }
 
-// testTwo runs the suites with ports of two servers on one schema: what one has written the other reads, and both
-// queues are one.
+// testTwo runs the suites with ports of two servers on one schema: each reads what the other has written, and both
+// share one queue.
 func testTwo(t *testing.T, l *lab) {
 	absent := absent()
 	for _, name := range []string{"Database", "Reopen", "Outage"} {
@@ -75,8 +75,8 @@ func (r readElsewhere) Files(ctx context.Context, a host.Attempt, prefix string)
 	return r.by.Files(ctx, a, prefix)
 }
 
-// testFaults lets a process that crashes again and again, over a store that refuses, loses answers and delays, write a
-// log and work off a queue: all of it is there in the end, once.
+// testFaults lets a process that crashes repeatedly, over a store that refuses calls, loses answers and delays, write a
+// log and work through a queue: in the end, everything has been done exactly once.
 func testFaults(t *testing.T, l *lab) {
 	db := l.fresh(t)
 	a := setScene(t, db).start(t, db)
@@ -120,8 +120,8 @@ func testFaults(t *testing.T, l *lab) {
 	}
 }
 
-// testGroups lets several senders add to the same groups by two servers while both receive: one message of a group is
-// held at a time, those of one sender come in the order sent, and none is left behind. There is no poll to help.
+// testGroups lets several senders add to the same groups on two servers while both receive: one message of a group is
+// leased at a time, messages of one sender arrive in the order sent, and none is left behind. No poll helps here.
 func testGroups(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -189,7 +189,8 @@ func testGroups(t *testing.T, l *lab) {
 	}
 }
 
-// testLeaving proves that receivers who leave at any moment take no message along: all are there at once for others.
+// testLeaving proves that receivers that leave at any moment take no message with them: others can receive all messages
+// at once.
 func testLeaving(t *testing.T, l *lab) {
 	db := l.fresh(t)
 	q := db.Queue("tasks")
@@ -200,7 +201,7 @@ func testLeaving(t *testing.T, l *lab) {
 		}
 	}
 	left := 0
-	for i := 0; i < 300 || left == i; i++ { // at first no receiver has the time, in the end one has
+	for i := 0; i < 300 || left == i; i++ { // the first receivers leave too early to get a message, the last one gets it
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Microsecond)
 		list, err := q.Receive(ctx, 2, time.Hour)
 		cancel()
@@ -218,8 +219,8 @@ func testLeaving(t *testing.T, l *lab) {
 	}
 }
 
-// testKilled proves that the messages that a killed server had leased come to another when the lease ends: no
-// notification is sent then.
+// testKilled proves that another server receives the messages that a killed server had leased when the lease ends,
+// although no notification is sent then.
 func testKilled(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -239,7 +240,7 @@ func testKilled(t *testing.T, l *lab) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all.Go(func() { // it waits since before the lease ends
+	all.Go(func() { // it has waited since before the lease ends
 		list, err := other.Queue("tasks").Receive(t.Context(), 1, time.Hour)
 		if err != nil {
 			t.Error(err)
@@ -247,7 +248,7 @@ func testKilled(t *testing.T, l *lab) {
 		}
 		got <- list[0]
 	})
-	killed.Close() // for the others it is as if it was killed: its leases stay
+	killed.Close() // to the others, it looks killed: its leases stay
 	all.Wait()
 	d := <-got
 	if took := time.Since(begin); d.ID != "a" || d.Count != 2 || d.Restarted || took < time.Second {

@@ -9,12 +9,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// testTypes proves that a server gets messages of its types and those for all, in the order sent, and no others; that a
-// message for others atomically replaces a leased one; and that waiting receivers are woken for it.
+// testTypes proves that a server gets messages of its types and messages for all servers, in the order sent, and no
+// others; that a message for others atomically replaces a leased one; and that waiting receivers are woken for it.
 func testTypes(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
-	o.poll = time.Hour // there is no poll to help
+	o.poll = time.Hour // no poll helps here
 	all := open(t, o)
 	o.Types = []string{"sh", "py"}
 	some := open(t, o)

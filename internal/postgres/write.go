@@ -12,21 +12,21 @@ import (
 	"zerodag/internal/host"
 )
 
-// Bounds of tries. A change of server takes longer than all of them: the host tries again after that.
+// Limits of attempts at a call. A failover takes longer than all of them: the host tries again after that.
 const (
 	tries     = 8
 	firstWait = 10 * time.Millisecond
 	mostWait  = time.Second
-	// tryTime bounds one try, as a server that went away without a word would be waited for longer by far, and mostTime
-	// is after what time there is no other one.
+	// tryTime limits one attempt, because the wait for a server that disappeared silently would be far longer. No
+	// further attempt begins after mostTime.
 	tryTime  = time.Minute
 	mostTime = 20 * time.Second
 	// settleTime limits how long the database is asked whether a commit was made.
 	settleTime = 10 * time.Second
 )
 
-// repeat calls try until it answers. If PostgreSQL rolled it back or could not be reached, it tries again after a
-// while, in which others get out of the way; each caller states why it may be repeated.
+// repeat calls try until it answers. If PostgreSQL rolled it back or could not be reached, it tries again after a pause
+// that lets other transactions finish; each caller states why the call may be repeated.
 func (db *DB) repeat(ctx context.Context, try func(ctx context.Context) error) error {
 	wait, began := firstWait, time.Now()
 	for n := 1; ; n++ {
@@ -48,14 +48,14 @@ func (db *DB) repeat(ctx context.Context, try func(ctx context.Context) error) e
 		if n == tries || !mayPass(err) || time.Since(began) > mostTime {
 			return err
 		}
-		if !db.pause(ctx, time.Duration(float64(wait)*(.5+rand.Float64()))) { // #nosec G404 -- it spreads tries
+		if !db.pause(ctx, time.Duration(float64(wait)*(.5+rand.Float64()))) { // #nosec G404 -- it spreads retries
 			return err
 		}
 		wait = min(2*wait, mostWait)
 	}
 }
 
-// mayPass reports whether a try may have another answer in a moment.
+// mayPass reports whether another attempt may soon succeed.
 func mayPass(err error) bool {
 	var unknown *doubt
 	return errors.Is(err, host.ErrUnavailable) && !errors.Is(err, errClosed) && !errors.As(err, &unknown)
@@ -74,10 +74,10 @@ func (db *DB) pause(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// errClosed is what calls answer that come too late.
+// errClosed is returned by calls that come after Close.
 var errClosed = fmt.Errorf("%w: the database is closed", host.ErrUnavailable)
 
-// read runs statements that change nothing: they may always be repeated.
+// read runs statements that change nothing, so they may always be repeated.
 func (db *DB) read(ctx context.Context, f func(*conn) error) error { return db.alone(ctx, f) }
 
 // alone runs statements, each in a separate transaction. All of them may be repeated when their outcome is unknown: f
@@ -96,9 +96,9 @@ func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 	})
 }
 
-// write commits a change, once: what was rolled back is run again, so run must set what it returns anew each time. When
+// write commits a change once. It calls run again after a rollback, so run must set its results anew each time. When
 // the connection breaks during the commit, PostgreSQL is asked whether the mark of the transaction is there (see
-// marks.go): a change is neither lost nor made twice, whatever it is.
+// marks.go): no change is lost or made twice, whatever it does.
 func (db *DB) write(ctx context.Context, run func(*conn) error) error {
 	return db.repeat(ctx, func(ctx context.Context) error {
 		if db.isClosed() {
@@ -112,7 +112,7 @@ func (db *DB) write(ctx context.Context, run func(*conn) error) error {
 	})
 }
 
-// transact runs a transaction. It returns the mark of one whose commit was requested and not answered.
+// transact runs a transaction. It returns the mark of a transaction whose commit was requested but not answered.
 func (db *DB) transact(ctx context.Context, run func(*conn) error) (unanswered *mark, err error) {
 	held, err := db.pool.Acquire(ctx)
 	if err != nil {
@@ -126,11 +126,11 @@ func (db *DB) transact(ctx context.Context, run func(*conn) error) (unanswered *
 	if err := held.SendBatch(ctx, b).Close(); err != nil {
 		return nil, translated(ctx, err)
 	}
-	// A caller that leaves now must not leave in doubt what was done.
+	// A caller that leaves now must not leave the outcome in doubt.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
 	defer cancel()
 	if err := run(&conn{ctx, held}); err != nil {
-		if _, open := held.Exec(last, "ROLLBACK"); open == nil { // else the connection is closed, and the server may find out later
+		if _, open := held.Exec(last, "ROLLBACK"); open == nil { // otherwise the connection is closed, and the server may notice later
 			db.marks.release(m)
 		}
 		return nil, err

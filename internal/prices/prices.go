@@ -3,7 +3,7 @@
 // They were taken from AWS's price pages in 2026; the on-demand prices of DynamoDB are those since November 2024.
 package prices
 
-// Region is where these prices are from. Other regions differ, by up to a half.
+// Region is the region of these prices. Prices of other regions differ by up to 50 %.
 const Region = "us-east-1"
 
 // For each unit.
@@ -14,7 +14,7 @@ const (
 	LambdaGBSecond  = 0.0000133334 // arm64
 	LambdaX86Second = 0.0000166667 // a GB-second on x86_64
 	StandardRequest = 0.40 * perMillion
-	FairRequest     = 0.10 * perMillion // more, for requests about a message with a group in a standard queue
+	FairRequest     = 0.10 * perMillion // surcharge for requests about a message with a group in a standard queue
 	FIFORequest     = 0.50 * perMillion
 	WriteUnit       = 0.625 * perMillion
 	ReadUnit        = 0.125 * perMillion
@@ -23,11 +23,11 @@ const (
 	APIRequest      = 1.00 * perMillion // HTTP API
 	BusEvent        = 1.00 * perMillion
 	Notice          = 0.50 * perMillion
-	LogGB           = 0.50 // CloudWatch Logs, taken in
+	LogGB           = 0.50 // CloudWatch Logs, ingested
 	AlarmMetric     = 0.10 // a month, for each metric that an alarm reads
 	Dashboard       = 3.00 // a month
 	KeyRequest      = 3.00 * perMillion
-	Key             = 1.00 // a month, one of the account's own
+	Key             = 1.00 // a month, for a customer managed key
 
 	FargateCPUHour    = 0.04048 // x86_64
 	FargateGBHour     = 0.004445
@@ -36,14 +36,14 @@ const (
 	AddressHour       = 0.005 // a public IPv4 address
 	CustomMetric      = 0.30  // a month, for each custom metric with a value in it
 
-	// CostRequest is a request to Cost Explorer, each page of an answer.
+	// CostRequest is a request to Cost Explorer, charged for each page of an answer.
 	CostRequest = 0.01
 
-	Attempt = 16 * perMillion // the budget of one with a task, all services together
+	Attempt = 16 * perMillion // the budget of an attempt with one task, all services together
 )
 
-// The polling of an event source with an empty queue: five pollers, each waiting 20 seconds at most. Lambda goes down
-// to two, but not if the mapping has a maximum concurrency.
+// The polling of an event source with an empty queue: five pollers, each waiting at most 20 seconds. Lambda reduces
+// them to two, but not if the mapping has a maximum concurrency.
 const (
 	IdlePollers      = 5
 	IdlePollersFewer = 2
@@ -61,5 +61,5 @@ const (
 	FreeDashboards     = 3
 	FreeLogGB          = 5
 	FreeKeyRequests    = 20_000
-	KeyRequestsOfTable = 30 * 24 * 12 // one each five minutes, with a key of the account
+	KeyRequestsOfTable = 30 * 24 * 12 // one every five minutes, with a customer managed key
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkTrue is a whole command; BenchmarkBareExec is what the system takes of it.
+// BenchmarkTrue measures a whole command; BenchmarkBareExec measures the system's share of it.
 func BenchmarkTrue(b *testing.B) {
 	commands := New(Options{}).In(b.TempDir())
 	c := sh("true")

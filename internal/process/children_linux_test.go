@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestOwnChildren proves that the list of this program's children, whose file stays open, is the one
-// of now, and that one too long for a single reading is whole.
+// TestOwnChildren proves that the list of this program's children is current although its file stays open, and that a
+// list too long for a single read is complete.
 func TestOwnChildren(t *testing.T) {
 	t.Parallel()
 	adoptOrphans()
@@ -23,7 +23,7 @@ func TestOwnChildren(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var orphans []int // their shell is over
+		var orphans []int // their shell has ended
 		for word := range strings.FieldsSeq(string(out)) {
 			pid, _ := strconv.Atoi(word)
 			orphans = append(orphans, pid)

@@ -8,10 +8,10 @@ import (
 )
 
 // TestDriversOfOneProgram proves that several drivers in one program distinguish their commands: each learns how its
-// own ended, and ends none of another.
+// own commands ended, and ends no command of another driver.
 //
-// The drivers have a separate program: a driver that believes that it is alone ends processes that no driver is
-// responsible for, and those of the other tests of this package look like that.
+// The drivers run in a separate program: a driver that believes that it is alone ends processes that no driver is
+// responsible for, and the processes of this package's other tests would look like that.
 func TestDriversOfOneProgram(t *testing.T) {
 	t.Parallel()
 	const within = "ZERODAG_TEST_DRIVERS"

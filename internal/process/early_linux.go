@@ -13,7 +13,7 @@ func (d *Driver) markEarly(leader, number int) {
 	orphans, _ := ownChildren()
 	for _, pid := range orphans {
 		if lineage.Of(pid, true) == m && lineage.Of(pid, false) != m && !d.isRunning(pid) && isAdopted(pid) && !isCopy(pid) {
-			lineage.Set(pid, m) // its parent is over: it is ours now
+			lineage.Set(pid, m) // its parent has ended: it is ours now
 			markBelow(pid, m)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// environment is the host's, then the run's own; for a repeated name the last counts.
+// environment returns the host's variables, then the run's; if a name is repeated, the last one counts.
 func (d *Driver) environment(mark, dir string, own []string) []string {
 	theirs := d.theirs()
 	if theirs.mark != "" {
@@ -37,10 +37,10 @@ func (d *Driver) environment(mark, dir string, own []string) []string {
 	return env
 }
 
-// variables are those of this program that commands get, and the mark of the commands around it. They do not change
-// while it runs.
+// variables holds the variables of this program that commands get, and the mark of the commands around it. They do not
+// change while it runs.
 type variables struct {
-	names, pairs []string // the same number of both
+	names, pairs []string // both have the same length
 	mark         string
 }
 
@@ -68,8 +68,7 @@ func (d *Driver) given(all []string) *variables {
 	return v
 }
 
-// isOurs reports whether a variable is about this program or its user, which another user has no
-// use for.
+// isOurs reports whether a variable is about this program or its user and therefore useless to another user.
 func isOurs(name string) bool {
 	return !lineage.NotOwn.Gives(name) || strings.HasPrefix(name, "DIGDAG_") || strings.HasPrefix(name, "SUDO_") || name == "XDG_CONFIG_HOME"
 }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// mostVariable is how long a variable of the environment may be on Linux, with its name and an end.
+// mostVariable is the longest environment variable on Linux, including its name and the terminating zero.
 const mostVariable = 128 << 10
 
 // tooLarge adds the responsible variable to the error about a command that is too large to start.

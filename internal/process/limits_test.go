@@ -11,8 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// limited runs a command within limits and returns why it was ended, in a time that only a
-// command that was ended can keep.
+// limited runs a command with limits and returns how it ended. It fails if that took much longer than the limits allow.
 func limited(t *testing.T, d *Driver, root, script string, s operators.Sandbox) operators.Exit {
 	t.Helper()
 	c := sh(script)
@@ -53,8 +52,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestWithinLimits proves that limits that are not reached change nothing, and that what was
-// in the folder before is not the command's.
+// TestWithinLimits proves that limits that are not reached change nothing, and that existing files in the folder do not
+// count against the command.
 func TestWithinLimits(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -67,8 +66,8 @@ func TestWithinLimits(t *testing.T) {
 	}
 }
 
-// TestEndlessOutput proves that a command that never stops writing is ended by default, and
-// that what came before is there.
+// TestEndlessOutput proves that a command that never stops writing is ended by default, and that its output until then
+// is kept.
 func TestEndlessOutput(t *testing.T) {
 	t.Parallel()
 	var n counter
@@ -107,7 +106,7 @@ func TestCPUIsNotLimited(t *testing.T) {
 	}
 }
 
-// TestTheMarkIsOurs checks that `_env` of a command cannot change the mark by which its processes are found.
+// TestTheMarkIsOurs proves that `_env` of a command cannot change the mark by which its processes are found.
 func TestTheMarkIsOurs(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -7,22 +7,21 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// markName is the variable by which the processes of a command are found if the system has no other mark for them. Its
-// value also lists the outer commands, for a command that runs this program.
+// markName is the variable by which the processes of a command are found if the system has no other mark for them. If a
+// command runs this program, the value also lists the outer commands.
 const markName = "ZERODAG_COMMAND"
 
-// numberBits are the bits of a mark that hold the number of a command; the higher bits distinguish drivers.
+// numberBits is the number of bits of a mark that hold the number of a command; the higher bits distinguish drivers.
 const numberBits = 32
 
-// baseOf is the mark of a driver's command number 0. It is the same after a restart, and below
-// lineage.Client.
+// baseOf returns the mark of a driver's command number 0. It is the same after a restart and is below lineage.Client.
 func baseOf(name string) lineage.Mark {
 	f := fnv.New32a()
 	f.Write([]byte(name))
 	return lineage.Mark(f.Sum32()>>3|1) << numberBits
 }
 
-// begin gives a command its number; end means that nothing of it is left to find.
+// begin gives a command its number; end records that nothing is left of the command.
 func (d *Driver) begin() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -39,8 +38,8 @@ func (d *Driver) end(number int) {
 
 func (d *Driver) mark(number int) string { return d.name + "-" + strconv.Itoa(number) }
 
-// markOf is the mark of a process. A program that has its own children may have passed a command's mark on to them by
-// mistake.
+// markOf returns the mark of a process. A program that has its own children may have passed a command's mark on to them
+// by mistake.
 func (d *Driver) markOf(pid int) lineage.Mark { return lineage.Of(pid, d.options.Alone) }
 
 // numberOf returns the command of this driver that a mark belongs to.
@@ -48,7 +47,7 @@ func (d *Driver) numberOf(m lineage.Mark) (number int, ours bool) {
 	return int(m & (1<<numberBits - 1)), m>>numberBits == d.base>>numberBits
 }
 
-// isLive reports whether a command runs, or is being swept up after.
+// isLive reports whether a command is running or its leftovers are being removed.
 func (d *Driver) isLive(number int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

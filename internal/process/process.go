@@ -1,6 +1,6 @@
 // Package process runs the commands of tasks as child processes of this one: the embedded driver of operators.Commands.
 //
-// The local server and the command line call it. It must never leave a process behind: when a command is over,
+// The local server and the command line call it. It must never leave a process behind: when a command has ended,
 // everything that it started is gone, including processes that moved to another session and cleared their environment.
 // A process that had the rights to change its mark, and so cannot be distinguished from another command's, is gone once
 // all commands that were running when it was first seen have ended. It isolates nothing: a command may do whatever its
@@ -27,24 +27,23 @@ import (
 // defaultGrace is the time between asking a command to end and forcing it.
 const defaultGrace = 5 * time.Second
 
-// Options of a Driver.
+// Options holds the settings of a Driver.
 type Options struct {
 	Grace   time.Duration // between TERM and KILL; 0 is 5 s
 	KillNow bool          // a canceled command is not asked to end, but killed
-	// Cut, once closed, gives a canceled command no more time: it is killed. nil is never.
+	// Cut, once closed, gives canceled commands no more time: they are killed. nil means that this never happens.
 	Cut <-chan struct{}
-	// Name distinguishes the commands of this driver from those of others, across restarts of the program; "" is a
-	// random one.
+	// Name distinguishes the commands of this driver from those of others, across restarts of the program; "" means a
+	// random name.
 	Name string
-	User *User // that commands run as; nil is the user of this program
-	// Alone means that this program has no children but those of this driver, clients of container engines and copies
-	// of itself: any other process that it adopts was left by a command.
+	User *User // that commands run as; nil means the user of this program
+	// Alone means that this program has no children except those of this driver, clients of container engines and
+	// copies of itself: any other process that it adopts was left by a command.
 	Alone       bool
 	Environment lineage.Environment // the variables of this program that commands get
 }
 
-// mostProcesses is how many processes a command of another user may have if it sets no number: its forks are limited in
-// any case.
+// mostProcesses is the limit of processes of a command of another user if it sets none: its forks are always limited.
 const mostProcesses = 1024
 
 // User is another user of this machine that commands run as. Only root can have one.
@@ -60,18 +59,18 @@ type Driver struct {
 
 	base    lineage.Mark // of this driver's commands: their number is added
 	theirs  func() *variables
-	starts  chan struct{} // one for each command that runs: as many as there are descriptors for
+	starts  chan struct{} // one for each running command: as many as there are descriptors for
 	buffers sync.Pool
 
 	mu      sync.Mutex
 	count   int          // commands started so far
-	ooms    int          // processes that the kernel had ended for memory when that was last looked at
+	ooms    int          // processes that the kernel had killed for memory at the last check
 	running map[int]bool // process ids of commands
-	live    map[int]bool // numbers of commands whose sweep is not over
+	live    map[int]bool // numbers of commands whose sweep has not ended
 	strange map[int]*stranger
 }
 
-// New makes a Driver. On Linux the program becomes the parent of all orphans below it.
+// New returns a Driver. On Linux, the program becomes the parent of all orphans below it.
 func New(o Options) *Driver {
 	if o.Grace == 0 {
 		o.Grace = defaultGrace
@@ -87,8 +86,8 @@ func New(o Options) *Driver {
 	return d
 }
 
-// Reclaim ends the processes that commands of a driver of the same name left running when their program was killed, and
-// returns how many they were. It is called before the first Run.
+// Reclaim ends the processes that commands of a driver with the same name left running when their program was killed,
+// and returns their number. It must be called before the first Run.
 func (d *Driver) Reclaim() int {
 	total := 0
 	for {
@@ -141,7 +140,7 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	return exit, nil
 }
 
-// scratch is the folder of a command: a command that runs as another user has none of our rights.
+// scratch returns the folder of a command: a command that runs as another user does not have our rights.
 func (d *Driver) scratch(root string, c operators.Command) interface {
 	Fill() error
 	Outputs() (map[string][]byte, error)

@@ -151,7 +151,7 @@ func (w *onWrite) String() string {
 	return w.text.String()
 }
 
-// leavers are scripts that leave a process behind and print its id.
+// leavers holds scripts that leave a process behind and print its ID.
 var leavers = map[string]string{
 	"background":   `sleep 1000 & echo $!`,
 	"ignores TERM": `(trap '' TERM HUP; exec sleep 1000) & echo $!`,

@@ -18,8 +18,8 @@ import (
 	"zerodag/operators"
 )
 
-// soon is the time in which most commands end. Until then one goroutine reads their output and then waits for them;
-// only later a second one waits concurrently.
+// soon is the time in which most commands end. Until then, one goroutine reads their output and then waits for them;
+// only after that, a second one waits concurrently.
 const soon = 10 * time.Millisecond
 
 // run starts a command, passes its output on and returns how it ended.
@@ -58,7 +58,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	wait := sync.OnceValues(func() (syscall.WaitStatus, error) {
 		status, err := d.wait(p, g)
 		left = d.sweep(g, number)
-		// The process that may still hold the pipe was not found: it must not hold us.
+		// The process that may still hold the pipe was not found: it must not block us.
 		reader.SetReadDeadline(time.Now().Add(d.options.Grace))
 		return status, err
 	})
@@ -91,7 +91,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	return exit, nil
 }
 
-// ended reports how many processes were ended.
+// ended describes how many processes were ended.
 func ended(n int) string {
 	if n == 1 {
 		return "ended a process"
@@ -99,14 +99,14 @@ func ended(n int) string {
 	return fmt.Sprintf("ended %d processes", n)
 }
 
-// start starts a command; what it writes is read from output.
+// start starts a command, whose output is read from output.
 func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Process, output *os.File, err error) {
 	program, err := programOf(c.Args[0])
 	if err != nil {
 		return nil, nil, startError(dir, c.Args[0], err)
 	}
-	// A file for each command: one for all might have got the last descriptor that this process may have, and no
-	// command can be given that one (limits.Scarce).
+	// Each command gets its own file: a shared one might have the last descriptor that this process may have, which
+	// cannot be passed to commands (limits.Scarce).
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, nil, err
@@ -117,7 +117,7 @@ func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Proce
 		return nil, nil, fmt.Errorf("create a pipe: %w", err)
 	}
 	defer writer.Close()
-	// In a separate session, nothing that a command starts can get into ours.
+	// In a separate session, nothing that a command starts can affect ours.
 	attr := &os.ProcAttr{Dir: dir, Env: d.environment(d.mark(number), dir, c.Env),
 		Files: []*os.File{null, writer, writer}, Sys: apart()}
 	p, err := d.spawn(program, c, number, attr)
@@ -137,7 +137,7 @@ func (d *Driver) spawn(program string, c operators.Command, number int, attr *os
 	return p, err
 }
 
-// startError is the user's text for a command that did not start: what, where and why.
+// startError returns an error for users about a command that did not start: what, where and why.
 func startError(dir, program string, err error) error {
 	if limits.Scarce(err) {
 		return fmt.Errorf("start %s: %w", program, err)
@@ -171,7 +171,7 @@ func (d *Driver) wait(p *os.Process, g *group) (syscall.WaitStatus, error) {
 	return status, nil
 }
 
-// grace is how long a canceled command has to end on its own.
+// grace returns how long a canceled command has to end before it is killed.
 func (d *Driver) grace() time.Duration {
 	if d.options.KillNow {
 		return 0
@@ -193,7 +193,7 @@ func (g *group) stop(grace time.Duration, cut <-chan struct{}) {
 	g.signal(syscall.SIGKILL)
 }
 
-// pass copies output as it comes, line or part of a line, and returns why it ended.
+// pass copies output as it arrives, by lines or parts of lines, and returns why it ended.
 func (d *Driver) pass(from io.Reader, to io.Writer) error {
 	buffer := d.buffers.Get().(*[32 << 10]byte)
 	defer d.buffers.Put(buffer)

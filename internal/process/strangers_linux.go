@@ -9,28 +9,28 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// stranger is a process that a command left and that does not show which one: it had the rights
-// to change its mark. It may be of any that ran when it was seen first.
+// stranger is a process that an unknown command left behind, because it had the rights to change its mark. It may
+// belong to any command that was running when it was first seen.
 type stranger struct {
-	began int64        // when it was started, to distinguish it from a later one of its number
-	of    map[int]bool // commands that it may be of and that are not over yet
+	began int64        // when it was started, to distinguish it from a later process with its number
+	of    map[int]bool // commands that it may belong to and that have not ended yet
 }
 
-// drivers are those of this program, as long as they are in use. A driver that is alone has no others, but drivers in
-// tests and in programs that embed the command line do.
+// drivers holds the drivers of this program that are in use. A driver that is alone has no others, but drivers in tests
+// and in programs that embed the command line may have some.
 var drivers struct { //nolint:gochecknoglobals // the processes below this program are its own, whichever driver started them
 	mu  sync.Mutex
 	all []weak.Pointer[Driver]
 }
 
-// join notes a driver.
+// join registers a driver.
 func (d *Driver) join() {
 	drivers.mu.Lock()
 	defer drivers.mu.Unlock()
 	drivers.all = append(slices.DeleteFunc(drivers.all, func(p weak.Pointer[Driver]) bool { return p.Value() == nil }), weak.Make(d))
 }
 
-// others are all drivers except this one.
+// others returns all drivers except this one.
 func (d *Driver) others() []*Driver {
 	drivers.mu.Lock()
 	defer drivers.mu.Unlock()
@@ -43,7 +43,7 @@ func (d *Driver) others() []*Driver {
 	return list
 }
 
-// ofAnother reports whether a process is, or may be, a command's of another driver, which ends it itself.
+// ofAnother reports whether a process belongs, or may belong, to a command of another driver, which ends it itself.
 func (d *Driver) ofAnother(pid int, m lineage.Mark) bool {
 	return slices.ContainsFunc(d.others(), func(o *Driver) bool {
 		_, theirs := o.numberOf(m)
@@ -51,15 +51,15 @@ func (d *Driver) ofAnother(pid int, m lineage.Mark) bool {
 	})
 }
 
-// isBusy reports whether a command runs, or is being swept up after.
+// isBusy reports whether a command is running or its leftovers are being removed.
 func (d *Driver) isBusy() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.live) > 0
 }
 
-// endStrangers ends those whose command is over, whichever of those it was. It is called when
-// one is.
+// endStrangers ends the strangers whose command has ended, whichever command that was. It is called when a command has
+// ended.
 func (d *Driver) endStrangers() {
 	children, known := ownChildren()
 	if !known {
@@ -78,7 +78,7 @@ func (d *Driver) endStrangers() {
 	endAll(freeze(func() ([]int, bool) { return below(roots), false }))
 }
 
-// isOver reports whether a child is a command's that is over.
+// isOver reports whether a child belongs to a command that has ended.
 func (d *Driver) isOver(pid int) bool {
 	if d.isRunning(pid) || !isAdopted(pid) {
 		return false
@@ -97,7 +97,7 @@ func (d *Driver) isOver(pid int) bool {
 	return d.outlived(pid)
 }
 
-// outlived reports whether all commands are over that ran when a process was seen first.
+// outlived reports whether all commands that were running when a process was first seen have ended.
 func (d *Driver) outlived(pid int) bool {
 	status, there := statusOf(pid)
 	if !there {
@@ -124,7 +124,7 @@ func (d *Driver) forgetStrangers(children []int) {
 	maps.DeleteFunc(d.strange, func(pid int, _ *stranger) bool { return !still[pid] })
 }
 
-// below lists those of some processes that are alive, and all below them.
+// below lists the given processes that are alive, and all their descendants.
 func below(roots map[int]bool) (pids []int) {
 	all, set := processes(), maps.Clone(roots)
 	grow(all, set)

@@ -20,16 +20,16 @@ import (
 // prSetChildSubreaper is PR_SET_CHILD_SUBREAPER of prctl(2).
 const prSetChildSubreaper = 36
 
-// adoptOrphans makes this process the parent of everything below it whose own parent
-// ends: only so can it be found and reaped.
+// adoptOrphans makes this process the parent of all descendants whose own parent ends, because otherwise they could be
+// neither found nor reaped.
 func adoptOrphans() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 }
 
-// sweep ends whatever a command left behind. The leader is over and reaped.
+// sweep ends whatever a command left behind. The leader has ended and been reaped.
 //
-// Nearly always nothing is left, so the checks go from cheap to expensive: one signal to the group, one check of our
-// children, and only then a search of all processes. It returns how many were still running.
+// There are almost never leftovers, so the checks proceed from cheap to expensive: one signal to the group, one check
+// of our children, and only then a search of all processes. It returns how many were still running.
 func (d *Driver) sweep(g *group, number int) (running int) {
 	for syscall.Kill(-g.id, syscall.SIGKILL) == nil {
 		var how syscall.WaitStatus
@@ -45,7 +45,7 @@ func (d *Driver) sweep(g *group, number int) (running int) {
 	for hasChildren() && d.hasStrays(number) {
 		found := d.freezeMarked(func(m string) bool { return m == mark })
 		if len(found) == 0 {
-			break // they are another command's
+			break // they belong to another command
 		}
 		endAll(found)
 		running += len(found)
@@ -57,7 +57,7 @@ func (d *Driver) sweep(g *group, number int) (running int) {
 	return running
 }
 
-// freezeMarked stops the processes that carry such a mark, and all below them.
+// freezeMarked stops the processes whose mark matches, and all their descendants.
 func (d *Driver) freezeMarked(mine func(mark string) bool) []int {
 	return freeze(func() ([]int, bool) { return d.marked(mine) })
 }
@@ -86,7 +86,7 @@ func freeze(find func() (pids []int, unsure bool)) []int {
 	return list
 }
 
-// mostQuiet is how often processes are looked at again that do not show a mark yet.
+// mostQuiet is how often processes that do not show a mark yet are checked again.
 const mostQuiet = 50
 
 // endAll kills processes and waits until they are gone.
@@ -101,7 +101,7 @@ func endAll(pids []int) {
 	}
 }
 
-// reap reaps ended processes; a process that is not ours yet will be when its parent ends.
+// reap reaps ended processes; a process that is not our child yet becomes one when its parent ends.
 func reap(pids map[int]bool) {
 	for pid := range pids {
 		got, _ := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
@@ -123,8 +123,8 @@ func hasChildren() bool {
 	return errno != syscall.ECHILD
 }
 
-// hasStrays reports whether this process has living children that it adopted and that may be a
-// command's. Dead ones are reaped on the way.
+// hasStrays reports whether this process has living children that it adopted and that may belong to the command. It
+// also reaps dead ones.
 func (d *Driver) hasStrays(number int) bool {
 	found := false
 	children, known := ownChildren()
@@ -134,8 +134,9 @@ func (d *Driver) hasStrays(number int) bool {
 	return found || !known
 }
 
-// childrenOf lists the children of the first thread of a process; false if this kernel does not list them. For a shell
-// these are all children; for this program they are nearly all orphans: the kernel gives them to that thread.
+// childrenOf lists the children of the first thread of a process, or returns false if this kernel does not list them.
+// For a shell, these are all its children; for this program, nearly all of them are orphans: the kernel gives them to
+// that thread.
 func childrenOf(pid int) ([]int, bool) {
 	name := strconv.Itoa(pid)
 	text, err := readKernel("/proc/" + name + "/task/" + name + "/children")
@@ -146,7 +147,7 @@ func childrenOf(pid int) ([]int, bool) {
 }
 
 // ownList is the file of this program's children. It stays open: it is read several times for each
-// command, and to open it costs ten times as much.
+// command, and opening it costs ten times as much.
 type openList struct {
 	mu   sync.Mutex
 	file int // 0: it is not open
@@ -169,13 +170,13 @@ func (l *openList) open() (int, error) {
 	return l.file, nil
 }
 
-// ownChildren is childrenOf this program.
+// ownChildren is like childrenOf for this program.
 func ownChildren() ([]int, bool) {
 	file, err := ownList.open()
 	if err != nil {
 		return nil, false
 	}
-	var text [2048]byte // less than the kernel gives at a time
+	var text [2048]byte // less than the kernel returns at a time
 	n, err := syscall.Pread(file, text[:], 0)
 	if err != nil {
 		return nil, false
@@ -195,8 +196,8 @@ func numbers(text []byte) []int {
 	return list
 }
 
-// readKernel is os.ReadFile for the few bytes of a file that the kernel makes up, in a third of the system calls:
-// os.File offers each file to the poller first, which takes none of these. It is called for each command.
+// readKernel reads a short file that the kernel generates, with a third of the system calls of os.ReadFile: os.File
+// first offers each file to the poller, which never accepts these. It is called for each command.
 func readKernel(name string) ([]byte, error) {
 	file, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -216,9 +217,9 @@ func readKernel(name string) ([]byte, error) {
 	}
 }
 
-// isStray reports whether a child may be a leftover of that command. Children of other parts of this program are in our
-// session, or a copy of this program, or have a mark that identifies them; processes that commands start can be none of
-// these.
+// isStray reports whether a child may be a leftover of the given command. Children of other parts of this program are
+// in our session, or a copy of this program, or have a mark that identifies them; none of this is true of processes
+// that commands start.
 func (d *Driver) isStray(pid, number int) bool {
 	if d.isRunning(pid) || !isAdopted(pid) {
 		return false
@@ -234,14 +235,14 @@ func (d *Driver) isStray(pid, number int) bool {
 	return !isCopy(pid) || lineage.Of(pid, false) != lineage.None
 }
 
-// isAdopted reports whether a child is in another session than this program.
+// isAdopted reports whether a child is in a different session than this program.
 func isAdopted(pid int) bool {
 	session, err := unix.Getsid(pid)
 	return err == nil && session != ownSession()
 }
 
-// reapStray takes a dead child away. The leader of a session may be the child of another
-// part of this program, which waits for its end, unless it is known that it is not.
+// reapStray reaps a dead child. Unless known, the leader of a session may be the child of another part of this program,
+// which waits for its end.
 func (d *Driver) reapStray(pid int, known bool) bool {
 	s, there := statusOf(pid)
 	if there && !s.dead {
@@ -254,7 +255,7 @@ func (d *Driver) reapStray(pid int, known bool) bool {
 	return true
 }
 
-// isCopy reports whether a process runs the program that this one is.
+// isCopy reports whether a process runs the same program as this one.
 func isCopy(pid int) bool {
 	theirs, err1 := os.Stat("/proc/" + strconv.Itoa(pid) + "/exe")
 	own, err2 := os.Stat("/proc/self/exe")
@@ -266,11 +267,11 @@ func ownSession() int {
 	return int(id)
 }
 
-// isOrphan reports whether a child of ours is an adopted one.
+// isOrphan reports whether a child of ours was adopted.
 func (d *Driver) isOrphan(pid int) bool { return !d.isRunning(pid) && isAdopted(pid) && !isCopy(pid) }
 
 // marked finds the processes that carry a wanted mark, and those below them. unsure means that an orphan shows no
-// environment: that of a program which is just starting is not there yet.
+// environment, because a program that is just starting has none yet.
 func (d *Driver) marked(mine func(mark string) bool) (pids []int, unsure bool) {
 	all, self := processes(), os.Getpid()
 	found, alive, blank := map[int]bool{}, map[int]bool{}, []status(nil)
@@ -300,7 +301,7 @@ func (d *Driver) marked(mine func(mark string) bool) (pids []int, unsure bool) {
 	return living(all, found), unsure
 }
 
-// living are those of some processes that have not ended.
+// living returns the given processes that have not ended.
 func living(all []status, some map[int]bool) (pids []int) {
 	for _, p := range all {
 		if some[p.pid] && !p.dead {
@@ -310,7 +311,7 @@ func living(all []status, some map[int]bool) (pids []int) {
 	return pids
 }
 
-// grow adds all processes below those of a set.
+// grow adds all descendants of a set's processes to the set.
 func grow(all []status, set map[int]bool) {
 	for more := true; more; {
 		more = false
@@ -322,7 +323,7 @@ func grow(all []status, set map[int]bool) {
 	}
 }
 
-// carries reports whether an environment, as the kernel shows it, has such a mark in its list.
+// carries reports whether an environment, as the kernel shows it, has a matching mark in its list.
 func carries(environ []byte, mine func(mark string) bool) bool {
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		value, isMark := bytes.CutPrefix(variable, []byte(markName+"="))

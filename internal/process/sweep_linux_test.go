@@ -28,12 +28,12 @@ func TestDaemonsAreFound(t *testing.T) {
 	}
 }
 
-// TestSaysWhatItEnded proves that a command whose background processes are ended reports it, and none whose background
-// processes ended on their own.
+// TestSaysWhatItEnded proves that a command whose background processes are ended reports it, and that a command whose
+// background processes ended before does not.
 func TestSaysWhatItEnded(t *testing.T) {
 	t.Parallel()
 	const line = "zerodag: ended a process that the command left running: background processes end with the task\n"
-	// A process that is about to become another program has no environment for a moment, and is not counted then.
+	// A process that is about to become another program briefly has no environment and is not counted then.
 	const started = "until grep -q sleep /proc/$!/comm && grep -qa . /proc/$!/environ; do :; done"
 	for script, want := range map[string]string{
 		"sleep 1000 & " + started:                               line,
@@ -49,7 +49,7 @@ func TestSaysWhatItEnded(t *testing.T) {
 	}
 }
 
-// TestOnlyItsOwn proves that the end of one command leaves the daemons of others alone.
+// TestOnlyItsOwn proves that the end of one command does not affect the daemons of others.
 func TestOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	d := New(Options{})
@@ -106,7 +106,7 @@ func TestMarksOfCommandsInCommands(t *testing.T) {
 }
 
 // TestReclaim proves that a driver of the same name ends the processes that a killed program left running, even in
-// separate sessions, and nothing of others.
+// separate sessions, and no processes of others.
 func TestReclaim(t *testing.T) {
 	t.Parallel()
 	name := t.Name() + "-" + strconv.Itoa(os.Getpid())

@@ -12,10 +12,10 @@ import (
 // adoptOrphans has no counterpart here: orphans go to the first process of the system.
 func adoptOrphans() {}
 
-// stranger is a process of an unknown command: none is seen here.
+// stranger is a process of an unknown command, which this system never shows.
 type stranger struct{}
 
-// join does nothing: no driver searches for processes that may be another's.
+// join does nothing: no driver searches for processes that may belong to another driver.
 func (d *Driver) join() {}
 
 // freezeMarked finds nothing: this system does not show the environment of processes.
@@ -26,7 +26,7 @@ func endAll([]int) {}
 // markEarly marks nothing: there are no marks here.
 func (d *Driver) markEarly(int, int) {}
 
-// usage is not known: this system does not show processes as files.
+// usage returns zeros because this system does not show processes as files.
 func (d *Driver) usage(int, int) (count int, memory int64) { return 0, 0 }
 
 func (d *Driver) spawnAs(*User, string, operators.Command, int, *os.ProcAttr) (*os.Process, error) {

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepDescriptors keeps descriptors that this process got from its parent from commands: they may be anything, and a
-// command could write to them. Files that this program opens are kept from them already.
+// keepDescriptors prevents commands from inheriting descriptors that this process got from its parent: they may be
+// anything, and a command could write to them. Files that this program opens are not inherited anyway.
 var keepDescriptors = sync.OnceFunc(func() {
 	list, err := os.ReadDir("/dev/fd")
 	if err != nil {
@@ -29,23 +29,22 @@ var keepDescriptors = sync.OnceFunc(func() {
 	}
 })
 
-// apart starts a command in a separate session: nothing that it starts can get into ours.
+// apart starts a command in a separate session: nothing that it starts can affect ours.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// await waits until there is output, all ends of the pipe are closed, or the command is not a short one. The thread
-// waits itself: the poller of the runtime would wake other threads for each command, which would find no work.
+// await waits until there is output, all ends of the pipe are closed, or the command is no longer a short one. The
+// thread itself waits: the poller of the runtime would wake other threads for each command, which would find no work.
 func await(output *os.File) {
 	c, err := output.SyscallConn()
 	if err != nil {
-		return // reading it gives the reason
+		return // reading it returns the reason
 	}
 	_ = c.Control(func(fd uintptr) {
 		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(soon.Milliseconds())) // #nosec G115 -- a descriptor is small
 	})
 }
 
-// pipe makes a pipe of which only the end that is read can have a deadline: the other one
-// is the command's.
+// pipe makes a pipe of which only the read end can have a deadline, because the other end is the command's.
 func pipe() (r, w *os.File, err error) {
 	var ends [2]int
 	syscall.ForkLock.RLock()
@@ -60,7 +59,7 @@ func pipe() (r, w *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output"), err
 }
 
-// programOf finds a program. A path is as seen from the command's folder: starting it reports any error.
+// programOf finds a program. A path is relative to the command's folder; starting the program reports any error.
 func programOf(name string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		return name, nil
@@ -72,8 +71,8 @@ func programOf(name string) (string, error) {
 	return path, err
 }
 
-// group is a process group whose leader runs until over is closed. The lock keeps signals
-// from a group whose number may already be another's.
+// group is a process group whose leader runs until over is closed. The lock prevents signals to a group whose number
+// may already belong to another group.
 type group struct {
 	id   int
 	mu   sync.Mutex

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// keepDescriptors has nothing to do: handles are passed on by name.
+// keepDescriptors does nothing, because only explicitly listed handles are inherited.
 func keepDescriptors() {}
 
-// apart starts a command so that a Ctrl-C is not for it.
+// apart starts a command so that it does not receive a Ctrl-C.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
@@ -25,7 +25,8 @@ func await(*os.File) {}
 
 func pipe() (r, w *os.File, err error) { return os.Pipe() }
 
-// programOf finds a program. Operators use /bin/sh: here that is the sh on the PATH, of Git or BusyBox for example.
+// programOf finds a program. Operators use /bin/sh: here that is the sh on the PATH, for example that of Git or
+// BusyBox.
 func programOf(name string) (string, error) {
 	if name == "/bin/sh" {
 		return exec.LookPath("sh")
@@ -36,8 +37,8 @@ func programOf(name string) (string, error) {
 	return exec.LookPath(name)
 }
 
-// group is the job object of a command: the command, and everything it starts from the moment it was put there. It runs
-// until over is closed.
+// group is the job object of a command: the command, and everything it starts once it is in the job. The job runs until
+// over is closed.
 type group struct {
 	id     int
 	leader *os.Process
@@ -47,7 +48,7 @@ type group struct {
 	over   chan struct{}
 }
 
-// newGroup puts a command that has just begun into a job that ends with this program, however it ends.
+// newGroup puts a command that has just begun into a job that ends with this program, however the program ends.
 func newGroup(leader *os.Process) *group {
 	g := &group{id: leader.Pid, leader: leader, over: make(chan struct{})}
 	job, err := windows.CreateJobObject(nil, nil)
@@ -71,7 +72,7 @@ func newGroup(leader *os.Process) *group {
 func assign(job windows.Handle, pid int) error {
 	p, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
 	if err != nil {
-		return err // it is over already
+		return err // it has already ended
 	}
 	defer windows.CloseHandle(p)
 	return windows.AssignProcessToJobObject(job, p)
@@ -93,11 +94,11 @@ func (g *group) signal(s syscall.Signal) {
 		return
 	}
 	if s != syscall.SIGKILL {
-		windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.id)) // one without a console is killed later
+		windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.id)) // a process without a console is killed later
 		return
 	}
 	if g.job == 0 || windows.TerminateJobObject(g.job, 128+uint32(syscall.SIGKILL)) != nil {
-		g.leader.Kill() // it may be over
+		g.leader.Kill() // it may have ended
 	}
 }
 

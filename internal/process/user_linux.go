@@ -13,12 +13,12 @@ import (
 	"zerodag/operators"
 )
 
-// bounded is a shell that limits the processes of its user, takes the mark of the command and becomes the command: only
-// a process itself can always do so. Shells differ in the letter.
+// bounded is a shell script that limits the processes of its user, takes the mark of the command and becomes the
+// command, because only the process itself can always do so. Shells use different letters for the options of ulimit.
 const bounded = `n=$1 m=$2; shift 2; { ulimit -p $n || ulimit -u $n; ulimit -w $m || ulimit -x $m; } 2>/dev/null; unset n m; exec "$@"`
 
-// spawnAs starts a command as another user, with a limit on that user's processes. The watch knows the limit of the
-// command; this limit is for commands that fork faster than it checks.
+// spawnAs starts a command as another user, with a limit on that user's processes. The watch enforces the limit of the
+// command; this limit is for commands that fork faster than the watch checks.
 func (d *Driver) spawnAs(u *User, program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
 	if err := executable(attr.Dir, program); err != nil {
 		return nil, err
@@ -37,17 +37,17 @@ func (d *Driver) spawnAs(u *User, program string, c operators.Command, number in
 	return p, err
 }
 
-// restricted returns the line to a thread that has given up what no command of another user may get: new rights from a
-// program with setuid, and every capability. Each process that a thread starts lacks what the thread lacks. The other
-// threads keep it, and no other goroutine ever runs on this one.
+// restricted returns a channel of functions for a thread that has given up everything that no command of another user
+// may get: new rights from setuid programs, and all capabilities. Processes started by the thread also lack them. The
+// other threads keep them, and no other goroutine ever runs on this thread.
 var restricted = sync.OnceValue(func() chan<- func() {
 	line := make(chan func())
 	go func() {
 		runtime.LockOSThread()
-		// Without the right to give up capabilities there are few to give up, and new rights are impossible anyway.
+		// A process without the right to give up capabilities has few of them, and new rights are impossible anyway.
 		for c := uintptr(0); unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) == nil; c++ {
 		}
-		_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) // every kernel that Go runs on has it
+		_ = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) // every kernel on which Go runs supports it
 		for start := range line {
 			start()
 		}

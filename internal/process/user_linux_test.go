@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// ofAnother makes a driver whose commands are another user's, and a project that they reach.
+// ofAnother makes a driver that runs commands as another user, and a project that this user can access.
 func ofAnother(t *testing.T, id int) (*Driver, string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -21,7 +21,7 @@ func ofAnother(t *testing.T, id int) (*Driver, string) {
 		}
 		t.Skip("NOT RUN: commands of another user need root")
 	}
-	parent, err := os.MkdirTemp("", "zerodag-user-") // those of testing are closed to others
+	parent, err := os.MkdirTemp("", "zerodag-user-") // other users cannot access the folders of package testing
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestAnotherUser(t *testing.T) {
 	}
 }
 
-// TestOutputsOfAnotherUser proves that a link which a command leaves is not followed by root.
+// TestOutputsOfAnotherUser proves that root does not follow a link that a command left.
 func TestOutputsOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	d, root := ofAnother(t, 31_002)
@@ -67,8 +67,8 @@ func TestOutputsOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestProcessBombs proves that what forks without end is ended, with its reason, and that
-// nothing of it is left. It runs alone: it takes the whole machine for a moment.
+// TestProcessBombs proves that commands that fork endlessly are ended with a reason, and that nothing of them is left.
+// It runs alone because it briefly uses the whole machine.
 func TestProcessBombs(t *testing.T) {
 	for i, bomb := range []string{
 		`b() { while :; do b & done; }; b`,
@@ -93,8 +93,8 @@ func TestProcessBombs(t *testing.T) {
 	}
 }
 
-// TestAnotherUserGetsNoRights proves that a command of another user can get no rights from a program with setuid, and
-// has no descriptor of the program that started this one.
+// TestAnotherUserGetsNoRights proves that a command of another user can get no rights from a setuid program, and
+// inherits no descriptor from the program that started this one.
 func TestAnotherUserGetsNoRights(t *testing.T) {
 	t.Parallel()
 	d, root := ofAnother(t, 31_003)

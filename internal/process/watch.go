@@ -11,14 +11,14 @@ import (
 	"zerodag/operators"
 )
 
-// watchTime is how often a command is checked that is not new, and slowTime is the longest interval: on a busy machine
-// a check takes long just when it matters.
+// watchTime is the interval between checks of a command that is not new, and slowTime is the longest interval: on a
+// busy machine, a check takes longest when it matters most.
 const (
 	watchTime = 250 * time.Millisecond
 	slowTime  = time.Second
 )
 
-// watch ends a command that takes more than it may.
+// watch ends a command that exceeds its limits.
 type watch struct {
 	driver *Driver
 	group  *group
@@ -49,8 +49,8 @@ func (w *watch) needed() bool {
 	return w.limits.Processes > 0 || w.limits.Memory > 0 || w.limits.Disk > 0
 }
 
-// look checks the command until it is over, less often the older it is and the longer a check takes. It begins when
-// most commands are over.
+// look checks the command until it ends, less often the older it is and the longer a check takes. It begins after a
+// time in which most commands end.
 func (w *watch) look() {
 	pause := soon
 	timer := time.NewTimer(pause)
@@ -71,7 +71,7 @@ func (w *watch) look() {
 	}
 }
 
-// tooMuch describes which limit the command exceeds; "" is none.
+// tooMuch describes the limit that the command exceeds; "" means none.
 func (w *watch) tooMuch() string {
 	if w.limits.Processes > 0 || w.limits.Memory > 0 {
 		count, memory := w.driver.usage(w.group.id, w.number)
@@ -88,7 +88,7 @@ func (w *watch) tooMuch() string {
 	return ""
 }
 
-// forks passes output on and notes whether a command complains that it cannot fork: a fork bomb that has reached the
+// forks passes output on and records whether a command complains that it cannot fork: a fork bomb that has reached the
 // limit of its user may end before it was counted.
 type forks struct {
 	to      io.Writer
@@ -102,7 +102,7 @@ func (f *forks) Write(p []byte) (int, error) {
 	return f.to.Write(p)
 }
 
-// exit is how the command ended. Its output is not written any more.
+// exit returns how the command ended. No more output is written.
 func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
 	if w.disk.FullAtEnd() { // a short command ends before a check, or between two checks
 		w.why.Set(operators.TooMuchDisk(w.limits.Disk))
@@ -119,8 +119,7 @@ func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
 	return operators.Exit{Code: 128 + int(s.Signal()), Signal: int(s.Signal()), Why: w.why.Get()}
 }
 
-// ranOutOfMemory reports whether the kernel has ended processes for their memory since that was
-// last asked.
+// ranOutOfMemory reports whether the kernel has killed processes for their memory since the last call.
 func (d *Driver) ranOutOfMemory() bool {
 	n := limits.OOMKills()
 	d.mu.Lock()

@@ -17,7 +17,7 @@ type status struct {
 	began              int64 // ticks after the start of the machine
 }
 
-// usage counts the processes of a command, and the bytes of memory that they have.
+// usage counts the processes of a command and the bytes of memory that they use.
 func (d *Driver) usage(leader, number int) (count int, memory int64) {
 	all := processes()
 	self := os.Getpid()

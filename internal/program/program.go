@@ -12,13 +12,13 @@ import (
 	"sync"
 )
 
-// Name is the name of this program unless it replaces Digdag.
+// Name is the name of this program unless it runs in place of Digdag.
 const Name = "zerodag"
 
-// Called returns the name that started this program: digdag if it replaces Digdag, else zerodag.
+// Called returns the name that started this program: digdag if it runs in place of Digdag, otherwise zerodag.
 var Called = sync.OnceValue(func() string { return calledAs(os.Args[0]) })
 
-// calledAs is the name of a program by the path that it was started by.
+// calledAs returns the name of a program from the path that started it.
 func calledAs(path string) string {
 	if strings.TrimSuffix(filepath.Base(path), ".exe") == "digdag" {
 		return "digdag"
@@ -35,16 +35,16 @@ func AsCalled(text string) string {
 	return strings.NewReplacer("`"+Name+" ", "`"+Called()+" ", "$ "+Name+" ", "$ "+Called()+" ").Replace(text)
 }
 
-// ErrShown is an error whose message was printed before.
+// ErrShown is an error whose message has already been printed.
 var ErrShown = errors.New("failed")
 
-// wrongUse is a wrong command line: the usage is shown before its message.
+// wrongUse is an error about a wrong command line: the usage is shown before its message.
 type wrongUse struct{ error }
 
-// UsageError marks an error as one of the command line: the program then shows the usage and exits with code 2.
+// UsageError marks an error as caused by the command line: the program then shows the usage and exits with code 2.
 func UsageError(err error) error { return wrongUse{err} }
 
-// IsUsageError reports whether an error is one of the command line.
+// IsUsageError reports whether an error was caused by the command line.
 func IsUsageError(err error) bool {
 	var wrong wrongUse
 	return errors.As(err, &wrong)

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestNameThatIsCalled proves that the program answers to Digdag's name and to no other but
-// its own.
+// TestNameThatIsCalled proves that the program recognizes Digdag's name and its own, and no other.
 func TestNameThatIsCalled(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{"zerodag": "zerodag", "/usr/bin/digdag": "digdag", "digdag.exe": "digdag", "./digdag2": "zerodag", "": "zerodag"} {

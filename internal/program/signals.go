@@ -18,11 +18,11 @@ type insistence struct {
 type insistenceKey struct{}
 
 // HeedSignals returns a context that ends when the program is asked to end. At the second signal the program ends by
-// that signal, as its sender expects, unless the running command has work to do first (WhenToldAgain), or instead; left
-// is closed if a program cannot end so. Later signals have no effect, so that nothing is left half done.
+// that signal, as its sender expects, unless the running command has work to do first or instead (WhenToldAgain); left
+// is closed if the program cannot end by a signal. Later signals have no effect, so that no work is left half done.
 //
-// A signal that is ignored from the start stays so: `zerodag run … &` of a script without job control, and nohup, mean
-// that a Ctrl-C or the end of the terminal is not for the program.
+// A signal that is ignored at the start stays ignored: with `zerodag run … &` in a script without job control, or with
+// nohup, a Ctrl-C or the end of the terminal is not meant for the program.
 func HeedSignals() (_ context.Context, left <-chan struct{}) {
 	heeded := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	signals, gone := make(chan os.Signal, 2), make(chan struct{})
@@ -36,7 +36,7 @@ func HeedSignals() (_ context.Context, left <-chan struct{}) {
 		for s == syscall.SIGHUP { // the shell and the kernel both send one at the end of a terminal
 			s = <-signals
 		}
-		i.mu.Lock() // if the program leaves it stays locked: the running command does not continue
+		i.mu.Lock() // if the program leaves, it stays locked so that the running command does not continue
 		switch {
 		case i.do != nil && !i.do():
 			i.mu.Unlock()
@@ -54,11 +54,12 @@ func endBy(s os.Signal) bool {
 	if err != nil || self.Signal(s) != nil {
 		return false
 	}
-	select {} // until it comes
+	select {} // until the signal arrives
 }
 
-// WhenToldAgain sets what is done when the program is asked to end for the second time, until over is called, which
-// waits for it. do reports whether the program then leaves. Other goroutines continue meanwhile.
+// WhenToldAgain sets the function that is called when the program is asked to end for the second time, until over is
+// called, which waits for a call in progress. do reports whether the program then leaves. Other goroutines continue
+// meanwhile.
 func WhenToldAgain(ctx context.Context, do func() (leave bool)) (over func()) {
 	i, ok := ctx.Value(insistenceKey{}).(*insistence)
 	if !ok { // this is not a separate program

@@ -11,11 +11,11 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits limit what Unpack accepts. Zero is the default named.
+// Limits limits the archives that Unpack accepts. A zero value means the default named.
 type Limits struct {
 	Compressed int64 // bytes of the archive: 100 MiB
 	Total      int64 // bytes of all files together: 1 GiB
-	File       int64 // bytes of one file: as many as of all together
+	File       int64 // bytes of one file: as many as Total
 	Entries    int   // files, folders and links: 10,000
 }
 
@@ -37,7 +37,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// refusef is an error about an archive, in the form of the REST API.
+// refusef returns an error about an archive in the form of the REST API.
 func refusef(format string, args ...any) error {
 	return &host.Error{Code: host.Invalid, Message: fmt.Sprintf(format, args...)}
 }
@@ -61,11 +61,11 @@ func OpenArchive(folder string) (*Archive, error) {
 	return &Archive{Project: p, workflows: WorkflowNames(names)}, nil
 }
 
-// Workflows are the names of the workflow files at the top level, sorted.
+// Workflows returns the sorted names of the workflow files at the top level.
 func (a *Archive) Workflows() []string { return a.workflows }
 
-// Read returns a file by its slash name; dig.ErrNotFound when there is none. A link is
-// followed as far as it stays inside.
+// Read returns a file by its slash name, or dig.ErrNotFound if it does not exist. Links are followed only inside the
+// folder.
 func (a *Archive) Read(name string) ([]byte, error) { return a.Source(name) }
 
 // Close deletes the folder.
@@ -76,8 +76,8 @@ func (a *Archive) Close() error {
 	return nil
 }
 
-// linkInside returns the shortest relative form of a link's target; false if it leads out of the project. name is the
-// link's. In this form every ".." is at the beginning, so that it leaves only real folders: no chain of such links can
+// linkInside returns the shortest relative form of the target of the link name, or false if it leads out of the
+// project. In this form every ".." is at the beginning, so that it leaves only real folders: no chain of such links can
 // lead out.
 func linkInside(name, target string) (string, bool) {
 	if target == "" || path.IsAbs(target) {
@@ -90,7 +90,7 @@ func linkInside(name, target string) (string, bool) {
 	return target, true
 }
 
-// isEmptyFolder reports whether a folder is there and has nothing in it.
+// isEmptyFolder reports whether a folder exists and whether it is empty.
 func isEmptyFolder(folder string) (there, empty bool, err error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

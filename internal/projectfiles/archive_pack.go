@@ -17,11 +17,11 @@ import (
 	"zerodag/internal/plainfile"
 )
 
-// Packing is how a project becomes an archive.
+// Packing holds options for packing a project into an archive.
 type Packing struct {
-	// CopyOutgoing stores what a link out of the project leads to, under the link's name.
+	// CopyOutgoing stores the target of a link out of the project under the link's name.
 	CopyOutgoing bool
-	// Output is the absolute path of the archive: a file of that path is not packed.
+	// Output is the absolute path of the archive: a file with that path is not packed.
 	Output string
 	// Packed is called with each name, and with the target of a link; may be nil.
 	Packed func(name, target string)
@@ -96,7 +96,7 @@ func (k *packer) entry(name string, above []fs.FileInfo) error {
 	return fmt.Errorf("archive %s: it is not a file, a folder or a link: remove it, or list it in %s", name, ownIgnoreFile)
 }
 
-// link packs a link that stays inside; false if its target must be copied instead.
+// link packs a link that stays inside, or returns false if its target must be copied instead.
 func (k *packer) link(name, file string) (done bool, err error) {
 	if datafolder.Reached(k.project.root, file) {
 		k.leaveOut(name)
@@ -184,7 +184,7 @@ func (k *packer) file(name, file string) error {
 	if err := k.archive.WriteHeader(h); err != nil {
 		return fmt.Errorf("archive %s: %w", name, err)
 	}
-	// A file that grows meanwhile is cut at the size that the header promised.
+	// A file that grows meanwhile is cut at the size in its header.
 	if _, err := io.CopyN(k.archive, f, info.Size()); err != nil {
 		return fmt.Errorf("archive %s: %w (it must not change while it is read)", name, err)
 	}

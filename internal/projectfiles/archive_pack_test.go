@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// folderOf makes a project; a content "-> x" makes a link.
+// folderOf makes a project; the content "-> x" makes a link to x.
 func folderOf(t *testing.T, content map[string]string) Project {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "project")
@@ -111,8 +111,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestPackLinks proves that links at each depth to targets at each depth become relative
-// ones, however they were written.
+// TestPackLinks proves that links at any depth to targets at any depth become relative, however they were written.
 func TestPackLinks(t *testing.T) {
 	t.Parallel()
 	folders := []string{"", "d/", "d/e/"}
@@ -149,8 +148,7 @@ func TestPackLinks(t *testing.T) {
 	}
 }
 
-// TestPackOutgoing proves that a link out of the project is refused, or copied when that
-// is asked for.
+// TestPackOutgoing proves that a link out of the project is refused, or copied if that is requested.
 func TestPackOutgoing(t *testing.T) {
 	t.Parallel()
 	outside := folderOf(t, map[string]string{"one": "1", "sub/two": "2", ".hidden": "", "back": "-> one"})
@@ -174,7 +172,7 @@ func TestPackOutgoing(t *testing.T) {
 	}
 }
 
-// TestPackRefuses proves that what cannot be archived is named, instead of waited for.
+// TestPackRefuses proves that files that cannot be archived are named in an error, and that no read waits for them.
 func TestPackRefuses(t *testing.T) {
 	t.Parallel()
 	p := folderOf(t, map[string]string{"a.dig": ""})

@@ -24,8 +24,7 @@ import (
 
 // Unpack writes a project archive (tar.gz, wire.md 3.1) into a folder that is empty
 // or does not exist: all of it or nothing. An archive that is broken, too large or leads
-// out of the folder is a *host.Error of code Invalid; every other error is of this machine
-// or of r.
+// out of the folder is a *host.Error of code Invalid; every other error comes from this machine or from r.
 func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) error {
 	there, empty, err := isEmptyFolder(folder)
 	if err != nil {
@@ -41,7 +40,7 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 	if err != nil {
 		return fmt.Errorf("unpack archive: %w", err)
 	}
-	defer os.RemoveAll(temporary) // nothing is there any more after success
+	defer os.RemoveAll(temporary) // after success, it no longer exists
 	if err := unpackInto(ctx, r, temporary, limits.orDefault()); err != nil {
 		return err
 	}
@@ -49,7 +48,7 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 		return fmt.Errorf("unpack archive: %w", err)
 	}
 	if there {
-		if err := os.Remove(folder); err != nil { // only an empty one is removed
+		if err := os.Remove(folder); err != nil { // only an empty folder is removed
 			return fmt.Errorf("unpack archive: %w", err)
 		}
 	}
@@ -95,7 +94,7 @@ func (u *unpacking) all(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// source reads the archive as it came, up to the limit. It keeps its error, to distinguish it from defects of the
+// source reads the compressed archive up to the limit. It keeps its error, to distinguish it from defects of the
 // archive.
 type source struct {
 	ctx    context.Context //nolint:containedctx // one call has it, from its first line to its last
@@ -130,18 +129,18 @@ func isFormatError(err error) bool {
 		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum)
 }
 
-// unpacking is one run of Unpack. The folder is an os.Root, so that a mistake in the
-// checks of names is an error and not an escape.
+// unpacking is one run of Unpack. The folder is an os.Root, so that a mistake in the checks of names causes an error
+// instead of an escape.
 type unpacking struct {
 	limits  Limits
-	root    *os.Root        // nil: the archive is only looked at
+	root    *os.Root        // nil: the archive is only inspected
 	seen    map[string]byte // type of each entry, and of each folder that was made for one
 	modes   []folderMode
 	total   int64
 	entries int
 }
 
-// folderMode is set at the end: files must be written into a folder that may not be.
+// folderMode is set at the end, because files must be written even into a folder that ends up read-only.
 type folderMode struct {
 	name string
 	mode fs.FileMode
@@ -198,12 +197,12 @@ func (l *rawLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Bounds of a path: with the workspace's own before it the system must take it, and each folder of
-// it is looked up for each one below.
+// Limits of a path: the system must accept it below the path of a workspace, and each of its folders is looked up again
+// for every folder below it.
 const longestPath, deepestPath = 3000, 250
 
 func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
-	if h.Typeflag == tar.TypeXGlobalHeader { // `git archive` writes one; it is not about files
+	if h.Typeflag == tar.TypeXGlobalHeader { // `git archive` writes one; it describes no file
 		return nil
 	}
 	if u.entries++; u.entries > u.limits.Entries {
@@ -238,17 +237,17 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	return refusef("Archive includes an invalid entry: %s is not a file, a folder or a symbolic link", h.Name)
 }
 
-// entryName is the slash name below the folder; false when it leads out.
+// entryName returns the slash name below the folder, or false if it leads out.
 func entryName(name string) (string, bool) {
 	if name == "" || path.IsAbs(name) || strings.ContainsRune(name, 0) {
 		return "", false
 	}
 	name = path.Clean(name)
-	// Old machines create names that are not UTF-8.
+	// Old systems create names that are not UTF-8.
 	return name, fs.ValidPath(strings.ToValidUTF8(name, "?"))
 }
 
-// claim makes the folders above a name, and makes sure that no name comes twice and that nothing is below a file or a
+// claim makes the folders above a name, and ensures that no name appears twice and that nothing is below a file or a
 // link.
 func (u *unpacking) claim(name string, kind byte) error {
 	for i, c := range name {
@@ -269,7 +268,7 @@ func (u *unpacking) claim(name string, kind byte) error {
 	return nil
 }
 
-// folder makes a folder unless it was made before, for an entry.
+// folder makes a folder for an entry unless it already exists.
 func (u *unpacking) folder(name, entry string) error {
 	switch kind, there := u.seen[name]; {
 	case there && kind == tar.TypeDir:
@@ -337,7 +336,7 @@ func (u *unpacking) file(name string, h *tar.Header, content io.Reader) error {
 }
 
 // unpackError wraps an error of the file system. If a name exists although no entry had it, this file system does not
-// distinguish it from another name.
+// distinguish it from another entry's name.
 func unpackError(name string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return refusef("Archive includes an invalid entry: %s appears twice", name)

@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// tarball makes an archive of headers; a regular file's content is its Linkname.
+// tarball makes an archive from headers; the content of a regular file is its Linkname.
 func tarball(t testing.TB, headers ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -56,8 +56,8 @@ func kind(flag byte, name string) tar.Header {
 	return tar.Header{Typeflag: flag, Name: name, Mode: 0o755, Linkname: "a"}
 }
 
-// TestUnpackRefuses proves that hostile archives are refused with a reason that is the
-// sender's fault, and leave nothing behind.
+// TestUnpackRefuses proves that hostile archives are refused with an error that blames the sender, and leave nothing
+// behind.
 func TestUnpackRefuses(t *testing.T) {
 	t.Parallel()
 	good := tarball(t, file("a.dig", strings.Repeat("x", 5000)))
@@ -127,8 +127,7 @@ func zipped(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-// TestUnpack proves that files, folders, modes and links inside arrive, whatever made the
-// archive.
+// TestUnpack proves that files, folders, modes and inner links are unpacked, whatever program made the archive.
 func TestUnpack(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long/", 40) + "name"
@@ -181,8 +180,8 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestUnpackStops proves that an interrupted upload is no fault of the archive, and that
-// a folder with content is not touched.
+// TestUnpackStops proves that an interrupted upload is not reported as a fault of the archive, and that a folder with
+// content is not touched.
 func TestUnpackStops(t *testing.T) {
 	t.Parallel()
 	archive := tarball(t, file("a", "text"))
@@ -208,8 +207,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
 
-// FuzzUnpack proves that no archive writes outside of its folder, and that a failure
-// leaves nothing.
+// FuzzUnpack proves that no archive writes outside its folder, and that a failure leaves nothing behind.
 func FuzzUnpack(f *testing.F) {
 	f.Add([]byte("../a"), []byte("b"), byte(tar.TypeReg))
 	f.Add([]byte("a"), []byte("../../x"), byte(tar.TypeSymlink))
@@ -239,7 +237,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// FuzzUnpackBytes proves the same of texts that are no archive that a program would make.
+// FuzzUnpackBytes proves the same for bytes that no program would write as an archive.
 func FuzzUnpackBytes(f *testing.F) {
 	z, err := gzip.NewReader(bytes.NewReader(tarball(f, file("a/b", "text"), link("a/l", "../c"), kind(tar.TypeDir, "d"))))
 	if err != nil {
@@ -249,7 +247,7 @@ func FuzzUnpackBytes(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(sample[:4*512]) // without the zeros at the end: small texts are mutated faster
+	f.Add(sample[:4*512]) // without the zeros at the end, because small inputs are mutated faster
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
@@ -268,7 +266,7 @@ func FuzzUnpackBytes(f *testing.F) {
 	})
 }
 
-// staysInside follows every link of a folder, which must hold no more than it may.
+// staysInside follows every link of a folder, whose contents must not exceed the limits.
 func staysInside(t *testing.T, folder string) {
 	t.Helper()
 	total := int64(0)

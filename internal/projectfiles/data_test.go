@@ -38,8 +38,7 @@ func TestServerDataIsNeverPacked(t *testing.T) {
 	}
 }
 
-// TestServerDataIsRefused proves that an archive made elsewhere is refused when it has a
-// server's data.
+// TestServerDataIsRefused proves that an archive made elsewhere is refused if it contains a server's data.
 func TestServerDataIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, archive := range map[string][]byte{

@@ -14,7 +14,8 @@ type ignorePattern struct {
 	dirsOnly bool
 }
 
-// ignorePatterns are the lines in order; the last matching one counts. The files of an ignored folder are never tested.
+// ignorePatterns holds the lines in order; the last matching one counts. The files of an ignored folder are never
+// tested.
 type ignorePatterns []ignorePattern
 
 func parseIgnore(file, text string) ignorePatterns {
@@ -35,7 +36,7 @@ func (all ignorePatterns) ignores(name string, isDir bool) bool {
 	return p != nil && !p.include
 }
 
-// last returns the last line that matches a name; nil for none.
+// last returns the last line that matches a name, or nil if none does.
 func (all ignorePatterns) last(name string, isDir bool) *ignorePattern {
 	for i := len(all) - 1; i >= 0; i-- {
 		if p := &all[i]; (isDir || !p.dirsOnly) && p.match.MatchString(name) {
@@ -45,7 +46,7 @@ func (all ignorePatterns) last(name string, isDir bool) *ignorePattern {
 	return nil
 }
 
-// parseIgnoreLine reads one line; false for comments and for lines that can match nothing.
+// parseIgnoreLine reads one line; it returns false for comments and for lines that can match nothing.
 func parseIgnoreLine(line string) (ignorePattern, bool) {
 	var p ignorePattern
 	line = trimBlanks(line)
@@ -73,7 +74,7 @@ func parseIgnoreLine(line string) (ignorePattern, bool) {
 	return p, err == nil
 }
 
-// trimBlanks removes blanks at the end, unless a backslash is before them.
+// trimBlanks removes trailing spaces unless a backslash precedes them.
 func trimBlanks(line string) string {
 	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 		line = line[:len(line)-1]
@@ -81,7 +82,7 @@ func trimBlanks(line string) string {
 	return line
 }
 
-// translate writes a pattern as a regular expression; false when it can match nothing.
+// translate writes a pattern as a regular expression; it returns false if the pattern can match nothing.
 func translate(form *strings.Builder, pattern string) bool {
 	for i := 0; i < len(pattern); {
 		rest := pattern[i:]
@@ -121,8 +122,8 @@ func translate(form *strings.Builder, pattern string) bool {
 	return true
 }
 
-// translateClass writes the class of characters, "[a-z]", that pattern begins with. It
-// returns the length of the class, 0 when it has no end.
+// translateClass writes the class of characters, "[a-z]", that pattern begins with. It returns the length of the class,
+// or 0 if the class has no end.
 func translateClass(form *strings.Builder, pattern string) int {
 	i := 1
 	negated := i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^')

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestIgnoreIsGit proves that an ignore file leaves out what git leaves out by the same lines: three
-// hundred drawn files of patterns, each asked for forty names. It is why package projectfiles may read
-// these lines itself (docs/adr/0025-hand-written.md).
+// TestIgnoreIsGit proves that an ignore file excludes the same files as git does with the same lines: it draws three
+// hundred files of patterns and tests forty names with each. This is why package projectfiles may read these lines
+// itself (docs/adr/0025-hand-written.md).
 func TestIgnoreIsGit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {

@@ -16,21 +16,21 @@ import (
 )
 
 // Ignore files hold patterns, as in .gitignore, of files that do not belong to the project. They count as one file:
-// lines of our own, which come last, can include again what Digdag's excludes.
+// lines of zerodag's file, which come last, can include files that Digdag's file excludes.
 const (
 	digdagIgnoreFile = ".digdagignore"
 	ownIgnoreFile    = ".zerodagignore"
 )
 
 // List returns the names of the project's files, sorted: the files that are pushed and that a task sees. It omits names
-// that start with ".", and names that ignore files match (language.md 1.1). A symbolic link is listed, and never
+// that start with ".", and names that ignore files match (language.md 1.1). A symbolic link is listed but never
 // followed. The data of a server is never part of a project; a project that is such data is an error.
 func (p Project) List() ([]string, error) {
 	l, err := p.list()
 	return l.names, err
 }
 
-// listing is what a project's folder has.
+// listing holds the contents of a project's folder.
 type listing struct {
 	names []string // of its files
 	data  []string // folders of servers' data, which do not belong to it
@@ -75,7 +75,7 @@ func (p Project) list() (found listing, err error) {
 }
 
 // IgnoredBy returns the line of an ignore file that excludes a file at the top of the project, such as
-// "line 2 of .zerodagignore"; "" if there is no such file, or it belongs to the project.
+// "line 2 of .zerodagignore"; "" if there is no such file or it belongs to the project.
 func (p Project) IgnoredBy(name string) string {
 	info, err := os.Lstat(filepath.Join(p.root, filepath.FromSlash(name)))
 	if err != nil || !info.Mode().IsRegular() {
@@ -106,8 +106,7 @@ func (p Project) ignored() (all ignorePatterns, err error) {
 	return all, nil
 }
 
-// WorkflowNames returns those names of files that are workflow files: the ones in the
-// project's folder itself.
+// WorkflowNames returns the names that are workflow files: only files in the project's folder itself can be.
 func WorkflowNames(names []string) []string {
 	var workflows []string
 	for _, name := range names {
@@ -118,11 +117,12 @@ func WorkflowNames(names []string) []string {
 	return workflows
 }
 
-// mostEntries is one more than the number of names in a folder that is listed: folders written by people have fewer.
+// mostEntries is one more than the number of names in the largest folder that is listed: folders written by people have
+// fewer.
 const mostEntries = 10_000
 
 // Entries lists the names of the files and folders in a folder of the project, by its slash path, "." for the project's
-// own. there is false if the project has no such folder; an unreadable folder, or one with too many names, exists
+// root. there is false if the project has no such folder; an unreadable folder, or one with too many names, exists
 // without names.
 func (p Project) Entries(folder string) (names []string, there bool) {
 	root, err := os.OpenRoot(p.root)

@@ -1,8 +1,8 @@
 // Package projectfiles handles the folder of a project: which of its files belong to the project, how they are read and
 // written, and how they become an archive and come out of one.
 //
-// The local server, the command line and the tests call it. It must never read or write
-// outside of the folder that it was given, whatever links a project or an archive has.
+// The local server, the command line and the tests call it. It must never read or write outside the folder that it was
+// given, whatever links a project or an archive has.
 package projectfiles
 
 import (
@@ -38,7 +38,7 @@ func Open(folder string) (Project, error) {
 	return Project{root}, nil
 }
 
-// Root is the absolute path of the folder.
+// Root returns the absolute path of the folder.
 func (p Project) Root() string { return p.root }
 
 // Rename gives the project's folder another absolute path, within the same parent folder: to move it to another parent,
@@ -51,7 +51,7 @@ func (p Project) Rename(to string) (Project, error) {
 	return Project{to}, nil
 }
 
-// path turns a slash name into a path of the system; a ConfigError when it leads out.
+// path turns a slash name into a path of the system, or returns a ConfigError if it leads out of the project.
 func (p Project) path(name string) (string, error) {
 	local := filepath.FromSlash(name)
 	if name == "" || !filepath.IsLocal(local) {
@@ -63,8 +63,8 @@ func (p Project) path(name string) (string, error) {
 // maxRead limits a file that a task reads into memory, in bytes.
 const maxRead = 256 << 20
 
-// Read returns the content of a file; fs.ErrNotExist when it is missing. It must be a plain file
-// of the project: no pipe, no device, and nothing that a link out of the project leads to.
+// Read returns the content of a file, or fs.ErrNotExist if it is missing. It must be a plain file of the project, not a
+// pipe, a device or the target of a link out of the project.
 func (p Project) Read(name string) ([]byte, error) { return p.read(name, maxRead) }
 
 func (p Project) read(name string, most int64) ([]byte, error) {
@@ -84,7 +84,7 @@ func (p Project) read(name string, most int64) ([]byte, error) {
 	return plainfile.Read(f, most)
 }
 
-// inside replaces the error of a link that leads out with one for users; os exports no value for it.
+// inside replaces the error about a link that leads out with one for users; package os exports no value for that error.
 func (p Project) inside(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) && of.Err.Error() == "path escapes from parent" {
@@ -102,8 +102,8 @@ func (p Project) Write(name string, content []byte) error {
 	return plainfile.Write(path, content)
 }
 
-// Load reads a workflow file as the config of a group; fs.ErrNotExist when it is missing,
-// a ConfigError when it, or what it includes, is wrong.
+// Load reads a workflow file as the config of a group. It returns fs.ErrNotExist if the file is missing, or a
+// ConfigError if the file or a file that it includes is wrong.
 func (p Project) Load(name string) (*param.Map, error) {
 	path, err := p.path(name)
 	if err != nil {
@@ -129,7 +129,7 @@ func (p Project) Load(name string) (*param.Map, error) {
 	return config, nil
 }
 
-// Source is Read as package dig wants it.
+// Source is Read in the form that package dig needs.
 func (p Project) Source(name string) ([]byte, error) {
 	content, err := p.read(name, dig.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -24,7 +24,7 @@ var (
 	_ dig.Source      = projectfiles.Project{}.Source
 )
 
-// project makes a project of (name, content).
+// project makes a project from contents by name.
 func project(t *testing.T, content map[string]string) projectfiles.Project {
 	t.Helper()
 	p, err := projectfiles.Open(t.TempDir())
@@ -110,7 +110,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// ignoreCases are patterns, tried on the same tree of files.
+// ignoreCases holds patterns that are tested on the same tree of files.
 var ignoreCases = []string{
 	"*.log", "/a.log", "a.log\n!sub/a.log", "sub", "sub/", "/sub/", "build/", "**/build", "sub/**", "sub/*", "*\n!*.dig\n!*/",
 	"# comment\n\n\\#x", "x y", "a.lo?", "[ab].log", "sub/deep/*.txt", "**/deep/**", "deep/*.txt", "*.txt\n!b.txt", "trailing.txt ",
@@ -228,7 +228,7 @@ func TestOpenNeedsAFolder(t *testing.T) {
 	}
 }
 
-// FuzzIgnore: whatever is in the file, it must not stop a listing.
+// FuzzIgnore proves that no content of an ignore file stops a listing.
 func FuzzIgnore(f *testing.F) {
 	for _, patterns := range ignoreCases {
 		f.Add(patterns)
@@ -241,8 +241,8 @@ func FuzzIgnore(f *testing.F) {
 	})
 }
 
-// TestEntries proves that what is in a folder is listed by name, that a file is no folder, and that what cannot be read
-// is not taken for something that is not there.
+// TestEntries proves that the contents of a folder are listed by name, that a file does not count as a folder, and that
+// an unreadable folder does not count as missing.
 func TestEntries(t *testing.T) {
 	t.Parallel()
 	p := project(t, map[string]string{"a/b.txt": "", "a/c/d.txt": "", "e.txt": ""})

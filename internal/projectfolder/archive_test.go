@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// entry is one of an archive that a test makes; link is where it leads.
+// entry is an entry of a test's archive; link is the target of a link.
 type entry struct{ name, text, link string }
 
 func packed(t *testing.T, list ...entry) []byte {
@@ -36,8 +36,8 @@ func packed(t *testing.T, list ...entry) []byte {
 	return b.Bytes()
 }
 
-// TestUnpack proves that files of an archive replace those of a folder and no others, whatever links are there, that
-// data of a server never comes in, and that an archive that is broken or hostile changes nothing.
+// TestUnpack proves that files of an archive replace only the files of a folder, whatever links it has, that a server's
+// data is never unpacked, and that an archive that is broken or hostile changes nothing.
 func TestUnpack(t *testing.T) {
 	t.Parallel()
 	whole := packed(t, entry{"main.dig", "new", ""}, entry{"sub/x.sh", "new", ""}, entry{"to", "", "main.dig"})
@@ -85,7 +85,8 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestNamesFolder proves that the name of a project which leads elsewhere, or commands a terminal, is no folder's.
+// TestNamesFolder proves that a project name that leads elsewhere or contains terminal control characters cannot name a
+// folder.
 func TestNamesFolder(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"p": true, "my project": true, "..x": true, "": false, ".": false, "..": false, "/etc": false, "a/b": false, `a\b`: false, "\x1b[2J": false, "a\nb": false} {
@@ -95,7 +96,8 @@ func TestNamesFolder(t *testing.T) {
 	}
 }
 
-// TestArchive proves that an archive has the files of a folder, neither itself nor data of a server, and reports that.
+// TestArchive proves that an archive contains the files of a folder but neither itself nor a server's data, and that
+// this is reported.
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	f := filled(t, map[string]string{"main.dig": "+a: {echo>: x}\n", "sub/q.sql": "select 1", "link": "-> main.dig", ".digdagignore": "sub/no*\n", "sub/not": "x"})
@@ -121,8 +123,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestCreate proves that each sample is a readable project, that an existing file stays, and the name of the workflow
-// in a folder whose name no workflow can have.
+// TestCreate proves that each sample is a readable project, that existing files stay, and how the workflow is named in
+// a folder whose name no workflow can have.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	for kind := range strings.SplitSeq(Kinds, ", ") {

@@ -21,11 +21,11 @@ import (
 //go:embed all:templates
 var templates embed.FS
 
-// Kinds are the sample projects of Create, with commas between them.
+// Kinds lists the sample projects of Create, separated by commas.
 const Kinds = "echo, sh, ruby, python, td, postgresql"
 
-// Create makes a project from a sample, in a folder that may be there already: of the files that are there it changes
-// none. out shows the new ones and what to do with them.
+// Create makes a project from a sample, in a folder that may exist: it changes no existing file. out shows the new
+// files and what to do with them.
 func Create(out io.Writer, dir, kind string) error {
 	if !slices.Contains(strings.Split(Kinds, ", "), kind) {
 		return program.UsageError(fmt.Errorf("unknown type %q: it must be one of %s", kind, Kinds))
@@ -80,8 +80,8 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// workflowName returns the name of the workflow in a new folder: that of the folder with characters replaced that a
-// workflow's name cannot have.
+// workflowName returns the name of the workflow in a new folder: the name of the folder, with characters replaced that
+// a workflow's name cannot have.
 func workflowName(folder string) string {
 	if dig.WorkflowNameFault(folder) == "" && dig.TaskNameFault("+"+folder) == "" {
 		return folder

@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// dotEnv is the file in which other programs store variables. It is not read here, unless --env-file names it.
+// dotEnv is the file in which other programs store variables. zerodag does not read it unless --env-file names it.
 const dotEnv = ".env"
 
 // mostScripts is how many files of a project are searched for variables of .env.
@@ -23,7 +23,7 @@ const mostScripts = 200
 var dotEnvLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=`) })
 
 // UnreadDotEnv returns a warning if .env of the folder sets a variable that its files use and no command gets. given
-// are the parameters of the run.
+// holds the parameters of the run.
 func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 	text, err := readSmall(filepath.Join(f.Root(), dotEnv))
 	if err != nil {
@@ -48,8 +48,8 @@ func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 	return nil
 }
 
-// firstUsed returns the first of these variables that files of the project use and none sets; "" for none, and for a
-// project that reads .env itself.
+// firstUsed returns the first of these variables that a file of the project uses and none sets, or "" if there is none
+// or the project reads .env itself.
 func (f Folder) firstUsed(all, names []string) string {
 	used, own := map[string]bool{}, map[string]bool{}
 	read := 0

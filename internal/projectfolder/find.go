@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// misplaced returns the command line for an argument that is a folder, or has a task in place of the workflow; "" for
-// others.
+// misplaced explains how to write an argument that is a folder or names a task in place of the workflow, or returns ""
+// for other arguments.
 func misplaced(name string, workflows []string) string {
 	workflow, task, hasTask := strings.Cut(name, "+")
 	switch {
@@ -43,7 +43,7 @@ func (f Folder) meant(name string, names []string) string {
 	return ""
 }
 
-// Find returns the workflow of a name; project is what --project names. The error has a hint at what may have been
+// Find returns the workflow with a name; project is the value of --project. The error suggests what may have been
 // meant.
 func (f Folder) Find(workflows []dig.Workflow, name, project string) (dig.Workflow, error) {
 	for _, w := range workflows {
@@ -75,7 +75,8 @@ func (f Folder) Find(workflows []dig.Workflow, name, project string) (dig.Workfl
 	return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to change directory first, or set --project option. (resource not found)%s", name, hint)
 }
 
-// otherFile explains that a file which the user names is not a workflow; nil if there is no such file.
+// otherFile returns an error that explains that a file named by the user is not a workflow, or nil if there is no such
+// file.
 func (f Folder) otherFile(name string, workflows []string) error {
 	file, readsLikeOne := name, false
 	if !f.isFile(file) {
@@ -98,7 +99,7 @@ func (f Folder) otherFile(name string, workflows []string) error {
 	return fmt.Errorf("%s is not a workflow: a workflow file ends in .dig%s\nhint: %s", file, smallLetters(file), hint)
 }
 
-// taskFor returns the operator that runs files with an ending, "" if there is none.
+// taskFor returns the operator that runs files with an extension, or "" if there is none.
 func taskFor(ext string) string {
 	switch strings.ToLower(ext) {
 	case ".py":
@@ -120,8 +121,7 @@ func (f Folder) isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// unnamed finds the file with which a workflow's name may have been meant that has a different ending; "" if there is
-// none.
+// unnamed returns the file with a different extension that a workflow's name may refer to, or "" if there is none.
 func (f Folder) unnamed(name string) string {
 	for _, other := range f.unrecognized() {
 		if strings.EqualFold(workflowOf(other), name) || strings.EqualFold(other, name+".dig") {
@@ -131,7 +131,7 @@ func (f Folder) unnamed(name string) string {
 	return ""
 }
 
-// workflowOf returns the name of a file without the endings that a workflow may have been given.
+// workflowOf returns the name of a file without the extensions that a workflow may have been given.
 func workflowOf(file string) string {
 	for {
 		ext := path.Ext(file)
@@ -142,7 +142,7 @@ func workflowOf(file string) string {
 	}
 }
 
-// renamed is the command that gives a file the name of a workflow file.
+// renamed returns the command that gives a file the name of a workflow file.
 func renamed(file string) string {
 	return "mv " + term.ShellWord(file) + " " + term.ShellWord(workflowOf(file)+".dig")
 }

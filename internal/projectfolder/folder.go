@@ -19,13 +19,13 @@ import (
 	"zerodag/internal/term"
 )
 
-// Folder is the folder of a project on this machine. Functions that take no names of files read all of it.
+// Folder is the folder of a project on this machine. Methods that take no file names read all of it.
 type Folder struct {
 	projectfiles.Project
 	runFolder string
 }
 
-// Open opens the folder of a project, which must be there; "" is the current one.
+// Open opens the folder of a project, which must exist; "" means the current folder.
 func Open(dir string) (Folder, error) {
 	if dir == "" {
 		dir = "."
@@ -74,17 +74,18 @@ func (f Folder) Writable() error {
 		}
 	}
 	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
-		return nil // the operation that fails then reports why
+		return nil // the operation that fails reports why
 	}
 	return fmt.Errorf("this user cannot write to the folder %s, in which a run saves its state: %w\n%s", root, err, copyHint(root))
 }
 
-// copyHint is the way out of a folder that cannot be written.
+// copyHint suggests what to do about a folder that cannot be written to.
 func copyHint(root string) string {
 	return "hint: run a copy, such as `cp -R " + term.ShellWord(root) + " ~/project && cd ~/project`, or ask its owner for write permission; workflows without commands also run with --no-save"
 }
 
-// elsewhere returns a hint at workflow files in folders of a project that has none at its top; "" for none.
+// elsewhere returns a hint about workflow files in subfolders of a project that has none at its top, or "" if there are
+// none.
 func (f Folder) elsewhere() string {
 	all, err := f.List()
 	if err != nil || len(projectfiles.WorkflowNames(all)) > 0 {
@@ -98,16 +99,17 @@ func (f Folder) elsewhere() string {
 	return ""
 }
 
-// mostLooked is how many files without the ending of a workflow are read, and mostOfFile how large one may be.
+// mostLooked is how many files without the extension of a workflow are read, and mostOfFile the largest size of such a
+// file.
 const (
 	mostLooked = 100
 	mostOfFile = 1 << 20
 )
 
-// taskLine is the name of a task at the top of a workflow file.
+// taskLine matches the name of a task at the top level of a workflow file.
 var taskLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^["']?\+[\w-]+["']?:\s`) })
 
-// unrecognized lists the files in a project's folder that read like workflows but whose names do not end in .dig.
+// unrecognized lists the files in a project's folder that look like workflows but whose names do not end in .dig.
 func (f Folder) unrecognized() (found []string) {
 	all, err := f.List()
 	if err != nil {
@@ -133,7 +135,7 @@ func (f Folder) unrecognized() (found []string) {
 	return found
 }
 
-// NoWorkflow returns the error about a folder without workflows, with its remedy.
+// NoWorkflow returns the error about a folder without workflows, with a remedy.
 func (f Folder) NoWorkflow() dig.Error {
 	hint := f.elsewhere()
 	if others := f.unrecognized(); hint == "" && len(others) > 0 {
@@ -145,15 +147,16 @@ func (f Folder) NoWorkflow() dig.Error {
 	return dig.Error{Message: "there is no workflow in this folder (a workflow file ends in .dig): " + hint}
 }
 
-// Contents are the workflows of a folder.
+// Contents holds the workflows of a folder.
 type Contents struct {
 	Workflows []dig.Workflow
 	Names     []string           // of their files
-	Faults    dig.ScheduleFaults // of schedules; empty if these are errors
+	Faults    dig.ScheduleFaults // of schedules; empty if they are errors
 }
 
 // ReadHere reads the workflows for a command that stores nothing: faults of schedules are not errors. The workflow that
-// the user names, "" for none, is read even if an ignore file excludes its file from the project, with a note.
+// the user names ("" for none) is read even if an ignore file excludes its file from the project; notes then mentions
+// that.
 func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
 	all, err := f.List()
 	if err != nil {
@@ -181,7 +184,7 @@ func (f Folder) Read() (Contents, error) {
 	return c, err
 }
 
-// WorkflowName returns the name of the workflow that a user names by it or by its file: the path below the project
+// WorkflowName returns the name of a workflow that the user identifies by name or by file: the path below the project
 // without ".dig".
 func (f Folder) WorkflowName(argument string) string {
 	name := argument

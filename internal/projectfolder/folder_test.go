@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// filled is a folder with files; a name that ends in "/" is a folder, and a text that begins with "-> " a link.
+// filled returns a folder with files; a name that ends in "/" makes a folder, and a text that begins with "-> " a link.
 func filled(t *testing.T, files map[string]string) Folder {
 	t.Helper()
 	root := t.TempDir()
@@ -68,7 +68,7 @@ func TestOwnState(t *testing.T) {
 	}
 }
 
-// TestOpen proves that only a folder is one.
+// TestOpen proves that only a folder can be opened.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	f := filled(t, map[string]string{"a.dig": ""})
@@ -85,7 +85,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestRunFolder proves that a project which only Digdag's folder is in keeps it, and that all others have ours.
+// TestRunFolder proves that a project that has only Digdag's run folder keeps it, and that all others use zerodag's.
 func TestRunFolder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -107,8 +107,8 @@ func TestRunFolder(t *testing.T) {
 	}
 }
 
-// TestFind proves what is said of a workflow that there is not: it is near another, is a folder, a script, a file with
-// another ending, or in a folder below.
+// TestFind proves the errors about a workflow that does not exist: its name resembles another, or it is a folder, a
+// script, a file with another extension, or in a subfolder.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	const task = "+a:\n  echo>: x\n"
@@ -158,8 +158,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestIgnoredWorkflow proves that a workflow which an ignore file leaves out is read if the user names it, with a note,
-// and by nothing else.
+// TestIgnoredWorkflow proves that a workflow that an ignore file excludes is read, with a note, only if the user names
+// it.
 func TestIgnoredWorkflow(t *testing.T) {
 	t.Parallel()
 	f := filled(t, map[string]string{"main.dig": "+a: {echo>: x}\n", "try.dig": "+a: {echo>: x}\n", ".zerodagignore": "# mine\ntry.dig\n"})
@@ -175,7 +175,7 @@ func TestIgnoredWorkflow(t *testing.T) {
 	}
 }
 
-// TestNoWorkflow proves what a folder without workflows is said to need.
+// TestNoWorkflow proves what the error about a folder without workflows suggests.
 func TestNoWorkflow(t *testing.T) {
 	t.Parallel()
 	for want, files := range map[string]map[string]string{
@@ -187,8 +187,8 @@ func TestNoWorkflow(t *testing.T) {
 	}
 }
 
-// TestWarnings proves that warnings of a whole folder have those of plugins and scripts, and that those of a run have
-// what the values given to it make of its workflow, and nothing of other files.
+// TestWarnings proves that the warnings of a whole folder include those about plugins and scripts, and that the
+// warnings of a run consider the values given to it and ignore other files.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	f := filled(t, map[string]string{
@@ -228,7 +228,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestSortFaults proves that a schedule which is wrong is an error of its workflow alone.
+// TestSortFaults proves that a wrong schedule is an error of its workflow alone.
 func TestSortFaults(t *testing.T) {
 	t.Parallel()
 	faults := dig.ScheduleFaults{Wrong: dig.Errors{{File: "a.dig", Message: "wrong."}}, Unused: dig.Errors{{File: "b.dig", Message: "unused."}}}
@@ -244,7 +244,8 @@ func TestSortFaults(t *testing.T) {
 	}
 }
 
-// TestUnreadDotEnv proves when .env is said to be read by nothing: a file uses a variable of it that nothing else sets.
+// TestUnreadDotEnv proves when a warning says that nothing reads .env: a file uses a variable of it that nothing else
+// sets.
 func TestUnreadDotEnv(t *testing.T) {
 	t.Setenv("SET_OUTSIDE", "x")
 	use := "+a: {sh>: echo $TOKEN $SET_OUTSIDE $GIVEN}\n"

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// NewArchiveFile makes a file for an archive that is uploaded: below the current folder, where Digdag has it, or among
+// NewArchiveFile makes a file for an archive that is uploaded: below the current folder, where Digdag puts it, or among
 // the temporary files of the system. The caller removes it.
 func NewArchiveFile() (*os.File, error) {
 	folder := operators.TempFolder(runFolder("."))
@@ -27,13 +27,14 @@ func NewArchiveFile() (*os.File, error) {
 	return f, nil
 }
 
-// LeftOut returns the note about a file that is omitted since it is data of a server.
+// LeftOut returns the note about a file that is omitted because it is data of a server.
 func LeftOut(name string) string {
 	return fmt.Sprintf("  Skipping %s: it is the data of a server (its database and the key of its secrets)", name)
 }
 
-// Archive reads the workflows as a push does and writes an archive of the folder to a file, which may be in it under a
-// name. out shows what is packed, notes what is left out. copyLinks stores the targets of links out of the folder.
+// Archive reads the workflows as a push does and writes an archive of the folder to a file, which may be in the folder
+// under the given name. out shows the packed files, notes the omitted ones. copyLinks stores the targets of links out
+// of the folder.
 func (f Folder) Archive(to *os.File, name string, copyLinks bool, out, notes io.Writer) ([]dig.Workflow, error) {
 	fmt.Fprintf(out, "Creating %s...\n", name)
 	contents, err := f.Read()

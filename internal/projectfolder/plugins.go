@@ -6,8 +6,8 @@ import (
 	"zerodag/operators/plugin"
 )
 
-// projectOperators lists the names of the operators that the folder of a project brings as files, and their visible
-// mistakes. A built-in operator takes precedence over them.
+// projectOperators lists the names of the operators that a project's folder contains as files, and warnings about their
+// visible mistakes. A built-in operator takes precedence over them.
 func projectOperators(root string) (names []string, warnings dig.Errors, err error) {
 	files, err := plugin.List(root)
 	if err != nil {

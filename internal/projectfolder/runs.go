@@ -9,7 +9,8 @@ import (
 	"zerodag/operators"
 )
 
-// NewRunFolder returns the name of the run folder in a project that has none: Digdag's if this program replaces Digdag.
+// NewRunFolder returns the name of the run folder in a project that has none: Digdag's name if this program runs in its
+// place.
 func NewRunFolder() string {
 	if program.AsDigdag() {
 		return operators.DigdagRunFolder
@@ -18,7 +19,7 @@ func NewRunFolder() string {
 }
 
 // runFolder returns the name of the run folder of a project. A project that was run by Digdag, or by a version that had
-// only Digdag's name for the folder, keeps that name: its runs can be resumed.
+// only Digdag's name for the folder, keeps that name so that its runs can be resumed.
 func runFolder(root string) string {
 	if !exists(filepath.Join(root, operators.RunFolder)) && exists(filepath.Join(root, operators.DigdagRunFolder)) {
 		return operators.DigdagRunFolder

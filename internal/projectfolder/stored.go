@@ -12,11 +12,11 @@ import (
 	"zerodag/internal/datafolder"
 )
 
-// mostScript is the size up to which a script is checked; no script written by a person is larger.
+// mostScript is the size up to which scripts are checked; no script written by a person is larger.
 const mostScript = 1 << 20
 
 // storedByScripts warns of scripts that store values that Digdag would evaluate again, unless every workflow requests
-// just that.
+// exactly that.
 func storedByScripts(root string, workflows []dig.Workflow) (dig.Errors, error) {
 	asked := true
 	for _, w := range workflows {

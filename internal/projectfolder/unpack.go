@@ -26,7 +26,7 @@ func Generous() projectfiles.Limits {
 }
 
 // Unpack unpacks an archive into a temporary folder next to the existing files and then moves its files into place: a
-// broken archive changes nothing. It returns their names; out shows which data of a server it omits.
+// broken archive changes nothing. It returns the names of the files; out shows which server data it omits.
 func Unpack(ctx context.Context, archive io.Reader, folder string, out io.Writer) ([]string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by his umask if he wants so
 		return nil, fmt.Errorf("download: %w", err)
@@ -50,8 +50,8 @@ func Unpack(ctx context.Context, archive io.Reader, folder string, out io.Writer
 	return moveInto(unpacked, folder)
 }
 
-// moveInto moves all files of one folder into another, replacing existing ones. The target is an os.Root: an existing
-// link must not lead a file elsewhere.
+// moveInto moves all files of one folder into another, replacing existing ones. The target is an os.Root so that an
+// existing link cannot lead a file elsewhere.
 func moveInto(from, to string) ([]string, error) {
 	root, err := os.OpenRoot(to)
 	if err != nil {

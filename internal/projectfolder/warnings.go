@@ -18,8 +18,8 @@ import (
 	"zerodag/operators"
 )
 
-// Warnings returns legal parts of the workflows that hardly do what their author expects. Unless only is "", it is the
-// single workflow file to check, and given are the parameters of a run, if any.
+// Warnings reports valid parts of the workflows that probably do not do what their author expects. only is the single
+// workflow file to check, or "" for all. given holds the parameters of a run, if any.
 func (f Folder) Warnings(c Contents, only string, given *param.Map) (dig.Errors, error) {
 	own, warnings, err := projectOperators(f.Root())
 	if err != nil {
@@ -31,7 +31,7 @@ func (f Folder) Warnings(c Contents, only string, given *param.Map) (dig.Errors,
 	known.Operators = slices.Concat(own, declared, known.Operators)
 	known.Only, known.Given, known.Folder = only, given, f.Entries
 	known.Uses = func(text string) []param.Use { return usesOf(given, script.Uses(text)) }
-	if only == "" { // a run itself reports these JavaScript and script problems, and must not start later
+	if only == "" { // a run reports these JavaScript and script problems itself, and must not start later because of a check
 		known.Syntax, known.Uses = script.Check, script.Uses
 		stored, err := storedByScripts(f.Root(), c.Workflows)
 		if err != nil {
@@ -42,15 +42,16 @@ func (f Folder) Warnings(c Contents, only string, given *param.Map) (dig.Errors,
 	return append(warnings, lint.Warnings(f.Source, c.Names, known)...), nil
 }
 
-// misleading reports whether a parameter of a run is a text that reads like a number or a boolean, as all of -p are.
+// misleading reports whether a parameter of a run is a text that reads like a number or a boolean; all parameters given
+// with -p are texts.
 func misleading(v param.Value) bool {
 	text, isText := v.(string)
 	_, err := strconv.ParseFloat(text, 64)
 	return isText && (err == nil || text == "true" || text == "false")
 }
 
-// usesOf returns the uses that a run warns of: those in which a text that it was given counts as something other than
-// its author means, and uses that do not depend on values.
+// usesOf returns the uses that a run warns about: uses in which a given text counts as something other than its author
+// means, and uses that do not depend on values.
 func usesOf(given *param.Map, all []param.Use) (found []param.Use) {
 	for _, use := range all {
 		v, _ := given.Get(use.Name)
@@ -90,7 +91,7 @@ func (f Folder) UnreadParams(params []string) (dig.Errors, error) {
 	return parameters.UnreadIn(f.Source, f.Entries, names), nil
 }
 
-// TellWarnings writes warnings, a line each; with strict they are an error.
+// TellWarnings writes warnings, one per line; with strict, it returns them as an error.
 func TellWarnings(out io.Writer, warnings dig.Errors, strict bool) error {
 	for _, w := range warnings {
 		fmt.Fprintf(out, "warning: %s\n", WarningLine(w))
@@ -115,8 +116,8 @@ func Strictly(warnings dig.Errors, strict bool) error {
 	return nil
 }
 
-// SortFaults returns faults of schedules as warnings, and those as an error that keep the workflow of one file from
-// being run; of is that file, or "" for every file.
+// SortFaults returns faults of schedules as warnings, except faults that prevent a run of the workflow in the file of
+// (or in any file, if of is ""): it returns those as an error.
 func SortFaults(faults dig.ScheduleFaults, of string) (warnings dig.Errors, err error) {
 	for _, f := range faults.Unused {
 		f.Message = strings.TrimSuffix(f.Message, ".") + ", and a push refuses it"

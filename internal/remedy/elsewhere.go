@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Commands returns our commands for the purpose of a command of other programs, the best first. Not every group of
-// commands has all of them.
+// Commands returns zerodag's equivalents of another program's command, best first. Not every group of commands has all
+// of them.
 func Commands(name string) []string {
 	for _, c := range []struct{ theirs, ours string }{
 		{"validate lint test verify compile parse vet render plan", "check"},
@@ -37,7 +37,7 @@ func Commands(name string) []string {
 	return nil
 }
 
-// FlagAdvice returns what a command takes instead of a flag of other programs; "" if nothing is known.
+// FlagAdvice explains what a command accepts instead of another program's flag; "" if nothing is known.
 func FlagAdvice(command, name string) string {
 	switch name {
 	case "task", "tasks", "step", "steps", "only", "job", "target", "node", "select":
@@ -63,7 +63,7 @@ func FlagAdvice(command, name string) string {
 	return ""
 }
 
-// Flag returns our flag for the purpose of a flag of other programs; "" if there is none.
+// Flag returns zerodag's equivalent of another program's flag, or "" if there is none.
 func Flag(name string) string {
 	switch name {
 	case "host", "address", "addr", "listen", "ip", "interface":

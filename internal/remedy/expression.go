@@ -12,7 +12,7 @@ import (
 	oprun "zerodag/operators/run"
 )
 
-// unknownName is the remedy for an unknown name in an expression; "" if only the rules have one.
+// unknownName returns the remedy for an unknown name in an expression, or "" if only the rules have one.
 func (f Fault) unknownName(name string) string {
 	if name == "secret" || name == "secrets" {
 		return "write secrets as ${secret:KEY}, in operators that read secrets and in _env"
@@ -28,7 +28,7 @@ func (f Fault) unknownName(name string) string {
 	return ""
 }
 
-// ofOtherLanguages is the remedy for names of other languages, and for names that only scheduled sessions have.
+// ofOtherLanguages returns the remedy for names of other languages, and for names that only scheduled sessions have.
 func ofOtherLanguages(name string) string {
 	switch {
 	case slices.Contains([]string{"True", "False", "None", "TRUE", "FALSE", "NULL", "nil", "Null"}, name):
@@ -41,7 +41,7 @@ func ofOtherLanguages(name string) string {
 	return ""
 }
 
-// ofFile is the remedy for a name that exists in the file, but in a place where the expression does not see it.
+// ofFile returns the remedy for a name that exists in the file, but in a place where the expression does not see it.
 func (f Fault) ofFile(name string) string {
 	if whole := f.hyphened(name); whole != "" {
 		return whole + " is read as a subtraction: write ${this[\"" + whole + "\"]}, or rename the parameter to " + strings.ReplaceAll(whole, "-", "_")
@@ -58,7 +58,7 @@ func (f Fault) ofFile(name string) string {
 	return ""
 }
 
-// ofTime is the remedy for names of days and units.
+// ofTime returns the remedy for names of days and units.
 func (f Fault) ofTime(name string) string {
 	if days := map[string]string{"yesterday": "subtract", "tomorrow": "add"}[name]; days != "" {
 		return "did you mean ${moment(session_time)." + days + "(1, 'day').format('YYYY-MM-DD')}?"
@@ -72,7 +72,7 @@ func (f Fault) ofTime(name string) string {
 	return ""
 }
 
-// nearName is the remedy for a name that resembles another.
+// nearName returns the remedy for a name that resembles another.
 func (f Fault) nearName(name string) string {
 	if near := param.Nearest(name, slices.Sorted(maps.Keys(f.Names))); near != "" {
 		return "did you mean ${" + near + "}, which is set in " + f.Names[near].String() + "?"
@@ -96,7 +96,7 @@ func filters(message, name string) bool {
 	return regexp.MustCompile(`[^|]\|\s*` + regexp.QuoteMeta(name) + `\b`).MatchString(message)
 }
 
-// hyphened is the parameter with hyphens in its name of which an expression makes a difference; "" where there is none.
+// hyphened returns the parameter whose hyphenated name the expression reads as a subtraction, or "" if there is none.
 func (f Fault) hyphened(name string) string {
 	for _, text := range regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`(?:-\w+)+`).FindAllString(f.Message, -1) {
 		if _, is := f.Names[text]; is || f.Config.Map("_export").Has(text) || strings.Contains(f.Message, "${"+text+"}") {
@@ -106,13 +106,13 @@ func (f Fault) hyphened(name string) string {
 	return ""
 }
 
-// elsewhereNames are variables of this program by the names that they have in other programs, or that users give them.
+// elsewhereNames returns variables of zerodag by the names that other programs or users give them.
 func elsewhereNames() map[string]string {
 	return map[string]string{"date": "session_date", "today": "session_date", "ds": "session_date", "ds_nodash": "session_date_compact", "execution_date": "session_date", "logical_date": "session_time",
 		"time": "session_time", "timestamp": "session_unixtime", "run_id": "session_uuid"}
 }
 
-// unquotedUnit is a call of moment with a unit that is not in quotes.
+// unquotedUnit matches a call of moment with a unit that is not in quotes.
 var unquotedUnit = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\.(?:add|subtract|startOf|endOf|diff)\([^'")]*\b(?:day|hour|minute|week|month|year)s?\b[^'"]`)
 })

@@ -15,20 +15,20 @@ import (
 	"zerodag/operators/all"
 )
 
-// Fault is the known data of a failed task.
+// Fault holds the known data of a failed task.
 type Fault struct {
 	Message string               // "" if it failed without one
 	Config  *param.Map           // of the task
-	Project string               // of a server; "" for a run on this machine
+	Project string               // on a server; "" for a local run
 	Names   map[string]dig.Place // that the task's expressions see according to its workflow; nil if unknown
 	Lost    LostNames
 	Lines   []string // that it printed last
 }
 
-// LostNames are names of values that tasks should have stored and have not, with the reason, as "+w+t failed".
+// LostNames holds names of values that tasks should have stored but did not, with the reason, such as "+w+t failed".
 type LostNames map[string]string
 
-// Add adds the names that a task lists in `_store` if it failed, whether or not its error is ignored, or was skipped.
+// Add adds the names that a task lists in `_store` if it failed (even if its error is ignored) or was skipped.
 func (l LostNames) Add(task string, config *param.Map, failed, skipped bool) {
 	end := " was skipped"
 	if failed {
@@ -42,7 +42,7 @@ func (l LostNames) Add(task string, config *param.Map, failed, skipped bool) {
 	}
 }
 
-// missingSecret finds the key in the message of a task whose secret there is not.
+// missingSecret finds the key in the message of a task whose secret does not exist.
 var missingSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Secret not found for key: '([^']+)'`) })
 
 // missingFile matches the messages of programs about a missing file.
@@ -90,10 +90,10 @@ func (f Fault) Remedies() []string {
 	return list
 }
 
-// wrongType finds the key in the message about a value of another type than is read.
+// wrongType finds the key in the message about a value of the wrong type.
 var wrongType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Expected .* for key '([^']+)' but got `) })
 
-// ofRetry is the key below _retry that the message is about; "" where it is about something else.
+// ofRetry returns the key below _retry that the message is about, or "" if it is about something else.
 func (f Fault) ofRetry() string {
 	m := wrongType().FindStringSubmatch(f.Message)
 	if m == nil || !slices.Contains(keys.RetryKeys(), m[1]) || !f.Config.Map("_retry").Has(m[1]) || f.Config.Has(m[1]) {
@@ -102,7 +102,7 @@ func (f Fault) ofRetry() string {
 	return m[1]
 }
 
-// misread reports whether a built-in operator was not written as it can be read.
+// misread reports whether a built-in operator was written in a form that cannot be read.
 func (f Fault) misread() bool {
 	if m := wrongType().FindStringSubmatch(f.Message); m != nil {
 		operator := keys.OperatorOf(f.Config)
@@ -116,7 +116,7 @@ func (f Fault) misread() bool {
 		strings.HasPrefix(f.Message, "Expected ") || strings.HasPrefix(f.Message, "Invalid ") && !strings.HasPrefix(f.Message, "Invalid _") && !strings.HasPrefix(f.Message, "Invalid parametrization")
 }
 
-// unknownOperator returns which operator may have been meant.
+// unknownOperator suggests which operator may have been meant.
 func unknownOperator(name string) string {
 	if text := operators.Missing(name); text != "" {
 		return text
@@ -127,7 +127,7 @@ func unknownOperator(name string) string {
 	return "`zerodag operators` lists the operators; executables in operators/ of the project are also operators"
 }
 
-// HintLines returns remedies as lines below an error, the first of each with "hint: " before it.
+// HintLines returns remedies as lines to print below an error, the first line of each prefixed with "hint: ".
 func HintLines(remedies []string) (lines []string) {
 	for _, text := range remedies {
 		for i, line := range slices.Collect(strings.Lines(text)) {

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestRemedies proves for each form of error that its remedy is shown, with the names in the error.
+// TestRemedies proves for each form of error that its remedy is shown with the names from the error.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ operator, message, want string }{
@@ -73,14 +73,14 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// TestSlipOfAName proves that a typo in an expression is answered with the intended name, and where that gets its
+// TestSlipOfAName proves that the remedy for a typo in an expression shows the intended name and where it gets its
 // value.
 func TestSlipOfAName(t *testing.T) {
 	t.Parallel()
 	names := map[string]dig.Place{"database": {File: "w.dig", Line: 2, Column: 3}, "atempt_ids": {File: "w.dig", Line: 3, Column: 3}}
 	for name, want := range map[string]string{
 		"databse":   "did you mean ${database}, which is set in w.dig:2:3?",
-		"atempt_id": "did you mean ${atempt_ids}, which is set in w.dig:3:3?", // the author's own before a built-in one
+		"atempt_id": "did you mean ${atempt_ids}, which is set in w.dig:3:3?", // the author's names take precedence over built-in ones
 		"sesion_id": "did you mean ${session_id}?",
 		"customer":  "there is no parameter customer: pass it with -p",
 		"JSN":       "did you mean JSON?",
@@ -92,8 +92,7 @@ func TestSlipOfAName(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotStored proves that for a name that a task should have stored the outcome of that task is shown, and for
-// no other name.
+// TestWhatWasNotStored proves that the outcome of a task is shown only for names that the task should have stored.
 func TestWhatWasNotStored(t *testing.T) {
 	t.Parallel()
 	lost, stores := LostNames{}, func(name string) *param.Map { return param.New("sh>", "x", "_store", param.New(name, "stdout")) }
@@ -112,8 +111,8 @@ func TestWhatWasNotStored(t *testing.T) {
 	}
 }
 
-// TestWhereAParameterBelongs proves that a missing parameter is requested where it would be read: below its siblings,
-// if they have a separate place.
+// TestWhereAParameterBelongs proves that a missing parameter is requested in the place where it would be read: below
+// the key of its siblings, if they have one.
 func TestWhereAParameterBelongs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -134,7 +133,7 @@ func TestWhereAParameterBelongs(t *testing.T) {
 	}
 }
 
-// TestFilesOfEarlierTasks proves that a file which is missing on a server is explained, and only there.
+// TestFilesOfEarlierTasks proves that a file missing on a server is explained, but not a file missing in a local run.
 func TestFilesOfEarlierTasks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -152,7 +151,7 @@ func TestFilesOfEarlierTasks(t *testing.T) {
 	}
 }
 
-// TestNamesOfElsewhere proves that names which other programs have are answered with those of this one.
+// TestNamesOfElsewhere proves that the remedy for another program's name shows zerodag's name.
 func TestNamesOfElsewhere(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]string{
@@ -167,8 +166,8 @@ func TestNamesOfElsewhere(t *testing.T) {
 	}
 }
 
-// TestRemediesOfScripts proves that a command which its shell does not find, and a name that only the shell knows, are
-// explained by the script.
+// TestRemediesOfScripts proves that the script explains a command that its shell does not find, and a name that only
+// the shell knows.
 func TestRemediesOfScripts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ script, line, message, want string }{

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// Meant asks whether the nearest of some names was meant, if one is near, followed by list, which explains how to list
-// them.
+// Meant returns a question whether the nearest of some names was meant, if one is near, followed by list, which
+// explains how to list the names.
 func Meant(name string, names []string, list string) string {
 	if near := Near(name, names); near != "" {
 		return "did you mean " + near + "? " + list
@@ -19,7 +19,7 @@ func Meant(name string, names []string, list string) string {
 	return list
 }
 
-// MeantWorkflow is Meant for the name of a workflow, which may have been given as that of a file.
+// MeantWorkflow is Meant for the name of a workflow, which may have been given as a file name.
 func MeantWorkflow(name string, names []string, list string) string {
 	file := name[strings.LastIndexByte(name, '/')+1:]
 	if plain := strings.TrimSuffix(file, ".dig"); plain != name && slices.Contains(names, plain) {
@@ -28,13 +28,13 @@ func MeantWorkflow(name string, names []string, list string) string {
 	return Meant(name, names, list)
 }
 
-// mostMeant is how many names are listed at most if none is near.
+// mostMeant is the largest number of names that are listed if none is near.
 const mostMeant = 10
 
 // dayAtStart matches a text that begins with a date.
 var dayAtStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d\d-\d\d`) })
 
-// MeantTask returns which task may have been meant by a pattern, or which there are, with "; " at its end; "" if
+// MeantTask suggests the task that a pattern may have meant, or lists the existing tasks, with "; " at its end; "" if
 // nothing is known.
 func MeantTask(pattern string, names []string) string {
 	var last []string

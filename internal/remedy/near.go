@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// sameLetters reports whether two words differ in the order of their letters only.
+// sameLetters reports whether two words differ only in the order of their letters.
 func sameLetters(a, b string) bool {
 	x, y := []byte(a), []byte(b)
 	slices.Sort(x)
@@ -16,7 +16,7 @@ func sameLetters(a, b string) bool {
 	return bytes.Equal(x, y)
 }
 
-// Near returns the candidate of which a word is most likely a misspelling or the beginning; "" if there is none.
+// Near returns the candidate that a word most likely misspells or abbreviates, or "" if there is none.
 func Near(word string, candidates []string) string {
 	if near := param.Nearest(word, candidates); near != "" {
 		return near

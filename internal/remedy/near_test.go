@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNear proves which candidate is proposed for a word: one that differs by a letter, by its case, by the order of
-// its letters, or that the word begins, and none that is only similar.
+// TestNear proves which candidate is proposed for a word: one that differs by a letter, by its case or by the order of
+// its letters, or that begins with the word, and none that is only similar.
 func TestNear(t *testing.T) {
 	t.Parallel()
 	commands := []string{"run", "retry", "push", "pool", "schedules", "sessions", "status", "secrets"}
@@ -24,7 +24,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// FuzzNear proves that whatever a user types, nothing but a candidate is proposed.
+// FuzzNear proves that only candidates are proposed, whatever a user types.
 func FuzzNear(f *testing.F) {
 	f.Add("pus", "push pool")
 	f.Add("\xff", "\xfe a")
@@ -36,8 +36,8 @@ func FuzzNear(f *testing.F) {
 	})
 }
 
-// TestMeant proves what is asked about names that there are not: of a workflow also the name of its file, of a task the
-// last part of its name, and that the list of names stays short.
+// TestMeant proves what is suggested for unknown names, including a workflow given by the name of its file and a task
+// given by the last part of its name, and that the list of names stays short.
 func TestMeant(t *testing.T) {
 	t.Parallel()
 	const list = "`zerodag workflows` lists the workflows"
@@ -72,8 +72,8 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// TestElsewhere proves that words of other programs lead to commands and flags, and that a flag without a counterpart
-// has advice for the commands that it is about, and for no others.
+// TestElsewhere proves that words of other programs lead to commands and flags, and that a flag without an equivalent
+// has advice only for the commands that it concerns.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"trigger": "start", "lint": "check", "logs": "log", "ls": "list", "nothing": ""} {

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// remedyRule fixes the errors of a form; {1} is what the first group of the form has found.
+// remedyRule is a fix for errors of one form; {1} stands for the match of the form's first group.
 type remedyRule struct {
 	form   *regexp.Regexp
 	remedy string
@@ -63,7 +63,7 @@ var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 	return list
 })
 
-// byRule is the remedy of the first rule whose form the message has; "" for none.
+// byRule returns the remedy of the first rule whose form matches the message, or "" if none does.
 func (f Fault) byRule(operator string) string {
 	if text := f.notFound(); text != "" {
 		return text
@@ -87,7 +87,7 @@ func (f Fault) byRule(operator string) string {
 	return ""
 }
 
-// below is where a missing required parameter belongs: below the key that has its siblings, otherwise into the task.
+// below returns where a missing required parameter belongs: below the key that has its siblings, otherwise in the task.
 func (f Fault) below(found []string) string {
 	if len(found) < 2 {
 		return ""

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// notFound is the remedy for a command that its shell does not find; "" if its name does not suggest one.
+// notFound returns the remedy for a command that its shell does not find, or "" if the name of the command does not
+// suggest one.
 func (f Fault) notFound() string {
 	if !strings.HasPrefix(f.Message, "Command failed with code 127") {
 		return ""
@@ -40,7 +41,7 @@ func (f Fault) notFound() string {
 	return ""
 }
 
-// script is what sh> runs; "" for other operators.
+// script returns the script that sh> runs, or "" for other operators.
 func (f Fault) script() string {
 	v, _ := f.Config.Get("sh>")
 	text, _ := v.(string)

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Archive returns the final state of an attempt that ended; nil when it never had tasks.
+// Archive returns the final state of an attempt that ended, or nil if it never had tasks.
 func (r *Reader) Archive(ctx context.Context, a host.Attempt) (*engine.State, error) {
 	text, err := r.Attempts.Archive(ctx, a.ID)
 	if err != nil && !errors.Is(err, host.ErrNotFound) {
@@ -50,7 +50,7 @@ func historyGone(a host.Attempt) error {
 	return &host.Error{Code: host.Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is no longer stored"}
 }
 
-// At returns the attempt as it was after entry seq. An *Error of code Missing means that there is no such entry.
+// At returns the state of the attempt after entry seq. An *Error of code Missing means that there is no such entry.
 func (r *Reader) At(ctx context.Context, a host.Attempt, seq int64) (*engine.State, error) {
 	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package replay restores attempts from stored data: the state of a running attempt from its log, that of an ended one
-// from its archive, and that of any moment from the history.
+// Package replay restores attempts from stored data: the state of a running attempt from its log, of an ended attempt
+// from its archive, and of any moment from the history.
 //
 // Delivery and catalogue use it. It must never write anything, nor decide what happens next.
 package replay
@@ -17,19 +17,19 @@ import (
 	"zerodag/internal/host"
 )
 
-// Reader reads attempts. It is safe for concurrent use; it keeps compiled definitions.
+// Reader reads attempts. It caches compiled definitions and is safe for concurrent use.
 type Reader struct {
 	Log       host.Log
 	Attempts  host.Attempts
 	Workflows host.Workflows
-	// Defaults are parameters that those of attempts override; may be nil.
+	// Defaults holds parameters that the parameters of attempts override; it may be nil.
 	Defaults *param.Map
 
 	mu          sync.Mutex
 	definitions map[int64]Definition
 }
 
-// maxDefinitions is the most that is kept.
+// maxDefinitions limits the number of cached definitions.
 const maxDefinitions = 1000
 
 // Definition is a workflow and its compiled form.
@@ -38,7 +38,7 @@ type Definition struct {
 	Compiled *engine.Definition
 }
 
-// Loaded is an attempt as its log has it.
+// Loaded is an attempt as its log describes it.
 type Loaded struct {
 	Row      host.Attempt
 	Workflow host.Workflow
@@ -51,8 +51,8 @@ type Loaded struct {
 	Stored   host.Stored
 }
 
-// Load reads an attempt under way. host.ErrGone: nothing is left of it, or it was given up;
-// host.ErrNoDefinition: its workflow cannot be used.
+// Load reads an unfinished attempt. host.ErrGone means that nothing is left of it or that it was given up,
+// host.ErrNoDefinition that its workflow cannot be used.
 func (r *Reader) Load(ctx context.Context, id int64) (Loaded, error) {
 	row, err := r.Attempts.Attempt(ctx, host.AnySite, id)
 	if err != nil {
@@ -84,8 +84,8 @@ func (r *Reader) Load(ctx context.Context, id int64) (Loaded, error) {
 	return l, nil
 }
 
-// lastChange is when a state was last changed: a snapshot does not contain when it was made, and time must not go back
-// in a log, whatever the clocks of processes show.
+// lastChange returns when a state last changed: a snapshot does not contain the time at which it was made, and time
+// must not go back in a log, whatever the clocks of processes show.
 func lastChange(s *engine.State, created time.Time) time.Time {
 	last := created
 	for _, t := range s.Tasks() {
@@ -96,8 +96,7 @@ func lastChange(s *engine.State, created time.Time) time.Time {
 	return last
 }
 
-// Holds reports whether an entry with this number and nonce is in the log of an attempt, of which
-// stored is what Load has read.
+// Holds reports whether an entry with this number and nonce is in the log of an attempt, of which Load has read stored.
 func (r *Reader) Holds(ctx context.Context, id int64, stored host.Stored, entry host.Entry) (bool, error) {
 	if entry.Seq <= stored.At { // it was not read: the snapshot holds it
 		var err error
@@ -113,7 +112,7 @@ func (r *Reader) Holds(ctx context.Context, id int64, stored host.Stored, entry 
 	return false, nil
 }
 
-// orGone marks the error of a store that has nothing of an attempt.
+// orGone turns the error of a store that has no data of an attempt into host.ErrGone.
 func orGone(err error) error {
 	if errors.Is(err, host.ErrNotFound) {
 		return fmt.Errorf("%w: %w", host.ErrGone, err)
@@ -121,8 +120,8 @@ func orGone(err error) error {
 	return err
 }
 
-// replay leads to the state that a stored part of a log describes. A log that fits no
-// attempt is a defect, and an error.
+// replay returns the state that a stored part of a log describes. A log that fits no attempt is a defect and causes an
+// error.
 func (r *Reader) replay(def *engine.Definition, stored host.Stored) (_ *engine.State, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -146,7 +145,7 @@ func (r *Reader) replay(def *engine.Definition, stored host.Stored) (_ *engine.S
 	return state, nil
 }
 
-// Definition returns a compiled workflow; it never changes, so it is kept.
+// Definition returns a compiled workflow, which never changes and is therefore cached.
 func (r *Reader) Definition(ctx context.Context, site, id int64) (Definition, error) {
 	r.mu.Lock()
 	d, ok := r.definitions[id]
@@ -175,7 +174,7 @@ func (r *Reader) Definition(ctx context.Context, site, id int64) (Definition, er
 	return d, nil
 }
 
-// unusable is why a definition cannot be compiled, in words for its author.
+// unusable explains to the author of a definition why it cannot be compiled.
 type unusable struct{ error }
 
 func (u *unusable) Unwrap() []error { return []error{u.error, host.ErrNoDefinition} }

@@ -14,12 +14,13 @@ import (
 type Step struct {
 	Seq     int64
 	At      time.Time
-	Made    []engine.TaskID // tasks that were not there before, ascending
+	Made    []engine.TaskID // new tasks, ascending
 	Changed []engine.TaskID // other tasks whose progress it replaced, each once, in the order of the entry
 }
 
-// Walk passes up to n entries after entry after to show, in order, each with the tasks as they were then. show must not
-// keep the state and reports whether to continue. An *Error of code Missing means that the history is no longer kept.
+// Walk passes up to n entries after the entry numbered after to show, in order, each with the tasks as they were then.
+// show must not keep the state and reports whether to continue. An *Error of code Missing means that the history is no
+// longer kept.
 func (r *Reader) Walk(ctx context.Context, a host.Attempt, after int64, n int, show func(Step, *engine.State) bool) (err error) {
 	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)
 	if err != nil {
@@ -61,7 +62,7 @@ func (r *Reader) Walk(ctx context.Context, a host.Attempt, after int64, n int, s
 	return nil
 }
 
-// after reads up to n entries after one, with everything needed to restore them.
+// after reads up to n entries after the given one, with everything needed to restore them.
 func (r *Reader) after(ctx context.Context, attempt, after int64, n int) (host.Stored, error) {
 	stored, err := r.Log.History(ctx, attempt, after+1, n)
 	if err != nil || stored.At >= after || len(stored.Entries) == 0 {

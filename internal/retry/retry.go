@@ -1,8 +1,8 @@
-// Package retry repeats calls that a store could not carry out for now, with a growing delay, and logs an outage once
-// when it begins, once a minute while it lasts and once when it is over: with a thousand waiting messages, one line for
-// each try would be a flood.
+// Package retry repeats calls that failed because a store is temporarily unavailable, with a growing delay, and logs an
+// outage once when it begins, once a minute while it lasts and once when it ends: with a thousand waiting messages, a
+// line for each retry would flood the log.
 //
-// Delivery, catalogue and node share one Retrier. It must never decide what is worth repeating: only
+// Delivery, catalogue and node share one Retrier. It must never decide which errors are worth a retry: only
 // host.ErrUnavailable is.
 package retry
 
@@ -17,13 +17,13 @@ import (
 	"zerodag/internal/host"
 )
 
-// Retrier tries again. It is safe for concurrent use.
+// Retrier repeats calls. It is safe for concurrent use.
 type Retrier struct {
-	// Most is the most time between two tries.
+	// Most is the longest delay between two attempts at a call.
 	Most   time.Duration
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Pause waits for a time or the end of a context; nil is a timer.
+	// Pause waits for a time or the end of a context; nil means a timer.
 	Pause func(context.Context, time.Duration)
 
 	failures atomic.Int64
@@ -32,20 +32,20 @@ type Retrier struct {
 	since  time.Time // zero: the store works
 	told   time.Time // when an outage was last logged
 	known  bool      // this one was logged
-	failed int       // tries since then
+	failed int       // failed calls since then
 }
 
-// tellEvery is how often an outage that lasts is logged again.
+// tellEvery is the interval at which a lasting outage is logged again.
 const tellEvery = time.Minute
 
-// Failures is how many failures were retried, as far as they were counted here.
+// Failures returns the number of retried failures that were counted here.
 func (r *Retrier) Failures() int64 { return r.failures.Load() }
 
-// Failed counts a failure that the caller logs and tries again.
+// Failed counts a failure that the caller logs and retries.
 func (r *Retrier) Failed() { r.failures.Add(1) }
 
-// Do does something again and again while the store is not available, until ctx ends: then it
-// is left to the next process. Any other error is returned at once.
+// Do repeats do while the store is unavailable, until ctx ends: then the work is left to the next process. Any other
+// error is returned at once.
 func (r *Retrier) Do(ctx context.Context, what string, do func() error) error {
 	for tries := 0; ; tries++ {
 		err := do()
@@ -69,7 +69,7 @@ func (r *Retrier) Wait(ctx context.Context, d time.Duration) {
 	_ = Sleep(ctx, d)
 }
 
-// Sleep waits for a time, or returns why it must not.
+// Sleep waits for d, or returns the error of ctx if it ends earlier.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -84,7 +84,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Cool logs why a loop failed and waits a second, so that an outage does not become a storm.
+// Cool logs why a loop failed and waits a second, so that an outage does not cause a flood of retries.
 func (r *Retrier) Cool(ctx context.Context, what string, err error) {
 	if errors.Is(err, host.ErrUnavailable) {
 		r.Unavailable(what, err)
@@ -95,7 +95,7 @@ func (r *Retrier) Cool(ctx context.Context, what string, err error) {
 	r.Wait(ctx, time.Second)
 }
 
-// Unavailable notes that the store could not do something, which is kept and tried again.
+// Unavailable records that the store could not do something, which will be retried.
 func (r *Retrier) Unavailable(what string, err error) {
 	r.Failed()
 	r.mu.Lock()
@@ -112,7 +112,7 @@ func (r *Retrier) Unavailable(what string, err error) {
 	r.told, r.known, r.failed = now, true, 0
 }
 
-// Available notes that the store has done something.
+// Available records that a call of the store succeeded.
 func (r *Retrier) Available() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,8 +125,8 @@ func (r *Retrier) Available() {
 	r.since, r.known, r.failed = time.Time{}, false, 0
 }
 
-// Delay is how long to wait before the next try of a call that the store could not serve.
+// Delay returns how long to wait before the next retry of a call that the store could not serve.
 func (r *Retrier) Delay(tries int) time.Duration { return min(BackOff(tries), r.Most) }
 
-// BackOff is how long to wait before the next try of anything: 1 s, 2 s ... 1 min.
+// BackOff returns how long to wait before the next retry of anything: 1 s, 2 s ... 1 min.
 func BackOff(tries int) time.Duration { return min(time.Second<<min(tries, 6), time.Minute) }

@@ -26,10 +26,10 @@ type Blobs struct {
 	part   int
 }
 
-// partSize is how much is in memory at once; the parts of S3 have at least 5 MB.
+// partSize is how much of a blob is in memory at once; S3 requires parts of at least 5 MB.
 const partSize = 8 << 20
 
-// NewBlobs makes Blobs in a bucket that exists.
+// NewBlobs returns the Blobs of an existing bucket.
 func NewBlobs(c aws.Config, bucket string) *Blobs {
 	client := newClient(c)
 	return &Blobs{client: client, sign: s3.NewPresignClient(client), bucket: bucket, part: partSize}
@@ -37,13 +37,13 @@ func NewBlobs(c aws.Config, bucket string) *Blobs {
 
 func newClient(c aws.Config) *s3.Client {
 	return s3.NewFromConfig(border.Answered(c), func(o *s3.Options) {
-		o.UsePathStyle = c.BaseEndpoint != nil             // the name of a bucket is in no other host's DNS
-		o.DisableLogOutputChecksumValidationSkipped = true // that of parts is not one of the whole
+		o.UsePathStyle = c.BaseEndpoint != nil             // only AWS has DNS names for buckets
+		o.DisableLogOutputChecksumValidationSkipped = true // the checksum of parts is not one of the whole object
 		o.Retryer = border.Retryer(0, conflicts()...)
 	})
 }
 
-// checkKey allows what every store can keep: relative slash paths without dots in front.
+// checkKey accepts keys that every store can keep: relative slash paths without leading dots.
 func checkKey(key string) error {
 	if !fs.ValidPath(key) || key == "." || strings.HasPrefix(key, ".") || strings.Contains(key, "/.") || strings.ContainsAny(key, "\\\x00") || len(key) > 1024 {
 		return fmt.Errorf("blob key %q is not a relative path", key)
@@ -69,12 +69,12 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) er
 		_, err = b.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &b.bucket, Key: &key, Body: bytes.NewReader(first), IfNoneMatch: aws.String("*")})
 	}
 	if border.Code(err) == "PreconditionFailed" {
-		return nil // it is there already
+		return nil // it exists already
 	}
 	return translate("store blob "+key, err)
 }
 
-// readPart reads n bytes, all of them.
+// readPart reads exactly n bytes.
 func readPart(ctx context.Context, r io.Reader, n int64) ([]byte, error) {
 	part := make([]byte, n)
 	_, err := io.ReadFull(r, part)
@@ -86,7 +86,7 @@ func readPart(ctx context.Context, r io.Reader, n int64) ([]byte, error) {
 
 var errSize = errors.New("its size differs from the announced size")
 
-// atEnd checks that nothing more comes.
+// atEnd checks that r has no more bytes.
 func atEnd(r io.Reader, size int64) error {
 	if n, err := io.ReadFull(r, make([]byte, 1)); n > 0 {
 		return errSize
@@ -106,7 +106,7 @@ func (b *Blobs) putParts(ctx context.Context, key string, part []byte, r io.Read
 		if err != nil {
 			_, e := b.client.AbortMultipartUpload(context.WithoutCancel(ctx), &s3.AbortMultipartUploadInput{Bucket: &b.bucket, Key: &key, UploadId: up.UploadId})
 			if e != nil && border.Code(err) != "PreconditionFailed" {
-				err = errors.Join(err, e) // the lifecycle rule of the bucket will do it
+				err = errors.Join(err, e) // the lifecycle rule of the bucket will remove them
 			}
 		}
 	}()
@@ -149,7 +149,7 @@ func open(ctx context.Context, client *s3.Client, bucket, key string) (io.ReadCl
 	return body{out.Body, key}, aws.ToInt64(out.ContentLength), nil
 }
 
-// body is the content of an object, whose errors become those of the store.
+// body is the content of an object, whose read errors become errors of the store.
 type body struct {
 	io.ReadCloser
 	key string
@@ -160,7 +160,7 @@ func (b body) Read(p []byte) (int, error) {
 	switch {
 	case err == nil, err == io.EOF:
 		return n, err
-	case errors.Is(err, io.ErrUnexpectedEOF): // the connection ended before the object
+	case errors.Is(err, io.ErrUnexpectedEOF): // the connection ended before the object was complete
 		return n, fmt.Errorf("read %s: %w: %w", b.key, host.ErrUnavailable, err)
 	}
 	return n, translate("read "+b.key, err)
@@ -175,7 +175,7 @@ func (b *Blobs) Delete(ctx context.Context, key string) error {
 	return translate("delete blob "+key, err)
 }
 
-// Link returns a URL that reads the blob, an archive, without credentials.
+// Link returns a URL from which the blob, an archive, can be read without credentials.
 func (b *Blobs) Link(ctx context.Context, key string, valid time.Duration) (string, error) {
 	if err := checkKey(key); err != nil {
 		return "", err
@@ -187,7 +187,7 @@ func (b *Blobs) Link(ctx context.Context, key string, valid time.Duration) (stri
 	return r.URL, nil
 }
 
-// translate turns S3's answer after all tries into an error of the host.
+// translate turns S3's answer after all retries into an error of the host.
 func translate(doing string, err error) error {
 	if c := border.Code(err); c == "NoSuchKey" || c == "NotFound" {
 		return fmt.Errorf("%s: %w", doing, host.ErrNotFound)
@@ -195,5 +195,5 @@ func translate(doing string, err error) error {
 	return border.Translate(doing, err, conflicts()...)
 }
 
-// conflicts are what a conditional write is called that met another.
+// conflicts returns the error codes of a conditional write that collided with another.
 func conflicts() []string { return []string{"ConditionalRequestConflict", "OperationAborted"} }

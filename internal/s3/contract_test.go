@@ -44,8 +44,7 @@ func bucket(t testing.TB, c aws.Config) string {
 	return name
 }
 
-// TestContract runs the suites of blobs and logs. It shows growing logs at once, and keeps no short ones
-// elsewhere.
+// TestContract runs the suites of blobs and logs. In it, growing logs are visible at once, and short logs are objects.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

@@ -1,6 +1,6 @@
 // Package s3 is the AWS driver of host.Blobs and host.Logs: objects of one bucket each.
 //
-// The functions open it; the runner and browsers read and write by its links only. It must never overwrite a blob,
+// The functions open it; the runner and browsers read and write only through its links. It must never overwrite a blob,
 // never keep more than one part of an upload in memory, and never make an object for a short log.
 //
 // # Blobs
@@ -11,15 +11,15 @@
 //
 // # Uploads
 //
-// A link to put an object, or each part of one, has its length and SHA-256 under the signature: its holder can put this
-// content under this key and nothing else.
+// A link to put an object, or each part of one, covers its length and SHA-256 by the signature: its holder can put only
+// this content under this key.
 //
 // # Logs
 //
-// The log of a run is one object, logs/<site>/<attempt>/<name>, until it has Options.Rotate bytes: then it continues in
-// another. S3 cannot append, so the object is put whole: at the end and, for live viewers, after a moment and then ever
-// more rarely. A log that is short at the end is handed to Options.Short and costs nothing: an object costs eight times
-// as much as the engine's own write for the task.
+// The log of a run is one object, logs/<site>/<attempt>/<name>, until it has LogOptions.Rotate bytes: then it continues
+// in another. S3 cannot append, so the object is put whole: at the end and, for live viewers, after a moment and then
+// ever more rarely. A log that is short at the end is passed to LogOptions.Short and costs nothing: an object costs
+// eight times as much as the engine's own write for the task.
 //
 // # Costs
 //

@@ -22,7 +22,7 @@ import (
 	"zerodag/operators"
 )
 
-// signed computes the signature of a link anew, with the SDK's signer, of all else that the link says.
+// signed computes the signature of a link again, with the SDK's signer, from the other parts of the link.
 func signed(t *testing.T, u *url.URL, who aws.Credentials) string {
 	t.Helper()
 	at, err := time.Parse("20060102T150405Z", u.Query().Get("X-Amz-Date"))
@@ -50,8 +50,8 @@ func signed(t *testing.T, u *url.URL, who aws.Credentials) string {
 	return again.Query().Get("X-Amz-Signature")
 }
 
-// TestTextLink proves that a link for browsers requests the headers of text, which its signature covers, for minutes;
-// and that logs without links have none.
+// TestTextLink proves that a link for browsers is valid for minutes and requests headers for text, which its signature
+// covers, and that logs without links have none.
 func TestTextLink(t *testing.T) {
 	t.Parallel()
 	who := aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "SECRET"}
@@ -110,8 +110,8 @@ func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("ETag", `"1"`)
 }
 
-// TestOneMember proves that a log which has ended is one member of gzip, of which browsers show everything, also where
-// it was written in several pieces and continued in another object; and that this costs no put more.
+// TestOneMember proves that a log that has ended is one gzip member, which browsers show completely, even if it was
+// written in several pieces and continued in another object; and that this costs no additional put.
 func TestOneMember(t *testing.T) {
 	t.Parallel()
 	s := &store{objects: map[string][]byte{}}

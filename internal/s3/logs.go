@@ -20,25 +20,26 @@ import (
 
 // Short keeps logs that are too short for an object.
 type Short interface {
-	// KeepShort keeps one, gzip, with the next result of the attempt.
+	// KeepShort keeps a short log, gzip-compressed, with the next result of the attempt.
 	KeepShort(attempt int64, name string, content []byte)
 	// EachShort calls f for the short logs of an attempt.
 	EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error
 }
 
-// LogOptions are what Logs are made of.
+// LogOptions holds the settings of Logs.
 type LogOptions struct {
 	Bucket  string
-	Folder  string       // of the bucket, in which they are; "" is its root, else it ends with a slash
+	Folder  string       // of the bucket that holds the logs: "" for its root, otherwise a name that ends with a slash
 	AgentID string       // in the names of files
 	Form    tasklog.Form // of the lines of the engine
-	// NoLinks: clients read logs by the server only. Else lists of files have links, which last for minutes.
+	// NoLinks means that clients read logs only through the server. Otherwise lists of files have links, which are
+	// valid for minutes.
 	NoLinks bool
-	Short   Short // nil: short logs are objects too
-	// Rotate is how many bytes an object may have before the log continues in another: 1 MB.
+	Short   Short // nil: short logs are also objects
+	// Rotate is how many bytes an object may have before the log continues in another one; the default is 1 MB.
 	Rotate int
-	// Moment is when a growing log is put for the first time, for live viewers; then after twice as long, and so on up
-	// to LongestMoment. 5 s and a minute.
+	// Moment is the delay after which a growing log is first put, for live viewers; the delay doubles each time, up to
+	// LongestMoment. The defaults are 5 s and a minute.
 	Moment, LongestMoment time.Duration
 	Now                   func() time.Time // time.Now when nil
 }
@@ -54,13 +55,13 @@ type Logs struct {
 	last time.Time // in the newest name
 }
 
-// largestShort is how many compressed bytes are short.
+// largestShort is the largest size of a short log, in compressed bytes.
 const largestShort = 1 << 10
 
 // linkValid is how long the links in lists of files can be used.
 const linkValid = 10 * time.Minute
 
-// NewLogs makes Logs in a bucket that exists.
+// NewLogs returns the Logs of an existing bucket.
 func NewLogs(c aws.Config, o LogOptions) *Logs {
 	if o.Rotate == 0 {
 		o.Rotate = 1 << 20
@@ -78,7 +79,7 @@ func NewLogs(c aws.Config, o LogOptions) *Logs {
 	return &Logs{LogOptions: o, client: client, sign: s3.NewPresignClient(client)}
 }
 
-// folder is the folder of an attempt's logs.
+// folder returns the folder of an attempt's logs.
 func (l *Logs) folder(site, attempt int64) string {
 	return fmt.Sprintf("%slogs/%d/%d/", l.Folder, site, attempt)
 }
@@ -88,7 +89,7 @@ func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
 	return &taskLog{logs: l, id: id, source: l.Form.Source(id), wait: l.Moment}
 }
 
-// unique puts a time on by so little that no other log of this process has it.
+// unique returns a time moved forward by just enough that no other log of this process has the same time.
 func (l *Logs) unique(at time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,8 +131,8 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, err
 }
 
-// link reads a log without credentials; "" if clients get none. Its answer has no Content-Encoding: Digdag's client
-// unpacks the content itself, and its HTTP library would already have done so.
+// link returns a link for reading a log without credentials, or "" if clients get none. Its answer has no
+// Content-Encoding: Digdag's client unpacks the content itself, and its HTTP library would already have done so.
 func (l *Logs) link(ctx context.Context, in *s3.GetObjectInput) (string, error) {
 	if l.NoLinks {
 		return "", nil
@@ -144,15 +145,15 @@ func (l *Logs) link(ctx context.Context, in *s3.GetObjectInput) (string, error) 
 	return r.URL, nil
 }
 
-// TextLink is a link whose answer a browser shows as text: its headers declare compressed plain text. See
+// TextLink returns a link whose answer a browser shows as text: its headers declare compressed plain text. See
 // host.TextLinks.
 func (l *Logs) TextLink(ctx context.Context, a host.Attempt, f host.LogFile) (string, error) {
 	return l.link(ctx, &s3.GetObjectInput{Key: aws.String(l.folder(a.Site, a.ID) + f.Name), ResponseContentType: aws.String("text/plain; charset=utf-8"),
 		ResponseContentEncoding: aws.String("gzip"), ResponseContentDisposition: aws.String("inline")})
 }
 
-// Remove deletes all logs of attempts that are objects. Doing so twice is not an error. A deployment on AWS leaves it
-// to a rule of the bucket.
+// Remove deletes all logs of attempts that are objects. Doing so twice is not an error. A deployment on AWS leaves this
+// to a lifecycle rule of the bucket.
 func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
 	for _, a := range list {
 		where := l.folder(a.Site, a.ID)
@@ -161,7 +162,7 @@ func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
 			if err != nil {
 				return translate(fmt.Sprintf("list logs of attempt %d", a.ID), err)
 			}
-			for _, o := range page.Contents { // one by one: not every store that speaks S3 deletes several
+			for _, o := range page.Contents { // one by one, because not every S3-compatible store deletes several
 				if _, err := l.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &l.Bucket, Key: o.Key}); err != nil {
 					return translate("delete "+*o.Key, err)
 				}

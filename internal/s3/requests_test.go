@@ -25,8 +25,8 @@ func random(n int) []byte {
 	return b
 }
 
-// TestParts proves that a large blob is uploaded part by part, once, and that nothing of it
-// is left when it is cut short.
+// TestParts proves that a large blob is uploaded part by part, once, and that nothing of it is left if the upload is
+// cut short.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
@@ -59,7 +59,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestLinks proves that links work without credentials until they end, and that an upload accepts only the announced
+// TestLinks proves that links work without credentials until they expire, and that an upload accepts only the announced
 // content.
 func TestLinks(t *testing.T) {
 	t.Parallel()
@@ -106,7 +106,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// kept notes short logs.
+// kept records short logs.
 type kept map[string][]byte
 
 func (k kept) KeepShort(_ int64, name string, content []byte) { k[name] = content }
@@ -118,8 +118,8 @@ func (k kept) EachShort(_ context.Context, _ int64, f func(string, []byte)) erro
 	return nil
 }
 
-// TestPuts proves that a short log costs no object, a longer one a single put, and one that never ends an object for
-// each rotation; and that no text is lost.
+// TestPuts proves that a short log costs no object, a longer one a single put, and an endless one an object per
+// rotation, and that no text is lost.
 func TestPuts(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

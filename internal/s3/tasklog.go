@@ -14,7 +14,7 @@ import (
 )
 
 // gathered is how much text waits before it is compressed, as a separate gzip member: a run with much output must not
-// fill the memory.
+// exhaust the memory.
 const gathered = 64 << 10
 
 // putTime limits one put; the log continues meanwhile.
@@ -28,16 +28,16 @@ type taskLog struct {
 
 	mu      sync.Mutex
 	text    []byte       // not compressed yet
-	content bytes.Buffer // compressed: what the object will be
+	content bytes.Buffer // compressed: the future content of the object
 	began   time.Time    // of the first text in it
 	members int          // of content
 	put     int          // bytes of content that are in the object
-	single  bool         // they are one member there
+	single  bool         // they are one member in the object
 	wait    time.Duration
 	timer   *time.Timer
 	closed  bool
 
-	putting sync.Mutex // puts of one object come one after the other
+	putting sync.Mutex // puts of one object happen one after the other
 }
 
 // Write appends output of a command. It never fails: see operators.Log.
@@ -77,7 +77,7 @@ func (t *taskLog) keep(p []byte, s string) {
 	}
 }
 
-// compress makes the gathered text a member of the content. The lock is held.
+// compress makes the gathered text a member of the content. The lock must be held.
 func (t *taskLog) compress() {
 	if len(t.text) == 0 {
 		return
@@ -90,7 +90,7 @@ func (t *taskLog) compress() {
 	t.text = t.text[:0]
 }
 
-// tick shows the present text to live viewers.
+// tick shows the current text to live viewers.
 func (t *taskLog) tick() {
 	t.store(false) //nolint:errcheck // what fails now fails at the end again: the text is kept
 	t.mu.Lock()
@@ -102,7 +102,7 @@ func (t *taskLog) tick() {
 	}
 }
 
-// store puts the object as it is now; with rotate, the log then continues in another.
+// store puts the current content of the object; with rotate, the log then continues in another object.
 func (t *taskLog) store(rotate bool) error {
 	t.putting.Lock()
 	defer t.putting.Unlock()
@@ -143,8 +143,7 @@ func (l *Logs) putObject(key string, content []byte) error {
 	return translate("store log "+key, err)
 }
 
-// Close stores the rest: with the task's result when it is short and no reader has seen it
-// yet, as the object otherwise.
+// Close stores the rest: with the task's result if it is short and no reader has seen it yet, otherwise as the object.
 func (t *taskLog) Close() error {
 	t.mu.Lock()
 	if t.closed {
@@ -161,7 +160,7 @@ func (t *taskLog) Close() error {
 	if !short {
 		return t.store(false)
 	}
-	t.putting.Lock() // a put that began before has made the object
+	t.putting.Lock() // a put that began earlier has made the object
 	defer t.putting.Unlock()
 	if t.put == 0 {
 		t.logs.Short.KeepShort(t.id.AttemptID, tasklog.Name(t.id.TaskName, t.logs.AgentID, t.began), t.content.Bytes())

@@ -62,8 +62,8 @@ func (b *Blobs) BeginParts(ctx context.Context, key string, parts []host.Part, v
 	return *up.UploadId, links, nil
 }
 
-// CompleteParts puts an object together. tags are what S3 answered for each part (ETag).
-// Repeated it changes nothing. A *host.Error of code Invalid: the parts are not all there.
+// CompleteParts assembles an object. tags holds the ETag that S3 returned for each part. Repeating it changes nothing.
+// A *host.Error of code Invalid means that parts are missing.
 func (b *Blobs) CompleteParts(ctx context.Context, key, id string, parts []host.Part, tags []string) error {
 	if len(tags) != len(parts) {
 		return &host.Error{Code: host.Invalid, Message: fmt.Sprintf("The upload has %d parts, but %d tags were sent", len(parts), len(tags))}
@@ -86,7 +86,7 @@ func (b *Blobs) CompleteParts(ctx context.Context, key, id string, parts []host.
 	return translate("complete upload of "+key, err)
 }
 
-// Has reports whether there is a blob.
+// Has reports whether a blob exists.
 func (b *Blobs) Has(ctx context.Context, key string) (bool, error) {
 	if err := checkKey(key); err != nil {
 		return false, err

@@ -20,7 +20,7 @@ func sumOf(b []byte) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// put sends a body to where a link leads, and returns status and ETag.
+// put sends a body to the address of a link, and returns the status and the ETag.
 func put(t *testing.T, up host.UploadLink, body []byte) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, up.URL, bytes.NewReader(body))
@@ -38,7 +38,7 @@ func put(t *testing.T, up host.UploadLink, body []byte) (int, string) {
 	return out.StatusCode, out.Header.Get("ETag")
 }
 
-// TestUploadRefused proves that a signed upload takes one content only, and ends.
+// TestUploadRefused proves that a signed upload accepts only one content, and expires.
 func TestUploadRefused(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

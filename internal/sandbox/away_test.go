@@ -12,8 +12,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestSecretsAway proves that a command whose secrets cannot be read for now is not over: its runner has
-// claimed it and asks again.
+// TestSecretsAway proves that a command whose secrets are temporarily unreadable has not ended: its runner has claimed
+// it and asks again.
 func TestSecretsAway(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -40,7 +40,7 @@ func TestSecretsAway(t *testing.T) {
 	})
 }
 
-// TestKeyReadAfterMake proves that a key that was just made and cannot be read yet fails no task.
+// TestKeyReadAfterMake proves that no task fails because a new key cannot be read yet.
 func TestKeyReadAfterMake(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)

@@ -16,41 +16,41 @@ type Caller interface {
 	Call(ctx context.Context, c Call) (Result, error)
 }
 
-// How a call may end, other than with a result. ErrBusy also means that nothing was begun.
+// The errors of a call that ends without a result. ErrBusy also means that nothing was begun.
 var (
-	// ErrMemory and ErrTime: the function had no more of it and was ended with the command.
+	// ErrMemory and ErrTime mean that the function ran out of memory or time and was ended together with the command.
 	ErrMemory = errors.New("the function ran out of memory")
 	ErrTime   = errors.New("the function took too long")
-	// ErrCrashed: it is over, and nothing is known of the command.
+	// ErrCrashed means that the call has ended and nothing is known about the command.
 	ErrCrashed = errors.New("the function was lost")
-	// ErrUnknown: there was no answer, and it may still run.
+	// ErrUnknown means that there was no answer, and that the call may still be running.
 	ErrUnknown = errors.New("the function did not respond")
 )
 
-// Call is the input of a function: a command, and where it may put the output.
+// Call is the input of a function: a command, and the places for its output.
 type Call struct {
 	Order
-	// Logs are the places of the parts of its log, each for twice as much as the previous one.
+	// Logs holds the places for the parts of its log, each for twice as many bytes as the previous one.
 	Logs []string `json:"logs"`
-	// Outputs are the places of the files of output that are too large for a result.
+	// Outputs holds the places for output files that are too large for a result.
 	Outputs map[string]Given `json:"outputs,omitempty"`
-	// Killed is a link at which there is nothing unless the call was killed.
+	// Killed is a link to an object that exists only if the call was killed.
 	Killed string `json:"killed_url"`
 }
 
-// MaxCall limits the input of a function, in bytes of JSON: Lambda takes 6 MB.
+// MaxCall limits the input of a function, in bytes of JSON: Lambda accepts 6 MB.
 const MaxCall = 5_500_000
 
 // parts is how many parts a log may have: together 255 MiB, compressed.
 const parts = 8
 
-// callName names a call, and contains until when its caller may wait for its end.
+// callName returns the name of a call, which contains the time until which its caller may wait for its end.
 func callName(id string, until time.Time) string {
 	return fmt.Sprintf("call-%s-%d", id, until.UnixMilli())
 }
 
 // kill makes a function end the call that carries out a command: the function checks every two seconds. Calls that
-// cannot be reached end on their own.
+// cannot be reached end at their time limit.
 func (f *Function) kill(ctx context.Context, c Command) {
 	id, _, _ := strings.Cut(strings.TrimPrefix(c.Runner, "call-"), "-")
 	if err := f.Links.Put(ctx, killKey(c.Attempt, id), []byte("killed\n")); err != nil {
@@ -58,12 +58,12 @@ func (f *Function) kill(ctx context.Context, c Command) {
 	}
 }
 
-// killKey is below the keys of the attempt, and expires with it.
+// killKey returns a key below the keys of the attempt, which expires with them.
 func killKey(attempt int64, call string) string {
 	return "log/" + strconv.FormatInt(attempt, 10) + "/killed/" + call
 }
 
-// waitsUntil is when no caller waits any more for a call.
+// waitsUntil returns the time after which no caller waits for a call any more.
 func waitsUntil(name string) (time.Time, error) {
 	ms, err := strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 64)
 	if err != nil || !strings.HasPrefix(name, "call-") {
@@ -72,7 +72,7 @@ func waitsUntil(name string) (time.Time, error) {
 	return time.UnixMilli(ms), nil
 }
 
-// call completes a command: with all its secrets, which are in nothing else, and links.
+// call completes a command with links and with all its secrets, which are stored nowhere else.
 func (f *Function) call(ctx context.Context, o Order, id string) (c Call, err error) {
 	c = Call{Order: o, Outputs: map[string]Given{}}
 	if c.Archive, err = f.Links.Blob(ctx, o.Spec.Archive); err != nil {
@@ -100,7 +100,7 @@ func (f *Function) call(ctx context.Context, o Order, id string) (c Call, err er
 	return c, nil
 }
 
-// trust makes sure that a result names only files that its command could write.
+// trust returns an error unless a result names only files that its command could write.
 func (c Call) trust(r Result) error {
 	for name, blob := range r.Blobs {
 		if c.Outputs[name].Blob != blob {

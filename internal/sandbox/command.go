@@ -19,13 +19,13 @@ const (
 // Command is one command of an attempt.
 type Command struct {
 	Attempt int64
-	// Key names it in its attempt: the task and its retry count. A run that is repeated after a crash finds the command
-	// of the previous run.
+	// Key identifies the command in its attempt: the task and its retry count. A run that is repeated after a crash
+	// finds the command of the previous run.
 	Key       string
 	Site      int64
 	Project   int64
 	Task      string // full name of its task
-	Class     string // Class.Key of the runners that may have it
+	Class     string // Class.Key of the runners that may run it
 	Spec      []byte // Spec, JSON, without secrets
 	CreatedAt time.Time
 
@@ -33,10 +33,10 @@ type Command struct {
 	Runner string // Runner.Name of the runner that claimed it
 	// Parked is the waiting run of the task: 0 while an agent polls.
 	Parked int
-	Result Result // when it is over
-	// Ended means that the runner of a stopped command has ended all of it.
+	Result Result // when it has ended
+	// Ended means that the runner of a stopped command has ended all its processes.
 	Ended bool
-	// Troubles counts runners that could not be started for it, Trouble is the reason of the last failure.
+	// Troubles counts runners that could not be started for the command; Trouble is the reason for the last failure.
 	Troubles int
 	Trouble  string
 }
@@ -45,16 +45,16 @@ type Command struct {
 type Result struct {
 	Code    int               `json:"code"`
 	Signal  int               `json:"signal,omitempty"`   // that ended it
-	Why     string            `json:"why,omitempty"`      // it was ended: why
+	Why     string            `json:"why,omitempty"`      // why it was ended
 	Outputs map[string][]byte `json:"outputs,omitempty"`  // small ones
 	Blobs   map[string]string `json:"blobs,omitempty"`    // keys of large ones, by name
 	Lost    bool              `json:"lost,omitempty"`     // its runner is gone
-	Stopped bool              `json:"stopped,omitempty"`  // its task was killed, or its time was over
-	Log     []byte            `json:"log,omitempty"`      // of a command on a function: what it wrote, when that is short
+	Stopped bool              `json:"stopped,omitempty"`  // its task was killed or timed out
+	Log     []byte            `json:"log,omitempty"`      // of a command on a function: its output, if it is short
 	LogLost string            `json:"log_lost,omitempty"` // why the end of its log is missing
 }
 
-// Spec is what a runner needs to know to run a command.
+// Spec holds everything a runner needs to run a command.
 type Spec struct {
 	Name    string            `json:"name"` // of the project's folder
 	Args    []string          `json:"args"`
@@ -70,7 +70,7 @@ type Spec struct {
 	Secrets []Seal `json:"secrets,omitempty"` // the secrets removed above
 }
 
-// Limits of a command; 0 is none.
+// Limits holds the limits of a command; 0 means none.
 type Limits struct {
 	Seconds   int64 `json:"seconds,omitempty"`
 	Processes int   `json:"processes,omitempty"`
@@ -94,8 +94,8 @@ func parseSpec(text []byte) (Spec, error) {
 	return s, nil
 }
 
-// MaxOutput limits what is read back of one file of output, in bytes; files smaller than inlineOutput, together, come
-// with the result.
+// MaxOutput limits how much of one output file is read back, in bytes; output files that together are smaller than
+// inlineOutput are part of the result.
 const (
 	MaxOutput    = 16 << 20
 	InlineOutput = 100 << 10

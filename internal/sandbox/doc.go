@@ -3,10 +3,10 @@
 //
 // Three callers share it. Agents submit commands and request their end (Service.For), the function runners serves
 // machines (Join, Poll, Finish, URL), and the tick checks runners that are silent (Check, Stopped). The Store is the
-// only source of truth; a process that is cut off between two calls leaves nothing that the next one does not find. It
-// must not use an SDK, and must never store a secret.
+// only source of truth; if a process is cut off between two calls, the next one finds everything that it left. It must
+// not use an SDK, and must never store a secret.
 //
 // The rules (invariants.md 4.13): a command is one row for all runs that request it again; it is claimed by a
-// conditional write; a runner leaves by a conditional write that fails if a command came in between; the trust boundary
-// is the attempt.
+// conditional write; a runner leaves by a conditional write that fails if a command has arrived meanwhile; the trust
+// boundary is the attempt.
 package sandbox

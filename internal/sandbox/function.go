@@ -18,11 +18,11 @@ import (
 	"zerodag/operators/run"
 )
 
-// Function runs commands on a function: each is one call, for whose end its agent waits. No machine is launched,
-// nothing polls.
+// Function runs commands on a function: each command is one call, whose end its agent waits for. No machine is
+// launched, and nothing polls.
 //
-// Here too a command is a row, stored as claimed by its call. A run that finds the row of another call leaves the
-// command to that call until it must be over.
+// Here, a command is also a row, stored as claimed by its call. A run that finds the row of another call leaves the
+// command to that call until it must have ended.
 type Function struct {
 	*Service
 	Caller Caller
@@ -31,8 +31,7 @@ type Function struct {
 
 // Limits of commands on a function.
 const (
-	// callTime is how long a command may take. The function itself has a minute more, and so
-	// has the run of the task.
+	// callTime is how long a command may take. The function has one more minute, and so does the run of the task.
 	callTime = 9 * time.Minute
 	// callSlack is the most time a call takes in addition to its command.
 	callSlack = time.Minute
@@ -47,8 +46,8 @@ const (
 // functionClass is the class of commands that no runner takes.
 const functionClass = "lambda"
 
-// onlySite is whose commands may use the function: Lambda runs all of them as one user, on
-// machines that it uses again, so that sites would not be apart.
+// onlySite is the only site whose commands may use the function: Lambda runs all commands as one user, on machines that
+// it reuses, so sites would not be isolated.
 const onlySite = 0
 
 // For returns the commands of one run of a task.
@@ -61,7 +60,7 @@ type calls struct {
 	run *commands
 }
 
-// try is one run of a task that wants its command run.
+// try is one run of a task that needs a command.
 type try struct {
 	operators.Command
 	asked
@@ -87,7 +86,7 @@ func (f *calls) Run(ctx context.Context, c operators.Command) (operators.Exit, e
 	return f.look(ctx, t, row)
 }
 
-// possible refuses what only machines have.
+// possible refuses settings that only machines support.
 func (f *calls) possible(b operators.Sandbox) error {
 	const instead = ": use a machine instead (sandbox: {executor: fargate})"
 	if f.run.id.SiteID != onlySite {
@@ -115,7 +114,7 @@ func (f *calls) possible(b operators.Sandbox) error {
 	return nil
 }
 
-// begin puts the command and calls the function with it, unless an earlier run has done so.
+// begin stores the command and calls the function with it, unless an earlier run has done so.
 func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 	id := strings.ToLower(rand.Text()[:12])
 	call, err := f.prepare(ctx, t.Command, id)
@@ -193,7 +192,7 @@ func (f *calls) limits(b operators.Sandbox) Limits {
 	return limits
 }
 
-// prepare makes the call of the command.
+// prepare returns the call for a command.
 func (f *calls) prepare(ctx context.Context, c operators.Command, id string) (Call, error) {
 	who := f.run.id
 	o := Order{Key: commandKey(who), Mask: slices.Sorted(maps.Values(c.Secrets)), Spec: Spec{Name: run.FolderName(who), Args: c.Args, Dir: c.Dir, Env: c.Env,
@@ -214,7 +213,7 @@ func (f *calls) prepare(ctx context.Context, c operators.Command, id string) (Ca
 	return call, nil
 }
 
-// without is the end of a call that brought no result.
+// without returns the outcome of a call that ended without a result.
 func (f *calls) without(limits Limits, err error) (Result, error) {
 	switch {
 	case errors.Is(err, ErrMemory):
@@ -227,7 +226,7 @@ func (f *calls) without(limits Limits, err error) (Result, error) {
 	return Result{}, err
 }
 
-// busy gives the command back. It is tried again later, under another key.
+// busy gives the command back, which is tried again later under another key.
 func (f *calls) busy(ctx context.Context, t try, row Command, why error) (operators.Exit, error) {
 	if _, err := f.end(ctx, row, Result{Lost: true, Why: why.Error()}); err != nil {
 		return operators.Exit{}, err
@@ -243,7 +242,7 @@ func (f *calls) end(ctx context.Context, row Command, r Result) (Command, error)
 		switch {
 		case err == nil:
 			return over, f.wake(ctx, over)
-		case errors.Is(err, host.ErrConflict): // it was given up, or the attempt was killed
+		case errors.Is(err, host.ErrConflict): // the command was given up, or the attempt was killed
 			return f.Commands.Command(ctx, row.Attempt, row.Key)
 		case !errors.Is(err, host.ErrUnavailable):
 			return over, err
@@ -283,7 +282,7 @@ func (f *calls) look(ctx context.Context, t try, row Command) (operators.Exit, e
 	return f.run.exit(ctx, t.Stdout, row)
 }
 
-// again runs a command that was lost once more, under another key: a run has only one.
+// again runs a lost command once more, under another key, because each run has its own key.
 func (f *calls) again(ctx context.Context, t try, row Command) (operators.Exit, error) {
 	if row.Key == commandKey(f.run.id) {
 		return operators.Exit{}, &operators.Pending{Status: status(row.Key, t.losses, 0)}

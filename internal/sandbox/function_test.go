@@ -21,10 +21,10 @@ import (
 	"zerodag/operators"
 )
 
-// noLinks are links that are not followed. They note what was put.
+// noLinks makes links that are not followed, and records the stored objects.
 type noLinks struct{ put *puts }
 
-// puts are the keys of the stored objects.
+// puts holds the keys of the stored objects.
 type puts struct {
 	mu   sync.Mutex
 	keys []string
@@ -46,7 +46,7 @@ func (noLinks) Output(_ context.Context, key string, _ int64) (string, error) {
 }
 func (noLinks) Read(_ context.Context, key string) ([]byte, error) { return []byte("blob " + key), nil }
 
-// callee is a function that does what a test says.
+// callee is a function whose behavior a test sets.
 type callee struct {
 	mu    sync.Mutex
 	calls []sandbox.Call
@@ -112,8 +112,8 @@ func done(context.Context, int, sandbox.Call) (sandbox.Result, error) {
 	return sandbox.Result{Code: 3, Log: []byte("said\n"), Outputs: map[string][]byte{"output.json": []byte("{}")}}, nil
 }
 
-// TestFunctionRuns proves that a command is one call, with its secrets and its links, that
-// the row of it holds no secret, and that a run that is repeated finds the end.
+// TestFunctionRuns proves that a command is one call, with its secrets and its links, that its row holds no secret, and
+// that a repeated run finds its end.
 func TestFunctionRuns(t *testing.T) {
 	t.Parallel()
 	s := newScene(done)
@@ -171,8 +171,8 @@ func TestFunctionEnds(t *testing.T) {
 	}
 }
 
-// TestFunctionBusy proves that a call that was not taken is made again later, ever more
-// slowly, and that this is no loss.
+// TestFunctionBusy proves that a call that was not accepted is repeated at growing intervals, and that this does not
+// count as a loss.
 func TestFunctionBusy(t *testing.T) {
 	t.Parallel()
 	s := newScene(func(ctx context.Context, n int, c sandbox.Call) (sandbox.Result, error) {
@@ -194,7 +194,7 @@ func TestFunctionBusy(t *testing.T) {
 	}
 }
 
-// TestFunctionLost proves that a command whose function was lost runs again, and not forever.
+// TestFunctionLost proves that a command whose function was lost runs again, but only a limited number of times.
 func TestFunctionLost(t *testing.T) {
 	t.Parallel()
 	lost := fmt.Errorf("%w: exit status 1", sandbox.ErrCrashed)
@@ -221,8 +221,8 @@ func TestFunctionLost(t *testing.T) {
 	}
 }
 
-// TestFunctionTaken proves that a second run of a task leaves the command to the call of the first one, learns of its
-// end, and runs it again only when no caller can still wait for it.
+// TestFunctionTaken proves that a second run of a task leaves the command to the call of the first one, receives its
+// outcome, and runs it again only when no caller can still wait for it.
 func TestFunctionTaken(t *testing.T) {
 	t.Parallel()
 	begun, finish := make(chan struct{}), make(chan struct{})
@@ -240,7 +240,7 @@ func TestFunctionTaken(t *testing.T) {
 		ended <- err
 	}()
 	<-begun
-	id := sandboxtest.Task(1, 2, 7) // taken over: another dispatch, as often asked
+	id := sandboxtest.Task(1, 2, 7) // taken over: another dispatch with the same retry count
 	id.RetryCount = 0
 	second := s.For(id, "archive/0")
 	_, err := second.Run(t.Context(), operators.Command{Args: []string{"true"}, Stdout: &s.log})
@@ -262,7 +262,7 @@ func TestFunctionTaken(t *testing.T) {
 	}
 }
 
-// TestFunctionWakes proves that a run that waits for the call of another is woken.
+// TestFunctionWakes proves that a run that waits for another run's call is woken.
 func TestFunctionWakes(t *testing.T) {
 	t.Parallel()
 	var s *scene
@@ -282,8 +282,8 @@ func TestFunctionWakes(t *testing.T) {
 	}
 }
 
-// TestFunctionEnded proves that a task that must end makes the function end the command, waits for that, though not
-// forever, and keeps the output of the command until then.
+// TestFunctionEnded proves that a task that must end makes the function end the command, waits a limited time for that,
+// and keeps the output of the command until then.
 func TestFunctionEnded(t *testing.T) {
 	t.Parallel()
 	for answers, want := range map[bool]time.Duration{true: 11 * time.Second, false: 27 * time.Second} {
@@ -339,7 +339,7 @@ func TestFunctionCutOff(t *testing.T) {
 	s.wantKilled(t)
 }
 
-// wantKilled checks that the one call was asked to end, in the place that it polls.
+// wantKilled checks that the only call was asked to end, in the place that it polls.
 func (s *scene) wantKilled(t *testing.T) {
 	t.Helper()
 	s.put.mu.Lock()
@@ -349,7 +349,7 @@ func (s *scene) wantKilled(t *testing.T) {
 	}
 }
 
-// TestFunctionRefuses proves that what only machines have is one clear error.
+// TestFunctionRefuses proves that settings that only machines support give one clear error.
 func TestFunctionRefuses(t *testing.T) {
 	t.Parallel()
 	s := newScene(done)

@@ -13,11 +13,11 @@ import (
 // HandlerPath is the path of the handler: below it are poll, finish and url.
 const HandlerPath = "/runner/"
 
-// maxBody limits a request of a runner, in bytes: small files of output are in it.
+// maxBody limits a request of a runner, in bytes: it contains small output files.
 const maxBody = 1 << 20
 
-// Handler answers runners: JSON by POST, with the runner's token as bearer. 410 means that the runner or command is
-// over and must be given up; after everything else but 200 the runner repeats the request.
+// Handler answers runners: JSON by POST, with the runner's token as bearer token. 410 means that the runner or command
+// has ended and must be given up; after any other status except 200, the runner repeats the request.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+HandlerPath+"join", serve(s, func(ctx context.Context, token string, j Joining) (any, error) {
@@ -52,7 +52,7 @@ func (s *Service) program(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, url, http.StatusFound)
 }
 
-// Finished is how a command ended.
+// Finished reports how a command ended.
 type Finished struct {
 	Key    string `json:"key"`
 	Result Result `json:"result"`
@@ -64,7 +64,7 @@ type Wanted struct {
 	Upload Upload `json:"upload"`
 }
 
-// Given is that place.
+// Given is a place for an upload.
 type Given struct {
 	URL  string `json:"url"`
 	Blob string `json:"blob,omitempty"`
@@ -92,7 +92,7 @@ func serve[T any](s *Service, do func(context.Context, string, T) (any, error)) 
 	}
 }
 
-// refuse answers a request of a runner that has failed.
+// refuse answers a failed request of a runner.
 func (s *Service) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, ErrGone):

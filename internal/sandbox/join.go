@@ -10,20 +10,20 @@ import (
 
 // Joining is the first message of a runner.
 type Joining struct {
-	// Secret was chosen by the machine; said again it joins once.
+	// Secret is chosen by the machine; if it joins again with the same secret, that counts as one join.
 	Secret string `json:"secret"`
-	// Machine is the launcher's id of the machine; "" if the machine does not have it.
+	// Machine is the launcher's id of the machine; "" if the machine does not know it.
 	Machine string `json:"machine,omitempty"`
 }
 
 // Joined is the answer.
 type Joined struct {
-	Pass string `json:"pass"` // the token of everything else
+	Pass string `json:"pass"` // the token for all later requests
 }
 
 // Join gives a runner its pass for its ticket. Anyone who may view the account's machines can read a ticket, so it is
-// valid once: when it is shown a second time, there is no way to know which caller is the machine, and the runner is
-// fenced. That also applies if the first caller has left, or was ended, before the second one came.
+// valid once: if it is shown a second time, there is no way to know which caller is the machine, and the runner is
+// fenced. This also applies if the first caller has left, or was ended, before the second one came.
 func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, error) {
 	t, err := s.shown(ctx, ticket)
 	if err != nil {
@@ -63,7 +63,8 @@ func (s *Service) usedTwice(ctx context.Context, name string) error {
 	return ErrGone
 }
 
-// warn raises the alarm that the ticket of a runner was shown twice, if that is still due: twice is better than never.
+// warn raises the alarm that the ticket of a runner was shown twice, if the alarm is still due. Raising it twice is
+// better than not at all.
 func (s *Service) warn(ctx context.Context, r Runner) error {
 	if !r.Twice || r.Told {
 		return nil
@@ -82,7 +83,7 @@ func (s *Service) warn(ctx context.Context, r Runner) error {
 	return nil
 }
 
-// shown checks a token with the signing keys only: no store is read.
+// shown checks a token with only the signing keys, without reading a store.
 func (s *Service) shown(ctx context.Context, text string) (token, error) {
 	t, err := parseToken(text)
 	if err != nil {

@@ -15,22 +15,24 @@ import (
 	"zerodag/operators"
 )
 
-// Times of MicroVMs: docs/adr/0055-lambda-microvms.md.
+// Time limits of MicroVMs: docs/adr/0055-lambda-microvms.md.
 const (
-	// MicrovmLife is how long a MicroVM may exist; the platform ends it then.
+	// MicrovmLife is how long a MicroVM may exist, after which the platform ends it.
 	MicrovmLife = 8 * time.Hour
-	// MicrovmTime is how long a command may take there. The oldest machine that takes commands lives longer than that.
+	// MicrovmTime is how long a command may take in a MicroVM. The oldest machine that accepts commands lives longer
+	// than that.
 	MicrovmTime = 6*time.Hour + 30*time.Minute
-	// microvmAge is how old a MicroVM may be that takes commands.
+	// microvmAge is the age up to which a MicroVM accepts commands.
 	microvmAge = time.Hour
-	// microvmIdle is idleTime of a MicroVM: it costs more, and the next one is there in seconds.
+	// microvmIdle is the idleTime of a MicroVM: it is shorter because MicroVMs cost more and a new one starts within
+	// seconds.
 	microvmIdle = 10 * time.Second
 )
 
 // endsItself reports whether a machine of the class ends when its program does.
 func (c Class) endsItself() bool { return c.On != operators.OnMicrovm }
 
-// idle is how long a runner of the class stays that has nothing to do.
+// idle returns how long an idle runner of the class stays.
 func (c Class) idle() time.Duration {
 	if c.On == operators.OnMicrovm {
 		return microvmIdle
@@ -38,7 +40,7 @@ func (c Class) idle() time.Duration {
 	return idleTime
 }
 
-// aged reports whether a runner takes no more commands because the platform will end its machine.
+// aged reports whether a runner accepts no more commands because the platform will end its machine.
 func (s *Service) aged(r Runner) bool {
 	return r.Of.On == operators.OnMicrovm && s.Now().Sub(r.Launched) > microvmAge
 }
@@ -48,8 +50,8 @@ func (s *Service) Microvms(id operators.Identity, archive string) operators.Comm
 	return &commands{s, id, archive, operators.OnMicrovm}
 }
 
-// onMicrovm is the class of a command there. Settings that a task may choose on Fargate are fixed by the image of
-// MicroVMs.
+// onMicrovm returns the class of a command in a MicroVM. Settings that a task may choose on Fargate are fixed by the
+// image of MicroVMs.
 func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Class, error) {
 	const instead = ": use a machine instead (sandbox: {executor: fargate})"
 	class := s.Microvm
@@ -75,11 +77,11 @@ func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Cla
 	return class, s.Launcher.Check(class, Owner{Site: s.id.SiteID, Project: s.id.ProjectName})
 }
 
-// machineID is the form of a launcher's id of a machine.
+// machineID matches a launcher's ID of a machine.
 var machineID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9:/_.-]{1,256}$`) })
 
-// noteMachine keeps what the launcher calls a machine that has joined, if the answer to its launch was lost: nothing
-// else finds it.
+// noteMachine stores the launcher's ID of a machine that has joined, if the answer to its launch was lost: nothing else
+// would find the machine.
 func (s *Service) noteMachine(ctx context.Context, r Runner, machine string) error {
 	if r.Of.endsItself() || r.Task != "" || !machineID().MatchString(machine) {
 		return nil
@@ -90,16 +92,16 @@ func (s *Service) noteMachine(ctx context.Context, r Runner, machine string) err
 	return nil
 }
 
-// Sweeper is a Launcher whose machines run on when their runner has ended.
+// Sweeper is a Launcher whose machines keep running after their runner has ended.
 type Sweeper interface {
-	// Sweep ends machines that belong to none of the runners, which are all there are. It may be repeated.
+	// Sweep ends machines that belong to none of the runners. runners must be complete. Sweep may be repeated.
 	Sweep(ctx context.Context, runners []Runner) error
 }
 
 // Places is a Launcher that launches each machine in the place of its class.
 type Places map[string]Launcher // by Class.On
 
-// errNoPlace reports machines of a place that the deployment has no more.
+// errNoPlace reports machines in a place that the deployment no longer has.
 var errNoPlace = errors.New("machines of the executor microvm are still running, but the stage no longer has it: deploy the stage with microvms: allowed until they have ended")
 
 // Check implements Launcher.
@@ -129,7 +131,7 @@ func (p Places) Stop(ctx context.Context, r Runner, why string) error {
 	return l.Stop(ctx, r, why)
 }
 
-// split parts runners by their places.
+// split groups runners by their places.
 func split(runners []Runner) map[string][]Runner {
 	list := map[string][]Runner{}
 	for _, r := range runners {

@@ -16,7 +16,7 @@ import (
 	"zerodag/operators"
 )
 
-// vms is a bench whose commands run in MicroVMs, the launcher of which also sweeps.
+// vms returns a bench whose commands run in MicroVMs, and their launcher, which also sweeps.
 func vms(t *testing.T) (*bench, *sweeping) {
 	b := newBench(t)
 	on := &sweeping{fake: b.fake}
@@ -82,8 +82,8 @@ func TestMicrovmRefuses(t *testing.T) {
 }
 
 // TestMicrovmLife proves the life of a machine: it is launched in its place, its command has a time limit, it leaves
-// after ten seconds without one, is then terminated at once and again by each look until it has ended, and its row is
-// gone after that.
+// after ten seconds without a command, it is then terminated at once and again by each check until it has ended, and
+// afterwards its row is gone.
 func TestMicrovmLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,8 +123,9 @@ func TestMicrovmLife(t *testing.T) {
 	})
 }
 
-// TestMicrovmAge proves that a machine which is an hour old takes no more commands, leaves when its last one is over,
-// and does not keep another from being launched: the platform would end it in the middle of a command.
+// TestMicrovmAge proves that a machine that is an hour old accepts no more commands, because the platform would end it
+// in the middle of one, that it leaves when its last command has ended, and that it does not prevent the launch of
+// another machine.
 func TestMicrovmAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,8 +160,8 @@ func TestMicrovmAge(t *testing.T) {
 	})
 }
 
-// TestMicrovmTellsItsName proves that a machine whose launch had no answer reports its name, once, and that other
-// machines cannot, nor can anything that is not a name be reported.
+// TestMicrovmTellsItsName proves that a machine whose launch had no answer reports its name once, that other machines
+// cannot, and that only valid names are accepted.
 func TestMicrovmTellsItsName(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct{ on, told, want string }{
@@ -177,7 +178,7 @@ func TestMicrovmTellsItsName(t *testing.T) {
 			t.Fatalf("launched %+v", on.runners)
 		}
 		m := on.runners[0]
-		if err := b.memory.AddRunner(t.Context(), m.Runner); err != nil { // the row was given up with the launch
+		if err := b.memory.AddRunner(t.Context(), m.Runner); err != nil { // the failed launch removed the row
 			t.Fatal(err)
 		}
 		b.joins(m, x.told)
@@ -185,7 +186,7 @@ func TestMicrovmTellsItsName(t *testing.T) {
 		r, err := b.memory.Runner(t.Context(), m.Name())
 		want := x.want
 		if want == "" && x.on != "" {
-			want = "another" // said again, since the first was no name
+			want = "another" // reported again, because the first was not a valid name
 		}
 		if err != nil || r.Task != want {
 			t.Errorf("%+v: it is called %q, %v", x, r.Task, err)
@@ -230,8 +231,8 @@ func TestMicrovmLost(t *testing.T) {
 	})
 }
 
-// TestPlaces proves that machines in a place that the deployment no longer has are reported, and do not keep the others
-// from being queried.
+// TestPlaces proves that machines in a place that the deployment no longer has are reported, and do not prevent queries
+// of the other places.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	there := &fake{over: map[string]string{}}

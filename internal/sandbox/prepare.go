@@ -8,8 +8,8 @@ import (
 	"zerodag/operators"
 )
 
-// Prepare launches a machine for an upcoming command, unless the attempt has one of its class: launching takes longer
-// than most tasks before a command. The command itself meets and reports any failure again.
+// Prepare launches a machine for an upcoming command unless the attempt has one of its class, because launching takes
+// longer than most tasks before a command. If the launch fails, the command meets and reports the failure again.
 func (s *Service) Prepare(ctx context.Context, id operators.Identity, b operators.Sandbox) {
 	if b.Fresh || b.Executor != "" && b.Executor != operators.OnFargate {
 		return

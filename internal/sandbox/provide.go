@@ -10,14 +10,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// provision is what a command that waits may expect.
+// provision describes what a waiting command may expect.
 type provision struct {
 	warm    bool   // a runner is up
-	refused string // why there is none, now
+	refused string // why no runner is up now
 	again   bool   // the caller must retry, because it was refused
 }
 
-// relaunch launches a runner again whose process of launching was refused, or cut off.
+// relaunch repeats a runner's launch that was refused or cut off.
 func (s *Service) relaunch(ctx context.Context, r Runner, p *provision) error {
 	if r.Task == "" && !p.again && !s.fresh(r) {
 		return p.tried(s.launch(ctx, r))
@@ -57,10 +57,10 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 	if free := freeSlots(all, c.Class); len(free) > 0 {
 		return p, p.tried(s.start(ctx, c, class, free[0]))
 	}
-	return p, nil // there are as many as there may be: they take it in turn
+	return p, nil // the limit of runners is reached: one of them runs it later
 }
 
-// usable reports whether commands may be expected to run on a runner: it is starting, or has polled lately.
+// usable reports whether a runner can be expected to run commands: it is starting, or has polled recently.
 func (s *Service) usable(r Runner) bool {
 	return !r.Fenced && !s.silent(r) && !s.aged(r)
 }
@@ -70,7 +70,7 @@ func (s *Service) silent(r Runner) bool {
 	return !r.Seen.IsZero() && s.Now().Sub(r.Seen) > silence
 }
 
-// freeSlots are the slots that no runner of a class has, in order.
+// freeSlots returns the slots that no runner of a class has, in order.
 func freeSlots(runners []Runner, class string) []int {
 	var free []int
 	for slot := range MaxRunners {
@@ -90,7 +90,7 @@ func (p *provision) tried(err error) error {
 	return err
 }
 
-// fresh reports whether another process may be launching a runner just now, or was refused a moment ago.
+// fresh reports whether another process may be launching the runner now, or was refused a moment ago.
 func (s *Service) fresh(r Runner) bool { return s.Now().Sub(r.Launched) < later(0) }
 
 // start launches a new runner; another caller may do the same at the same time.
@@ -98,7 +98,7 @@ func (s *Service) start(ctx context.Context, c Command, class Class, slot int) e
 	r := newRunner(c.Attempt, class, slot, s.Now())
 	r.Asked, r.Site, r.Project = 1, c.Site, c.Project
 	if err := s.Runners.AddRunner(ctx, r); errors.Is(err, host.ErrConflict) {
-		return nil // it launches the same, for this command too
+		return nil // the other caller launches the same runner, also for this command
 	} else if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *Service) launch(ctx context.Context, r Runner) error {
 	task, err := s.Launcher.Launch(ctx, r, ticket)
 	switch {
 	case errors.Is(err, host.ErrUnavailable):
-		return err // the row stays: the next caller tries again
+		return err // the row stays, so the next caller tries again
 	case errors.Is(err, ErrBusy):
 		if e := s.Runners.Refused(ctx, r.Name(), err.Error(), s.Now()); e != nil && !errors.Is(e, host.ErrNotFound) {
 			return e
@@ -132,15 +132,15 @@ func (s *Service) launch(ctx context.Context, r Runner) error {
 	return nil
 }
 
-// dismiss ends a runner: from now on nothing that it reports counts.
+// dismiss ends a runner: its reports no longer count.
 func (s *Service) dismiss(ctx context.Context, r Runner, why string) error {
 	return s.end(ctx, r, why, fate{})
 }
 
-// fate is what is known about the end of a runner.
+// fate describes what is known about the end of a runner.
 type fate struct {
 	over    bool   // its machine has ended
-	trouble string // it never came up: why, for the commands that wait for one
+	trouble string // why it never came up, for the commands that wait for a runner
 }
 
 // end takes all rights from a runner, and handles the consequences.
@@ -157,7 +157,7 @@ func (s *Service) end(ctx context.Context, r Runner, why string, e fate) error {
 	return s.bury(ctx, fenced, e)
 }
 
-// bury cleans up after a fenced runner: it stops the machine and, once that has ended, marks its commands as lost and
+// bury cleans up after a fenced runner: it stops the machine and, once it has ended, marks its commands as lost and
 // wakes the tasks that wait for them. A command of the machine never runs elsewhere before that. The row stays until
 // the alarms about it were raised. If it is cut off, the next Check repeats it.
 func (s *Service) bury(ctx context.Context, r Runner, e fate) error {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Class is what runners must have in common to take the same commands.
+// Class holds the properties that runners must share to run the same commands.
 type Class struct {
 	Image  string `json:"image"`
 	CPU    int    `json:"cpu"`    // 1024 is a vCPU
@@ -20,15 +20,15 @@ type Class struct {
 	Disk   int    `json:"disk"`   // GiB
 	Role   string `json:"role,omitempty"`
 	Spot   bool   `json:"spot,omitempty"`
-	// On is the executor whose machines these are: "" is Fargate, else operators.OnMicrovm.
+	// On is the executor of the machines: "" for Fargate, otherwise operators.OnMicrovm.
 	On string `json:"on,omitempty"`
-	// Own: the size was asked for by the command, so it has it for itself. Others share one.
+	// Own means that the command requested the size, so it has the machine to itself. Other commands share one.
 	Own bool `json:"own,omitempty"`
-	// Alone is a word that only one command has: nothing else runs there, before or after.
+	// Alone is a value that only one command has: nothing else runs on its machine, before or after.
 	Alone string `json:"alone,omitempty"`
 }
 
-// Key names a class.
+// Key returns the name of a class.
 func (c Class) Key() string {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c Class) Key() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Slots is how many commands a runner of the class runs concurrently.
+// Slots returns how many commands a runner of the class runs concurrently.
 func (c Class) Slots() int {
 	if c.Own || c.Alone != "" {
 		return 1
@@ -46,8 +46,8 @@ func (c Class) Slots() int {
 	return max(2, 4*c.CPU/1024)
 }
 
-// Depth is how many commands may be with a runner, or wait for it, before another is
-// launched at once: to launch takes longer than short commands take.
+// Depth returns how many commands a runner may have, running or waiting, before another runner is launched at once:
+// launching takes longer than short commands.
 func (c Class) Depth() int {
 	if c.Own || c.Alone != "" {
 		return 1
@@ -60,32 +60,32 @@ type Runner struct {
 	Attempt  int64
 	Class    string // Class.Key
 	Slot     int    // 0 ... MaxRunners-1: at most one runner has it
-	ID       string // of this one: another in the same slot has another
+	ID       string // unique to this runner: others in the same slot have different IDs
 	Of       Class
 	Site     int64
 	Project  int64
-	Launched time.Time // or tried to be
-	Refused  string    // why the last try failed; "" if it succeeded or is still to come
-	Seen     time.Time // zero until it joined; then up to seenTime old while it polls
-	Load     int       // commands it has, as it said last
-	Asked    int       // how many commands came since; it leaves only if it has seen them all
-	Task     string    // what the launcher calls it; "" until it is launched
-	Hash     []byte    // of the secret that it chose when it joined; nil before
+	Launched time.Time // or when the launch was tried
+	Refused  string    // why the last launch failed; "" if it succeeded or has not happened yet
+	Seen     time.Time // zero until it joined; then at most seenTime old while it polls
+	Load     int       // commands it has, as it last reported
+	Asked    int       // how many commands have arrived since; it leaves only if it has seen them all
+	Task     string    // the launcher's ID; "" until it is launched
+	Hash     []byte    // of the secret that it chose when it joined; nil before that
 	Fenced   bool      // it may do nothing more
-	Why      string    // it was fenced
+	Why      string    // why it was fenced
 	Left     bool      // it is fenced because it left and reported so
 	Twice    bool      // its ticket was shown twice
 	Told     bool      // the alarm about that was raised
 }
 
-// MaxRunners is how many an attempt may have of one class.
+// MaxRunners is how many runners of one class an attempt may have.
 const MaxRunners = 10
 
 func newRunner(attempt int64, class Class, slot int, at time.Time) Runner {
 	return Runner{Attempt: attempt, Class: class.Key(), Slot: slot, ID: strings.ToLower(rand.Text()[:16]), Of: class, Launched: at}
 }
 
-// Name distinguishes a runner from all others; it uses only letters that ECS accepts.
+// Name returns a name that distinguishes a runner from all others; it uses only characters that ECS accepts.
 func (r Runner) Name() string {
 	return fmt.Sprintf("%d-%s-%d-%s", r.Attempt, r.Class, r.Slot, r.ID)
 }
@@ -99,7 +99,7 @@ func hashed(secret string) []byte {
 	return hash[:]
 }
 
-// Place is where a runner's row is.
+// Place identifies a runner's row.
 type Place struct {
 	Attempt int64
 	Class   string
@@ -107,7 +107,7 @@ type Place struct {
 	ID      string
 }
 
-// ParseName takes the name of a runner apart.
+// ParseName parses the name of a runner.
 func ParseName(name string) (Place, error) {
 	parts := strings.Split(name, "-")
 	if len(parts) != 4 {
@@ -121,7 +121,7 @@ func ParseName(name string) (Place, error) {
 	return Place{attempt, parts[1], slot, parts[3]}, nil
 }
 
-// runner is what the name of a runner contains: the rest is gone with its row.
+// runner returns the data that the name of a runner contains: the rest is gone with its row.
 func (p Place) runner() Runner {
 	return Runner{Attempt: p.Attempt, Class: p.Class, Slot: p.Slot, ID: p.ID}
 }

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Seal stands for a secret in a Spec: every occurrence of its value is replaced by Mark. The reverse is exact, whatever
-// else looked like the secret.
+// Seal stands for a secret in a Spec: every occurrence of its value is replaced by Mark. The replacement can be
+// reversed exactly, whatever other text looks like the secret.
 type Seal struct {
 	Key  string `json:"key"` // the project's secret
 	Mark string `json:"mark"`
 }
 
-// seal replaces secrets in a command, the longest first, so that a secret that is part of another does not split it.
-// nonce makes marks that appear nowhere else in it.
+// seal replaces secrets in a command, longest first, so that a secret that is part of another does not split it. nonce
+// makes marks unique in the command.
 func seal(s Spec, secrets map[string]string, nonce []byte) Spec {
 	keys := slices.SortedFunc(maps.Keys(secrets), func(a, b string) int {
 		return cmp.Or(len(secrets[b])-len(secrets[a]), strings.Compare(a, b))
@@ -34,7 +34,7 @@ func seal(s Spec, secrets map[string]string, nonce []byte) Spec {
 	return s
 }
 
-// open is the way back, in the other order.
+// open reverses seal, in the opposite order.
 func (s Spec) open(secrets map[string]string) (Spec, error) {
 	for _, x := range slices.Backward(s.Secrets) {
 		value, found := secrets[x.Key]

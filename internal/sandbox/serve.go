@@ -12,18 +12,18 @@ import (
 	"zerodag/internal/host"
 )
 
-// ErrGone is the answer to a runner that must do nothing more, or about such a command of it.
+// ErrGone is the answer to a runner that must stop, or about a command that it must stop.
 var ErrGone = errors.New("this is over")
 
 // Beat is a runner's report at every poll.
 type Beat struct {
 	Free    int      `json:"free"`    // commands that it could take
-	Running []string `json:"running"` // keys of those it has
-	Idle    int64    `json:"idle_ms"` // since something happened last
-	Lost    bool     `json:"lost"`    // an answer, lately: what came with it, or still comes, is not among Running
+	Running []string `json:"running"` // keys of the commands it has
+	Idle    int64    `json:"idle_ms"` // since its last activity
+	Lost    bool     `json:"lost"`    // an answer was lost recently: its commands, received or not, are not in Running
 }
 
-// Orders are the answer.
+// Orders is the answer.
 type Orders struct {
 	Commands []Order  `json:"commands,omitempty"`
 	Kill     []string `json:"kill,omitempty"` // keys
@@ -59,7 +59,7 @@ func (s *Service) runner(ctx context.Context, pass string) (Runner, error) {
 	return r, err
 }
 
-// toKill are the running commands that are over, or belong to another runner.
+// toKill returns the running commands that have ended or belong to another runner.
 func (s *Service) toKill(ctx context.Context, r Runner, running []string) (list []string, err error) {
 	name := r.Name()
 	for _, key := range running {
@@ -73,7 +73,7 @@ func (s *Service) toKill(ctx context.Context, r Runner, running []string) (list 
 	return list, nil
 }
 
-// Poll is a runner's sign of life, and requests commands.
+// Poll handles a runner's sign of life and its request for commands.
 func (s *Service) Poll(ctx context.Context, pass string, b Beat) (Orders, error) {
 	r, err := s.runner(ctx, pass)
 	if err == nil {
@@ -130,8 +130,8 @@ func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, erro
 	return s.take(ctx, r, claimed, len(claimed))
 }
 
-// leave lets a runner go that is no longer needed. Its row stays until its machine has ended: the leaver may be an
-// impostor that read the ticket, while the machine itself is still to come.
+// leave lets a runner leave that is no longer needed. Its row stays until its machine has ended: the caller may be an
+// impostor that read the ticket, and the real machine may not have come up yet.
 func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool, error) {
 	if idle < pauseTime {
 		return false, nil
@@ -144,25 +144,25 @@ func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool
 	err := s.Liveness.Leave(ctx, r.Name(), r.Asked)
 	switch {
 	case errors.Is(err, host.ErrConflict):
-		return false, nil // a command came in between
+		return false, nil // a command has arrived meanwhile
 	case errors.Is(err, host.ErrNotFound):
 		return false, ErrGone
 	case err == nil && !r.Of.endsItself():
-		if e := s.Launcher.Stop(ctx, r, "it is idle"); e != nil { // the next Check does so again
+		if e := s.Launcher.Stop(ctx, r, "it is idle"); e != nil { // the next Check repeats it
 			s.Logger.Warn("could not end the machine of a runner that has left; the next check tries again", "runner", r.Name(), "error", e)
 		}
 	}
 	return err == nil, err
 }
 
-// waitFor is how long a runner waits until its next poll, in milliseconds: short while
-// commands are likely to come, and a third more each time.
+// waitFor returns how long a runner waits until its next poll, in milliseconds: a short time while commands are likely
+// to arrive, and a third more each time.
 func waitFor(b Beat) int64 {
 	most := int64(10_000)
 	switch {
 	case b.Free == 0:
 		return most
-	case len(b.Running) == 0: // it leaves soon, or has something to do soon
+	case len(b.Running) == 0: // it will soon leave or get a command
 		most = 4_000
 	}
 	return min(max(b.Idle/3, 20), most)
@@ -177,7 +177,7 @@ func (s *Service) claim(ctx context.Context, r Runner, n int) ([]Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Side by side they begin at different places: a command that two want costs one in vain.
+	// Concurrent runners begin at different places: if two want the same command, one of them makes a call in vain.
 	if first := r.Slot * n; first < len(waiting) {
 		waiting = slices.Concat(waiting[first:], waiting[:first])
 	}
@@ -217,7 +217,7 @@ func (s *Service) take(ctx context.Context, r Runner, commands []Command, n int)
 	return list, nil
 }
 
-// order completes a command.
+// order returns a command with everything that its runner needs.
 func (s *Service) order(ctx context.Context, r Runner, c Command) (Order, error) {
 	spec, err := parseSpec(c.Spec)
 	if err != nil {
@@ -263,16 +263,16 @@ func (s *Service) Finish(ctx context.Context, pass, key string, result Result) e
 		if c, err = s.Commands.Command(ctx, r.Attempt, key); err != nil || c.Runner != r.Name() || c.State != Over || c.Result.Lost {
 			return errors.Join(ErrGone, err)
 		}
-		if c.Result.Stopped { // the result no longer counts, but the caller that stopped it waits until none of it runs
+		if c.Result.Stopped { // the result no longer counts, but the caller that stopped it waits until none of its processes run
 			return s.Work.Ended(ctx, r.Attempt, key, r.Name())
-		} // else wake again: the answer or the wake may have been lost
+		} // otherwise wake again: the answer or the wake may have been lost
 	} else if err != nil {
 		return err
 	}
 	return s.wake(ctx, c)
 }
 
-// Upload is what a runner wants to put somewhere.
+// Upload describes a file that a runner wants to store.
 type Upload struct {
 	Kind  string `json:"kind"`           // "log" or "output"
 	Name  string `json:"name,omitempty"` // of the output
@@ -280,8 +280,8 @@ type Upload struct {
 	Began int64  `json:"began_ns,omitempty"` // of the part of the log: nanoseconds since 1970
 }
 
-// URL gives a runner a place to put a part of the log of a command that it has, or a file of
-// output, and the key of that.
+// URL returns a link with which a runner stores a part of the log of its command or an output file, and the key of the
+// object.
 func (s *Service) URL(ctx context.Context, pass, key string, p Upload) (url, blob string, err error) {
 	r, err := s.runner(ctx, pass)
 	if err != nil {
@@ -294,7 +294,7 @@ func (s *Service) URL(ctx context.Context, pass, key string, p Upload) (url, blo
 		return "", "", err
 	}
 	switch p.Kind {
-	case "log": // also of a command that is over: because it was killed, for example
+	case "log": // also of a command that has ended, for example because it was killed
 		url, err = s.Links.Log(ctx, LogID{Site: c.Site, Attempt: c.Attempt, Task: c.Task}, r.ID, time.Unix(0, p.Began).UTC())
 		return url, "", err
 	case "output":
@@ -308,7 +308,7 @@ func (s *Service) URL(ctx context.Context, pass, key string, p Upload) (url, blo
 	return "", "", fmt.Errorf("%w: unknown kind of place %q", ErrGone, p.Kind)
 }
 
-// outputKey is below the keys of the attempt, and expires with it.
+// outputKey returns a key below the keys of the attempt, which expires with them.
 func outputKey(r Runner, key, name string) string {
 	clean := strings.Map(func(c rune) rune {
 		if slices.Contains([]rune("/\\.\x00"), c) {

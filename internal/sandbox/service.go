@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Options are what a Service is made of.
+// Options holds the parts and settings of a Service.
 type Options struct {
 	Commands Commands
 	Work     Work
@@ -20,68 +20,68 @@ type Options struct {
 	Liveness Liveness
 	Fences   Fences
 	Launcher Launcher
-	// Wake has a task that waits run now: see host.Host.Wake.
+	// Wake makes a waiting task run now: see host.Host.Wake.
 	Wake func(ctx context.Context, attempt int64, run engine.Run) error
-	// Attempt reads an attempt: when it is over, its runners leave at once.
+	// Attempt reads an attempt: when it has ended, its runners leave at once.
 	Attempt func(ctx context.Context, site, attempt int64) (host.Attempt, error)
-	// Secrets are those of a project, for the commands that need some.
+	// Secrets returns the secrets of a project, for commands that need them.
 	Secrets func(ctx context.Context, site, project int64) (map[string]string, error)
 	Links   Links
 	// Keys sign the tokens of machines.
 	Keys *Keyring
 	// Alarm notifies users of problems that need attention; nil notifies no one.
 	Alarm func(ctx context.Context, text string) error
-	// Program is a link to the program of runners, for their launchers.
+	// Program returns a link to the program of runners, for their launchers.
 	Program func(ctx context.Context) (string, error)
 	// Microvm is the class of commands in MicroVMs; zero if there are none.
 	Microvm Class
-	// Default is the class of commands that set nothing but their image: Default.Image is for commands that name none.
+	// Default is the class of commands that set only their image; Default.Image is for commands that set none.
 	Default Class
 	Now     func() time.Time // time.Now
 	Logger  *slog.Logger
 }
 
-// Links give access to single objects for a short time, without credentials, and read what was written that way.
+// Links give access to single objects for a short time, without credentials, and read the objects written that way.
 type Links interface {
-	// Blob is where a blob is read: the archive of a project, or what Put has put there.
+	// Blob returns a link for reading a blob: the archive of a project, or a blob stored by Put.
 	Blob(ctx context.Context, key string) (string, error)
 	Put(ctx context.Context, key string, content []byte) error
-	// Log is where a runner puts a part of a log; number counts from 0.
+	// Log returns a link for storing a part of a log that began at began.
 	Log(ctx context.Context, id LogID, runner string, began time.Time) (string, error)
-	// Output is where it puts a file of output, whatever its size when that is negative, and
-	// Read reads that.
+	// Output returns a link for storing an output file of the given size (negative: of any size), and Read reads the
+	// file.
 	Output(ctx context.Context, key string, size int64) (string, error)
 	Read(ctx context.Context, key string) ([]byte, error)
 }
 
-// Times of the protocol.
+// Time limits of the protocol.
 const (
-	// seenTime is the largest age of the recorded sign of life of a live runner: an earlier poll writes nothing.
+	// seenTime is the greatest age of a live runner's recorded sign of life: polls that follow sooner write nothing.
 	seenTime = 10 * time.Second
 	// silence is how long a runner may be silent before nothing more is expected of it, and the service checks whether
 	// its machine has ended. Its commands continue.
 	silence = 40 * time.Second
-	// deafTime is how long a runner may be silent although its machine runs before that is stopped: the runner itself
-	// has given up two minutes earlier (cmd/runner: deafTime).
+	// deafTime is how long a runner may be silent while its machine runs before the machine is stopped: the runner
+	// itself gives up two minutes earlier (cmd/runner: deafTime).
 	deafTime = 17 * time.Minute
-	// unheardTime is after what time it is asked whether a machine is there that has not come up.
+	// unheardTime is the time after which the launcher is asked whether a machine that has not come up still exists.
 	unheardTime = 2 * time.Minute
 	// startTime is how long a machine may take to come up.
 	startTime = 10 * time.Minute
 	// impatience is how long commands may wait before another runner is launched for them.
 	impatience = 45 * time.Second
-	// idleTime is how long a runner stays that has nothing to do.
+	// idleTime is how long an idle runner stays.
 	idleTime = time.Minute
-	// pauseTime is how long a runner has nothing to do before it is asked whether more can come.
+	// pauseTime is how long a runner must be idle before it may leave because its attempt has ended.
 	pauseTime = 500 * time.Millisecond
 	// patience is how long an agent waits for a command that a runner can take at once.
 	patience = 3 * time.Second
-	// outage is when a task checks again while the store cannot work.
+	// outage is the interval at which a task checks again while the store is unavailable.
 	outage = 10 * time.Second
-	// stopTime is how long a stop waits until the machine has ended the command: longer than it takes to the
-	// machine's next poll, and the command's grace.
+	// stopTime is how long a stop waits until the machine has ended the command: longer than the time to the machine's
+	// next poll plus the command's grace period.
 	stopTime = 20 * time.Second
-	// slowLook is after what time a task checks its command in case the wake was lost.
+	// slowLook is the time after which a task checks its command in case the wake was lost.
 	slowLook = 10 * time.Minute
 )
 
@@ -91,13 +91,12 @@ const (
 	maxTroubles = 5
 )
 
-// Service runs commands on runners. It is safe for concurrent use, and keeps nothing that it
-// would not read again.
+// Service runs commands on runners. It is safe for concurrent use, and keeps no state that it cannot read again.
 type Service struct {
 	Options
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -118,7 +117,8 @@ func (s *Service) killed(ctx context.Context, site, attempt int64) bool {
 	return err == nil && (a.Canceled || a.Done)
 }
 
-// told wakes the task of a command after a change of that, unless another process was first: then that process does so.
+// told wakes the task of a command after the command changed, unless another process changed it first and therefore
+// wakes the task.
 func (s *Service) told(ctx context.Context, changed Command, err error) error {
 	switch {
 	case errors.Is(err, host.ErrConflict):
@@ -129,7 +129,7 @@ func (s *Service) told(ctx context.Context, changed Command, err error) error {
 	return s.wake(ctx, changed)
 }
 
-// wake wakes the task of a command, if it waits.
+// wake wakes the task of a command if it waits.
 func (s *Service) wake(ctx context.Context, c Command) error {
 	if c.Parked == 0 {
 		return nil

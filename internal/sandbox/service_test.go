@@ -20,14 +20,14 @@ import (
 	"zerodag/operators"
 )
 
-// fake launches nothing, and remembers what it was asked for.
+// fake launches nothing and records the calls.
 type fake struct {
 	mu       sync.Mutex
 	runners  []machine
 	stopped  []string
 	over     map[string]string // by name of the runner: why its machine has ended
 	refuse   error
-	unsaid   error // what is answered to a launch that was carried out
+	unsaid   error // the error returned for a launch that was carried out
 	launches int
 }
 
@@ -75,14 +75,14 @@ func (f *fake) Ended(_ context.Context, runners []sandbox.Runner) (map[string]st
 	return over, nil
 }
 
-// ends is the end of a machine.
+// ends ends a machine.
 func (f *fake) ends(m machine, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over[m.Name()] = why
 }
 
-// links give nothing but names.
+// links returns only names.
 type links struct{}
 
 func (links) Blob(_ context.Context, key string) (string, error) { return "archive:" + key, nil }
@@ -121,7 +121,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// submit runs a command for the first time; what is pending is its status.
+// submit runs a command for the first time and returns its pending state.
 func (b *bench) submit(task int64, change ...func(*operators.Command)) *operators.Pending {
 	b.t.Helper()
 	c := operators.Command{Args: []string{"sh"}, Stdout: io.Discard}
@@ -136,17 +136,17 @@ func (b *bench) submit(task int64, change ...func(*operators.Command)) *operator
 	return p
 }
 
-// again is the next run of a task whose command was pending.
+// again makes the next run of a task whose command was pending.
 func (b *bench) again(task int64, dispatch int, p *operators.Pending) (operators.Exit, error) {
 	return b.For(sandboxtest.Task(1, task, dispatch), "a").Run(b.t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard, Status: p.Status})
 }
 
-// stop ends the command of a task that was pending.
+// stop ends the pending command of a task.
 func (b *bench) stop(task int64, p *operators.Pending) error {
 	return b.For(sandboxtest.Task(1, task, 2), "a").Stop(b.t.Context(), p.Status)
 }
 
-// two has one machine run the commands of tasks 2 and 3.
+// two makes one machine run the commands of tasks 2 and 3.
 func (b *bench) two() (m machine, second, third *operators.Pending) {
 	b.t.Helper()
 	second, third = b.submit(2), b.submit(3)
@@ -157,7 +157,7 @@ func (b *bench) two() (m machine, second, third *operators.Pending) {
 	return m, second, third
 }
 
-// join has a machine join, unless it has.
+// join makes a machine join unless it has joined.
 func (b *bench) join(m machine) {
 	b.t.Helper()
 	if *m.pass != "" {
@@ -190,8 +190,8 @@ func timed(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, f)
 }
 
-// TestLife proves the way of a command: it waits, a runner claims it, its end wakes the task,
-// whose next run has the result; said again, nothing changes.
+// TestLife proves the life of a command: it waits, a runner claims it, its end wakes the task, and the task's next run
+// gets the result. A repeated report changes nothing.
 func TestLife(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -220,15 +220,14 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// TestOnce proves that a run that is repeated after a crash finds the command of the one
-// before, and starts no other.
+// TestOnce proves that a run that is repeated after a crash finds the command of the previous run and starts no other.
 func TestOnce(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
 		b.submit(2)
 		o := b.poll(b.fake.runners[0], sandbox.Beat{Free: 4})
 		id := sandboxtest.Task(1, 2, 1)
-		id.Dispatch = 2 // taken over: another dispatch, asked as often
+		id.Dispatch = 2 // taken over: another dispatch with the same retry count
 		_, err := b.For(id, "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard})
 		var p *operators.Pending
 		if !errors.As(err, &p) {
@@ -240,8 +239,8 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestCrowd proves how many machines commands get: one for twenty that share, one for each command with its own size,
-// never more than ten.
+// TestCrowd proves how many machines commands get: one for twenty commands that share it, one for each command with its
+// own size, and never more than ten.
 func TestCrowd(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -270,8 +269,7 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
-// TestLeave proves that an idle runner leaves, at once when its attempt is over, and never
-// when a command came.
+// TestLeave proves that an idle runner leaves, at once if its attempt has ended, and never if a command has arrived.
 func TestLeave(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -305,9 +303,8 @@ func TestLeave(t *testing.T) {
 	})
 }
 
-// TestLost proves that the commands of a machine that has ended run again alone, and fail with the third machine that
-// is lost; and that a machine that is asked to end after a long silence loses its commands when it has ended, and not
-// before.
+// TestLost proves that the commands of a machine that has ended run again alone and fail when the third machine is
+// lost; and that a machine that is asked to end after a long silence loses its commands only when it has ended.
 func TestLost(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -318,7 +315,7 @@ func TestLost(t *testing.T) {
 				t.Fatalf("machine %d has %+v", n, o)
 			}
 			key := fmt.Sprintf("2.%d", n)
-			for range 15 * 3 { // the API is away for as long as a machine stays
+			for range 15 * 3 { // the API is unavailable for as long as a machine stays
 				time.Sleep(20 * time.Second)
 				if err := b.check(); err != nil || len(b.fake.stopped) != n {
 					t.Fatalf("a machine that runs was stopped: %v, %v", b.fake.stopped, err)
@@ -357,8 +354,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestNotNotedAndDeaf proves that a machine whose launch was never noted, and which has come up and then
-// says nothing for longer than it may, is stopped like any other, and not launched once more.
+// TestNotNotedAndDeaf proves that a machine whose launch was never recorded, and that came up and then is silent for
+// too long, is stopped like any other and not launched again.
 func TestNotNotedAndDeaf(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -376,8 +373,8 @@ func TestNotNotedAndDeaf(t *testing.T) {
 	})
 }
 
-// TestUnheard proves that a command that comes while a machine is silent gets another, and that the sweep notices a
-// machine that ends silently.
+// TestUnheard proves that a command that arrives while a machine is silent gets another machine, and that the sweep
+// notices a machine that ends silently.
 func TestUnheard(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -401,9 +398,9 @@ func TestUnheard(t *testing.T) {
 	})
 }
 
-// TestBusy proves that a machine that cannot be launched is launched later however long that takes, by one of the
-// waiting commands or, when that one is gone, by the sweep over all machines; that the others do not try meanwhile; and
-// that each logs why it waits.
+// TestBusy proves that a machine that cannot be launched is launched later, however long that takes, by one of the
+// waiting commands or, if that command is gone, by the sweep over all machines; that the others do not try meanwhile;
+// and that each logs why it waits.
 func TestBusy(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -436,9 +433,9 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// TestNoRoom proves that a machine for which ECS finds no capacity after the launch is launched again, later, and that
-// its command reports why it waits; that no task does so for commands that are over; and that a launch that can never
-// succeed ends the command.
+// TestNoRoom proves that a machine for which ECS finds no capacity after the launch is launched again later, and that
+// its command reports why it waits; that no task launches a machine for commands that have ended; and that a launch
+// that can never succeed ends the command.
 func TestNoRoom(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -470,8 +467,8 @@ func TestNoRoom(t *testing.T) {
 }
 
 // TestGoneBeforeItCameUp proves that another machine is launched for a missing one, as after a restore into another
-// region, long before a machine has to be up; and that for a machine that ended, the event is awaited, which explains
-// what to do.
+// region, long before the time limit for coming up; and that for a machine that ended, the service waits for the event,
+// which explains what to do.
 func TestGoneBeforeItCameUp(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -528,8 +525,7 @@ func TestNoAPI(t *testing.T) {
 	})
 }
 
-// TestNobodyWaits proves that a machine that could not be launched is given up when no
-// command waits for it.
+// TestNobodyWaits proves that a machine that could not be launched is given up if no command waits for it.
 func TestNobodyWaits(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -551,8 +547,8 @@ func TestNobodyWaits(t *testing.T) {
 	})
 }
 
-// TestStopped proves what the end of a machine before its first word means: another is
-// tried, or, when none would fare better, the commands fail with the reason.
+// TestStopped proves what happens if a machine ends before its first request: another is tried or, if none would fare
+// better, the commands fail with the reason.
 func TestStopped(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -595,8 +591,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestTimeOver proves that a command whose task has timed out is ended without the machine, which has commands of other
-// tasks; that its task waits until the machine has ended it, but not forever for a silent one.
+// TestTimeOver proves that a command whose task has timed out is ended without ending the machine, which has commands
+// of other tasks; and that its task waits until the machine has ended it, but not forever for a silent machine.
 func TestTimeOver(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -637,8 +633,8 @@ func TestTimeOver(t *testing.T) {
 	})
 }
 
-// TestKilledOneAfterTheOther proves that a machine is stopped with the last command that a killed attempt has on it,
-// and not while it has a command that runs after the kill, such as that of `_cancel`.
+// TestKilledOneAfterTheOther proves that a machine is stopped with the last command of a killed attempt, and not while
+// it has a command that runs after the kill, such as that of `_cancel`.
 func TestKilledOneAfterTheOther(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -667,7 +663,7 @@ func TestKilledOneAfterTheOther(t *testing.T) {
 			t.Error(err)
 		}
 		for range 2 {
-			if err := <-stopped; err != nil || time.Since(began) > 5*time.Second { // of which the third one has looked for three
+			if err := <-stopped; err != nil || time.Since(began) > 5*time.Second { // of which the third command was watched for three
 				t.Errorf("%v after %v", err, time.Since(began))
 			}
 		}
@@ -679,8 +675,8 @@ func TestKilledOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// TestEndedAtFirst proves that a run that is cut off while it checks whether its command ends soon, ends it if the task
-// must end: no later run knows of it. Otherwise the next run continues with it.
+// TestEndedAtFirst proves that a run that is cut off while it waits for its command to end soon ends the command if the
+// task must end, because no later run will know about it. Otherwise, the next run continues with the command.
 func TestEndedAtFirst(t *testing.T) {
 	t.Parallel()
 	for _, why := range []error{operators.ErrEnded, nil} {
@@ -720,8 +716,7 @@ func TestEndedAtFirst(t *testing.T) {
 	}
 }
 
-// TestPatience proves that a task waits a little for a command that a machine can take at
-// once, and is not woken then.
+// TestPatience proves that a task waits briefly for a command that a machine can take at once, and then needs no wake.
 func TestPatience(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -764,7 +759,7 @@ func TestCrowded(t *testing.T) {
 	})
 }
 
-// stale lists what waits as it was at the first time, as for machines that ask side by side.
+// stale always lists the commands that waited at the first call, as for machines that poll concurrently.
 type stale struct {
 	sandbox.Work
 	first []sandbox.Command
@@ -790,8 +785,8 @@ func (s *stale) Claim(ctx context.Context, attempt int64, key, runner string) (s
 	return c, err
 }
 
-// TestSideBySide proves that machines which ask at the same time do not want the same
-// commands, and that the last commands are found by all.
+// TestSideBySide proves that machines that poll at the same time do not try to claim the same commands, and that all of
+// them find the last commands.
 func TestSideBySide(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -820,8 +815,8 @@ func TestSideBySide(t *testing.T) {
 	})
 }
 
-// TestSealed proves that secrets are in no row, come with the claim exactly as they were, and
-// that a secret that is gone ends the command with a reason.
+// TestSealed proves that no row contains secrets, that the claim returns them unchanged, and that a missing secret ends
+// the command with a reason.
 func TestSealed(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -854,8 +849,7 @@ func TestSealed(t *testing.T) {
 	})
 }
 
-// TestCutOff proves that a process that is cut off in the middle of ending a runner leaves nothing
-// that the next one does not find.
+// TestCutOff proves that if a process is cut off while it ends a runner, the next one finds everything that it left.
 func TestCutOff(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -894,8 +888,8 @@ func (l listed) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner, e
 	return l.Memory.Runners(ctx, attempt)
 }
 
-// TestOldList proves that a sweep over all machines which continues with an old list takes no machine away that has
-// come up since.
+// TestOldList proves that a sweep over all machines that continues with an old list removes no machine that has come up
+// since.
 func TestOldList(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -925,8 +919,8 @@ func TestOldList(t *testing.T) {
 	})
 }
 
-// TestLaunchedUnnoted proves that a machine which has come up stays although its launch was not
-// noted, and a second one of the same runner is refused.
+// TestLaunchedUnnoted proves that a machine that has come up stays although its launch was not recorded, and that a
+// second machine of the same runner is refused.
 func TestLaunchedUnnoted(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -953,8 +947,8 @@ func TestLaunchedUnnoted(t *testing.T) {
 	})
 }
 
-// TestRowGone proves that a command whose runner's row is gone runs elsewhere when the machine has ended, and not
-// before; nor while that cannot be queried.
+// TestRowGone proves that a command whose runner's row is gone runs elsewhere only when the machine has ended, and not
+// while that cannot be queried.
 func TestRowGone(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -981,15 +975,15 @@ func TestRowGone(t *testing.T) {
 	})
 }
 
-// away is a launcher that cannot be asked what has ended.
+// away is a launcher that cannot report which machines have ended.
 type away struct{ *fake }
 
 func (away) Ended(context.Context, []sandbox.Runner) (map[string]string, error) {
 	return nil, errors.New("ECS is away")
 }
 
-// TestAnswerLost proves that commands whose claim was answered in vain are handed over again, and
-// that a machine does not leave while such a claim may still come.
+// TestAnswerLost proves that commands are handed over again if the answer to their claim was lost, and that a machine
+// does not leave while such a claim may still arrive.
 func TestAnswerLost(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -1038,8 +1032,8 @@ func TestLogLost(t *testing.T) {
 	})
 }
 
-// TestOutage proves that a task waits while the store cannot work, and continues with the
-// command that it had asked for.
+// TestOutage proves that a task waits while the store is unavailable, and continues with the command that it had
+// requested.
 func TestOutage(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)

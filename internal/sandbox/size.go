@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// fargate are the sizes that Fargate has: vCPU units and the MiB that each may have.
+// fargate lists the sizes that Fargate offers: vCPU units and the memory in MiB that each may have.
 var fargate = []struct{ cpu, least, most, step int }{
 	{256, 512, 2048, 512}, {512, 1024, 4096, 1024}, {1024, 2048, 8192, 1024}, {2048, 4096, 16384, 1024},
 	{4096, 8192, 30720, 1024}, {8192, 16384, 61440, 4096}, {16384, 32768, 122880, 8192},
@@ -32,7 +32,7 @@ func (c Class) For(b operators.Sandbox) (Class, error) {
 	return c, nil
 }
 
-// sized is the smallest machine that satisfies the command's request.
+// sized returns the class of the smallest machine that satisfies the command's request.
 func (c Class) sized(b operators.Sandbox) (Class, error) {
 	c.Own = true
 	cpu, memory := int(math.Ceil(b.CPU*1024)), int(math.Ceil(float64(b.Memory)/(1<<20)))

@@ -6,53 +6,52 @@ import (
 	"time"
 )
 
-// Commands stores commands, for their submitters. Every method of the ports below may be repeated after an error.
-// Errors are the host's: ErrNotFound, ErrConflict, ErrUnavailable. Commands and Work are two sides of the same rows,
-// and one type implements both; so do Registry, Liveness and Fences.
+// Commands stores commands for their submitters. Every method of the ports below may be repeated after an error. They
+// return the host's errors: ErrNotFound, ErrConflict, ErrUnavailable. Commands and Work are two sides of the same rows,
+// and one type implements both; the same is true of Registry, Liveness and Fences.
 type Commands interface {
-	// Add stores a waiting command, and returns the stored one: a key has at most one command, ever.
+	// Add stores a waiting command, and returns the stored one: a key never has more than one command.
 	Add(ctx context.Context, c Command) (Command, error)
 	// Command reads a command, consistently, without its Spec. ErrNotFound.
 	Command(ctx context.Context, attempt int64, key string) (Command, error)
-	// Park records that a run of the task waits for the end, and returns the command as it is then: if it is already
-	// over, no task will be woken.
+	// Park records that a run of the task waits for the end, and returns the current command: if it has already ended,
+	// no task will be woken.
 	Park(ctx context.Context, attempt int64, key string, dispatch int) (Command, error)
-	// End ends a command that is not over and that runner has ("" is any, or none yet), and
-	// returns it; the same end twice is one. ErrConflict.
+	// End ends an unfinished command of runner ("" means any runner, or none yet), and returns it; repeating the same
+	// end changes nothing. ErrConflict.
 	End(ctx context.Context, attempt int64, key, runner string, r Result) (Command, error)
 }
 
 // Work is the runners' side of commands.
 type Work interface {
-	// Waiting lists up to n that wait for a runner of the class, the oldest first: keys and
-	// times only.
+	// Waiting lists up to n commands that wait for a runner of the class, oldest first: keys and times only.
 	Waiting(ctx context.Context, attempt int64, class string, n int) ([]Command, error)
 	// Claim gives a waiting command to a runner. ErrConflict if it no longer waits.
 	Claim(ctx context.Context, attempt int64, key, runner string) (Command, error)
 	// Claimed lists the commands of a runner.
 	Claimed(ctx context.Context, attempt int64, runner string) ([]Command, error)
-	// Ended records that the runner of a stopped command has ended all of it. ErrConflict.
+	// Ended records that the runner of a stopped command has ended all its processes. ErrConflict.
 	Ended(ctx context.Context, attempt int64, key, runner string) error
-	// Note adds a trouble to a waiting command, and returns it; "" only reads it. ErrConflict.
+	// Note adds a trouble to a waiting command, and returns the command; with "", it only reads it. ErrConflict.
 	Note(ctx context.Context, attempt int64, key, trouble string) (Command, error)
 }
 
 // Registry records which runners exist, and how their launches went; a runner is named by its row's place and its ID.
 type Registry interface {
-	// AddRunner puts one into its slot. ErrConflict when that is taken.
+	// AddRunner puts a runner into its slot. ErrConflict if the slot is taken.
 	AddRunner(ctx context.Context, r Runner) error
-	// Runner reads one by name. ErrNotFound.
+	// Runner reads a runner by name. ErrNotFound.
 	Runner(ctx context.Context, name string) (Runner, error)
-	// Runners lists those of an attempt; 0 is all attempts.
+	// Runners lists the runners of an attempt; 0 means all attempts.
 	Runners(ctx context.Context, attempt int64) ([]Runner, error)
-	// Launched records when it was launched and the launcher's name for it.
+	// Launched records when a runner was launched and the launcher's name for it.
 	Launched(ctx context.Context, name, task string, at time.Time) error
-	// Refused notes when it was tried to launch it, and why that was not possible then.
+	// Refused records a failed launch: when it was tried and why it was not possible.
 	Refused(ctx context.Context, name, why string, at time.Time) error
-	// Remove deletes it if Asked still equals asked, or unconditionally if asked is negative. ErrConflict; a missing
-	// runner is not an error.
+	// Remove deletes a runner if Asked still equals asked, or unconditionally if asked is negative. ErrConflict; a
+	// missing runner is not an error.
 	Remove(ctx context.Context, name string, asked int) error
-	// Discard is Remove of a runner that has not joined; ErrConflict if it has.
+	// Discard is Remove for a runner that has not joined; ErrConflict if it has.
 	Discard(ctx context.Context, name string, asked int) error
 }
 
@@ -62,18 +61,18 @@ type Liveness interface {
 	// Join records the hash of the secret that the runner has chosen, and when; repeating it with the same hash changes
 	// nothing. ErrConflict if another secret was chosen before, even if that runner has left or is fenced.
 	Join(ctx context.Context, name string, hash []byte, at time.Time) (Runner, error)
-	// Beat notes a sign of life, and returns the runner.
+	// Beat records a sign of life, and returns the runner.
 	Beat(ctx context.Context, name string, at time.Time, load int) (Runner, error)
-	// Ask notes that a command waits, so that the runner does not leave.
+	// Ask records that a command waits, so that the runner does not leave.
 	Ask(ctx context.Context, name string) error
-	// Leave fences a runner that leaves on its own, if Asked still equals asked. ErrConflict.
+	// Leave fences a runner that wants to leave, if Asked still equals asked. ErrConflict.
 	Leave(ctx context.Context, name string, asked int) error
 }
 
 // Fences takes rights from runners.
 type Fences interface {
-	// Fence takes all rights from a runner, and notes why. ErrConflict, with the runner as it is, when
-	// that was done before.
+	// Fence takes all rights from a runner, and records why. ErrConflict, with the current runner, if it was fenced
+	// before.
 	Fence(ctx context.Context, name, why string) (Runner, error)
 	// ShownTwice records that its ticket was shown twice, fences it, with why if no reason was recorded before, and
 	// returns it; repeating it changes nothing. ErrNotFound.
@@ -82,19 +81,19 @@ type Fences interface {
 	Told(ctx context.Context, name string) error
 }
 
-// Owner is whose commands a machine runs.
+// Owner identifies the owner of the commands that a machine runs.
 type Owner struct {
 	Site    int64
 	Project string // its name
 }
 
-// Launcher starts machines, and is the judge of whether one has ended.
+// Launcher starts machines, and decides whether one has ended.
 type Launcher interface {
 	// Check reports whether machines of the class can be launched at all: a role may be forbidden, for example, if only
-	// projects of some sites may have it. The error is for the user.
+	// projects of some sites may use it. The error is for the user.
 	Check(class Class, of Owner) error
-	// Launch starts a runner and returns the launcher's name for it; repeated for the same runner it starts no other.
-	// ErrBusy if it should be tried later. Other errors are for the user.
+	// Launch starts a runner and returns the launcher's name for it; if it is repeated for the same runner, it starts
+	// no other. ErrBusy means that it should be tried later. Other errors are for the user.
 	Launch(ctx context.Context, r Runner, ticket string) (task string, err error)
 	// Stop asks the machine of a runner to end; a missing machine is not an error.
 	Stop(ctx context.Context, r Runner, why string) error
@@ -107,8 +106,8 @@ type Launcher interface {
 // account, as after a restore.
 const Gone = "its machine no longer exists"
 
-// ErrBusy means that nothing could be launched now; with why.
+// ErrBusy means that no machine could be launched now; it is wrapped with the reason.
 var ErrBusy = errors.New("no machine is available now")
 
-// errUnknownRunner is said to a caller that shows no valid token: the runner leaves.
+// errUnknownRunner is returned to a caller without a valid token: the runner leaves.
 var errUnknownRunner = errors.New("this runner is unknown, or has been replaced")

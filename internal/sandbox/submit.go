@@ -30,11 +30,11 @@ type commands struct {
 	on      string // Class.On of its machines
 }
 
-// The state params of a command that is not over.
+// The state params of an unfinished command.
 const (
 	statusKey    = "command"
 	statusLosses = "losses"
-	statusBusy   = "busy" // how often there was no room for it, in a row
+	statusBusy   = "busy" // how often in a row there was no capacity for it
 )
 
 func status(key string, losses, busy int64) *param.Map {
@@ -45,8 +45,8 @@ func status(key string, losses, busy int64) *param.Map {
 	return m
 }
 
-// commandKey names the command that this run requests: a run that is repeated after a crash has the same retry count as
-// before.
+// commandKey returns the key of the command that this run requests: a run that is repeated after a crash has the same
+// retry count as before.
 func commandKey(id operators.Identity) string {
 	return strconv.FormatInt(id.TaskID, 10) + "." + strconv.Itoa(id.RetryCount)
 }
@@ -65,7 +65,7 @@ func parseKey(key string) (task engine.TaskID, count int, err error) {
 
 // asked is the state of a task's command between its runs.
 type asked struct {
-	key    string // "" before the first
+	key    string // "" before the first command
 	losses int64
 	busy   int64
 }
@@ -83,7 +83,7 @@ func readAsked(status *param.Map) (a asked, err error) {
 }
 
 // Run implements operators.Commands: it stores the command for runners to find, makes sure that there will be a runner,
-// and returns how the command ended, or that it is pending. While the store is unavailable it is also pending.
+// and returns how the command ended, or that it is pending. It is also pending while the store is unavailable.
 func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
 	a, err := readAsked(c.Status)
 	if err != nil {
@@ -103,8 +103,8 @@ func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit
 	return exit, err
 }
 
-// cutOff ends a run whose ctx is over. If the task must end, its command ends with it; otherwise another run continues
-// with the command.
+// cutOff ends a run whose ctx has ended. If the task must end, its command ends with it; otherwise another run
+// continues with the command.
 func (s *commands) cutOff(ctx context.Context, err error, key string) error {
 	var p *operators.Pending
 	if errors.As(err, &p) || !s.toEnd(ctx) { // the caller stops a pending one
@@ -113,7 +113,7 @@ func (s *commands) cutOff(ctx context.Context, err error, key string) error {
 	return errors.Join(err, s.stop(context.WithoutCancel(ctx), key))
 }
 
-// toEnd reports whether the ctx of a run is over because the task must end, as far as that can be read.
+// toEnd reports whether the ctx of a run has ended because the task must end, as far as that can be read.
 func (s *commands) toEnd(ctx context.Context) bool {
 	return ctx.Err() != nil && (operators.Ended(ctx) || s.killed(context.WithoutCancel(ctx), s.id.SiteID, s.id.AttemptID))
 }
@@ -128,7 +128,7 @@ func (s *commands) attend(ctx context.Context, c operators.Command, a *asked, fi
 	if !first {
 		row, err = s.Commands.Command(ctx, s.id.AttemptID, a.key)
 	}
-	if errors.Is(err, host.ErrNotFound) { // an earlier run may not have got to it
+	if errors.Is(err, host.ErrNotFound) { // an earlier run may have ended before it stored it
 		row, err = s.add(ctx, c, class, a.key)
 	}
 	if err == nil && row.State == Claimed && !first {
@@ -153,8 +153,8 @@ func (s *commands) attend(ctx context.Context, c operators.Command, a *asked, fi
 	return s.await(ctx, c, row, class, a)
 }
 
-// confirm makes sure that a runner has a command that is claimed: it may have left while a poll
-// of it, which it had given up, claimed. Nothing is lost before its machine has ended.
+// confirm makes sure that a runner has a command that is claimed: it may have left while an abandoned poll of it
+// claimed the command. No command is lost before its machine has ended.
 func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
 	_, err := s.Runners.Runner(ctx, c.Runner)
 	if !errors.Is(err, host.ErrNotFound) {
@@ -167,7 +167,7 @@ func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
 	over, err := s.Launcher.Ended(ctx, []Runner{place.runner()})
 	why, ended := over[c.Runner]
 	switch {
-	case err != nil: // who cannot be asked has not ended
+	case err != nil: // a machine that cannot be queried has not ended
 		return c, fmt.Errorf("query the machine of command %s: %w: %w", c.Key, host.ErrUnavailable, err)
 	case !ended:
 		return c, nil
@@ -194,7 +194,7 @@ func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, 
 	return class, s.Launcher.Check(class, Owner{Site: s.id.SiteID, Project: s.id.ProjectName})
 }
 
-// add puts the command and returns it as it is.
+// add stores the command and returns the stored one.
 func (s *commands) add(ctx context.Context, c operators.Command, class Class, key string) (Command, error) {
 	nonce := make([]byte, 12)
 	rand.Read(nonce) // never fails
@@ -214,7 +214,7 @@ func (s *commands) add(ctx context.Context, c operators.Command, class Class, ke
 		Class: class.Key(), Spec: text, CreatedAt: s.Now(), State: Waiting})
 }
 
-// await returns the end of a command that is over or soon will be.
+// await returns the outcome of a command that has ended or soon will.
 func (s *commands) await(ctx context.Context, wanted operators.Command, c Command, class Class, a *asked) (operators.Exit, error) {
 	after := slowLook
 	if c.State == Waiting {
@@ -252,8 +252,8 @@ func (s *commands) await(ctx context.Context, wanted operators.Command, c Comman
 	return s.exit(ctx, wanted.Stdout, c)
 }
 
-// later is when to try again after n refusals: 5 s, 10 s ... 80 s. It never ends: the account may get the missing
-// capacity, and there is time until the task's or attempt's end.
+// later returns how long to wait after n refusals: 5 s, 10 s ... 80 s. There is no last retry: the account may get the
+// missing capacity, and the task's or attempt's time limit still applies.
 func later(n int) time.Duration { return 5 * time.Second << min(n, 4) }
 
 // giveUp ends a command for which no runner could be started.
@@ -290,13 +290,13 @@ func (s *commands) watch(ctx context.Context, c Command) (Command, error) {
 	return c, nil
 }
 
-// exit is the end as operators see it.
+// exit returns the end of a command in the form that operators expect.
 func (s *commands) exit(ctx context.Context, stdout io.Writer, c Command) (operators.Exit, error) {
 	r := c.Result
 	if r.Stopped {
 		return operators.Exit{}, operators.Failf("The command was stopped")
 	}
-	if r.LogLost != "" { // the command has had its effect: no reason to fail
+	if r.LogLost != "" { // the command has had its effect, so this is not a reason to fail
 		fmt.Fprintf(stdout, "zerodag: the end of this command's log is missing: %s\n", r.LogLost)
 	}
 	outputs := map[string][]byte{}
@@ -322,9 +322,9 @@ func (s *commands) Stop(ctx context.Context, status *param.Map) error {
 	return s.stop(ctx, key)
 }
 
-// stop ends a command because its task was killed or timed out, and returns when none of it runs any more, as far as
-// its machine can report. The machine continues with the commands of other tasks, and learns of this one when it polls.
-// A machine that a killed attempt no longer needs is stopped, because a signal is faster than its next poll.
+// stop ends a command because its task was killed or timed out, and returns when none of its processes run any more, as
+// far as its machine can report. The machine continues with the commands of other tasks, and learns about the stop when
+// it polls. A machine that a killed attempt no longer needs is stopped, because a signal is faster than its next poll.
 func (s *commands) stop(ctx context.Context, key string) error {
 	c, err := s.Commands.End(ctx, s.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
 	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
@@ -340,7 +340,7 @@ func (s *commands) stop(ctx context.Context, key string) error {
 	return s.awaitEnd(ctx, c)
 }
 
-// stopNeedless stops the machine of a stopped command, unless it has others: the commands of `_cancel` and `_finally`
+// stopNeedless stops the machine of a stopped command, unless it has other commands: those of `_cancel` and `_finally`
 // run after a kill. If no machine had the command, it stops the machines that are starting, unless another command
 // waits for them.
 func (s *commands) stopNeedless(ctx context.Context, c Command) error {
@@ -364,8 +364,8 @@ func (s *commands) stopNeedless(ctx context.Context, c Command) error {
 	return err
 }
 
-// awaitEnd waits until the machine of a stopped command reports that none of it runs any more, or nothing more can be
-// expected of that machine.
+// awaitEnd waits until the machine of a stopped command reports that none of its processes run any more, or until
+// nothing more can be expected of that machine.
 func (s *commands) awaitEnd(ctx context.Context, c Command) error {
 	limit := s.Now().Add(stopTime)
 	for wait := 250 * time.Millisecond; c.Runner != "" && !c.Ended && s.Now().Before(limit); wait = min(2*wait, time.Second) {

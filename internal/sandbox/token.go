@@ -17,21 +17,21 @@ import (
 	"zerodag/internal/host"
 )
 
-// The kinds of tokens. Each is signed by a key of the deployment, so that a forged one is
-// refused before any store is asked: docs/adr/0029-tickets-and-passes.md.
+// The kinds of tokens. Each is signed by a key of the deployment, so that a forged one is refused before any store is
+// read: docs/adr/0029-tickets-and-passes.md.
 const (
 	// ticketKind is in a machine's launch parameters, where others can read it: it is valid for one Join.
 	ticketKind = "t1"
-	// passKind is what Join gives for it; only the machine's memory has it.
+	// passKind is the kind that Join returns for a ticket; it is only in the machine's memory.
 	passKind = "p1"
 )
 
-// token is what a runner shows.
+// token is a runner's credential.
 type token struct {
 	kind   string
-	key    string // id of the key that has signed it
+	key    string // ID of the key that has signed it
 	name   string // Runner.Name
-	secret string // of a pass: the machine has chosen it
+	secret string // of a pass: chosen by the machine
 	text   string // the signed part
 	mac    []byte
 }
@@ -66,7 +66,7 @@ func parseToken(text string) (token, error) {
 	return t, nil
 }
 
-// isSecret reports whether rand.Text may have made a text.
+// isSecret reports whether a text may be the result of rand.Text.
 func isSecret(text string) bool {
 	return len(text) == secretLetters && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < '2' || c > '7') })
 }
@@ -74,19 +74,19 @@ func isSecret(text string) bool {
 // errNoToken means that a text is not a token of any form.
 var errNoToken = errors.New("not a token of a runner")
 
-// Keyring has the keys that sign the tokens of machines. The text that it reads holds one key or more, each of 32 bytes
-// in base64, separated by spaces: the first one signs, all are accepted, so that keys can be changed while machines
-// run. It is safe for concurrent use.
+// Keyring holds the keys that sign the tokens of machines. The text that it reads holds one or more keys, each of 32
+// bytes in base64, separated by spaces: the first one signs and all are accepted, so that keys can be changed while
+// machines run. It is safe for concurrent use.
 type Keyring struct {
-	// Read returns the text of the keys: host.ErrNotFound when none were made yet.
+	// Read returns the text of the keys, or host.ErrNotFound if none have been made yet.
 	Read func(ctx context.Context) (string, error)
-	// Make stores a text of keys unless there is one: then it returns no error.
+	// Make stores a text of keys unless there is one, which is not an error.
 	Make func(ctx context.Context, text string) error
 	Now  func() time.Time // time.Now when nil
 
 	mu    sync.Mutex
 	keys  []signingKey
-	asked time.Time // when Read was called last
+	asked time.Time // when Read was last called
 }
 
 type signingKey struct {
@@ -102,10 +102,10 @@ const (
 	keysTime   = 5 * time.Second
 )
 
-// keyLength is that of a key, in bytes.
+// keyLength is the length of a key in bytes.
 const keyLength = 32
 
-// NewKey makes the text of a key.
+// NewKey returns the text of a new key.
 func NewKey() string {
 	key := make([]byte, keyLength)
 	rand.Read(key) // never fails
@@ -117,7 +117,7 @@ func parseKeys(text string) ([]signingKey, error) {
 	var keys []signingKey
 	for _, word := range strings.Fields(text) {
 		key, err := base64.StdEncoding.Strict().DecodeString(word)
-		if err != nil || len(key) != keyLength { // the word is not said: it may nearly be a key
+		if err != nil || len(key) != keyLength { // the word is not shown: it may be almost a key
 			return nil, fmt.Errorf("runner key %d is not 32 bytes in base64", len(keys)+1)
 		}
 		id := sha256.Sum256(append([]byte("zerodag runner key "), key...))
@@ -136,8 +136,8 @@ func (k *Keyring) now() time.Time {
 	return k.Now()
 }
 
-// known returns the keys, or the previously read ones if they cannot be read now. want is the id of a key that the
-// caller needs: "" is any.
+// known returns the keys, or the previously read ones if they cannot be read now. want is the ID of a key that the
+// caller needs; "" means any.
 func (k *Keyring) known(ctx context.Context, want string) ([]signingKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -150,7 +150,7 @@ func (k *Keyring) known(ctx context.Context, want string) ([]signingKey, error) 
 	bounded, cancel := context.WithTimeout(ctx, keysTime)
 	defer cancel()
 	text, err := k.Read(bounded)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil { // it is not the task, or the caller, whose time is over
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil { // only this read timed out, not the task or the caller
 		err = fmt.Errorf("%w: no answer within %v: %w", host.ErrUnavailable, keysTime, err)
 	}
 	if err == nil {
@@ -165,7 +165,7 @@ func (k *Keyring) known(ctx context.Context, want string) ([]signingKey, error) 
 	return k.keys, nil
 }
 
-// make has a key made by the launcher of machines, if there is none yet.
+// make makes a key if there is none yet; only the launcher of machines can.
 func (k *Keyring) make(ctx context.Context) ([]signingKey, error) {
 	keys, err := k.known(ctx, "")
 	if len(keys) > 0 || !errors.Is(err, host.ErrNotFound) {
@@ -178,12 +178,12 @@ func (k *Keyring) make(ctx context.Context) ([]signingKey, error) {
 	k.asked = time.Time{}
 	k.mu.Unlock()
 	if keys, err = k.known(ctx, ""); errors.Is(err, host.ErrNotFound) {
-		err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // a new key can be read a moment later
+		err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // a new key becomes readable a moment later
 	}
 	return keys, err
 }
 
-// sign makes a token of its parts.
+// sign makes a token from its parts.
 func (k *Keyring) sign(ctx context.Context, kind string, parts ...string) (string, error) {
 	keys, err := k.make(ctx)
 	if err == nil && len(keys) == 0 {
@@ -202,8 +202,8 @@ func macOf(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// check reports whether a token was signed here: ErrGone when it was not, host.ErrUnavailable
-// when that cannot be said, since its key is not known: the keys may have been changed a moment ago.
+// check returns nil if a token was signed here, ErrGone if it was not, and host.ErrUnavailable if its key is unknown
+// and cannot be read now, because the keys may just have been changed.
 func (k *Keyring) check(ctx context.Context, t token) error {
 	keys, err := k.known(ctx, t.key)
 	if err != nil {

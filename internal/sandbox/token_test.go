@@ -20,7 +20,7 @@ import (
 	"zerodag/operators"
 )
 
-// counted counts what is asked of stores.
+// counted counts the calls of stores.
 type counted struct {
 	*sandboxtest.Memory
 	calls []string
@@ -62,7 +62,7 @@ func (c *counted) of(name string) (n int) {
 	return n
 }
 
-// counting has the stores of a bench counted from now on.
+// counting counts the calls of a bench's stores from now on.
 func (b *bench) counting() *counted {
 	c := &counted{Memory: b.memory}
 	b.Service.Commands, b.Service.Work, b.Service.Runners, b.Service.Liveness = c, c, c, c
@@ -116,8 +116,8 @@ func TestForgedPolls(t *testing.T) {
 	})
 }
 
-// TestForged proves that a runner cannot speak for commands that it has not claimed, nor name
-// blobs of others as its output, and that a ticket is good for nothing but to join.
+// TestForged proves that a runner cannot act on commands that it has not claimed, nor name blobs of others as its
+// output, and that a ticket can only be used to join.
 func TestForged(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -149,9 +149,9 @@ func TestForged(t *testing.T) {
 	})
 }
 
-// TestTicket proves that a machine joins once however often it repeats the call, that the ticket alone gives no access,
-// and that a second holder ends the runner for both and raises an alarm once: its commands run again, and its own
-// reports no longer count.
+// TestTicket proves that a machine joins once, however often it repeats the call, that the ticket alone gives no
+// access, and that a second holder ends the runner for both and raises one alarm: the runner's commands run again, and
+// its reports no longer count.
 func TestTicket(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -193,8 +193,8 @@ func TestTicket(t *testing.T) {
 }
 
 // TestFirstHasGone proves that an alarm about a ticket that was shown twice is raised even if the first holder was gone
-// before the second one came: it handed in a result and left, or it was ended. The machine is given the time to come
-// up, and no row stays in the end.
+// before the second one came, because it reported a result and left or because it was ended. The machine gets time to
+// come up, and in the end no row is left.
 func TestFirstHasGone(t *testing.T) {
 	for name, gone := range map[string]func(*bench, string){
 		"left": func(b *bench, pass string) {
@@ -283,8 +283,7 @@ func TestLeftAndStays(t *testing.T) {
 	})
 }
 
-// cutOff is a store whose write that a ticket was shown twice is carried out, and whose caller
-// ends before he has the answer.
+// cutOff is a store that records that a ticket was shown twice, and whose caller ends before it gets the answer.
 type cutOff struct{ *sandboxtest.Memory }
 
 func (c cutOff) ShownTwice(ctx context.Context, name, why string) (sandbox.Runner, error) {
@@ -293,8 +292,7 @@ func (c cutOff) ShownTwice(ctx context.Context, name, why string) (sandbox.Runne
 }
 
 // TestToldAtLast proves that the alarm about a ticket that was shown twice is raised once, whatever happens in between:
-// an answer of the store that is lost, a process that is cut off, an unavailable topic, the end of the machine
-// meanwhile.
+// a lost answer of the store, a process that is cut off, an unavailable topic, or the end of the machine.
 func TestToldAtLast(t *testing.T) {
 	for name, hinder := range map[string]func(*bench){
 		"cut off":    func(b *bench) { b.Service.Fences = cutOff{b.memory} },
@@ -329,8 +327,8 @@ func TestToldAtLast(t *testing.T) {
 	}
 }
 
-// TestKeysChange proves that keys can be changed while machines run: what an earlier key has
-// signed is believed as long as that is there, and a key that cannot be read ends nothing.
+// TestKeysChange proves that keys can be changed while machines run: tokens signed by an earlier key are accepted while
+// that key exists, and an unreadable key ends no machine.
 func TestKeysChange(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -364,7 +362,7 @@ func TestKeysChange(t *testing.T) {
 	})
 }
 
-// hanging are keys of a store that does not answer while it hangs.
+// hanging returns a key ring whose store does not answer while hangs is set.
 func hanging(hangs *bool) *sandbox.Keyring {
 	text := sandbox.NewKey()
 	return &sandbox.Keyring{Read: func(ctx context.Context) (string, error) {
@@ -376,8 +374,8 @@ func hanging(hangs *bool) *sandbox.Keyring {
 	}}
 }
 
-// TestKeysThatHang proves that a machine whose key is known has its answer within seconds where the store
-// of the keys never answers.
+// TestKeysThatHang proves that a machine whose key is known gets its answer within seconds even if the store of the
+// keys never answers.
 func TestKeysThatHang(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -396,8 +394,8 @@ func TestKeysThatHang(t *testing.T) {
 	})
 }
 
-// TestKeysThatNeverCame proves that who needs a key that the store does not tell in time asks another time: its command
-// does not fail, and runs once the store answers.
+// TestKeysThatNeverCame proves that a task that needs a key that the store does not return in time asks again later:
+// its command does not fail, and runs once the store answers.
 func TestKeysThatNeverCame(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -418,13 +416,13 @@ func TestKeysThatNeverCame(t *testing.T) {
 	})
 }
 
-// TestKeysMade proves that two which launch machines at the same time have the same key, and
-// that a text which holds no keys is refused without being said.
+// TestKeysMade proves that two processes that launch machines at the same time use the same key, and that a text
+// without keys is refused without being shown.
 func TestKeysMade(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		one := sandboxtest.Keys()
 		two := &sandbox.Keyring{Read: one.Read, Make: func(ctx context.Context, text string) error {
-			return one.Make(ctx, sandbox.NewKey()) // the other one was first
+			return one.Make(ctx, sandbox.NewKey()) // the other process was first
 		}}
 		first, second := newBench(t), newBench(t)
 		first.Keys, second.Keys = two, one
@@ -445,8 +443,8 @@ func TestKeysMade(t *testing.T) {
 	})
 }
 
-// TestPolls prints and limits a machine's requests in a minute, and their cost for the table: a machine that is busy or
-// idle writes six times at most.
+// TestPolls prints and limits a machine's requests in a minute, and their cost for the table: a busy or idle machine
+// writes at most six times.
 func TestPolls(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		for _, x := range []struct {
@@ -493,8 +491,8 @@ func TestPolls(t *testing.T) {
 	})
 }
 
-// FuzzToken proves that only a text that was signed here is accepted as a token: any other text is refused, and no
-// store is queried for the machine that it names.
+// FuzzToken proves that only texts signed here are accepted as tokens: any other text is refused, and no store is
+// queried for the machine that it names.
 func FuzzToken(f *testing.F) {
 	ctx := context.Background()
 	keys := sandboxtest.Keys()

@@ -12,8 +12,8 @@ import (
 )
 
 // Check checks all runners: a runner whose machine has ended is lost, a runner that never came up is given up, and if
-// commands have waited for long another runner is launched. It reports how many there were. It is called every 20
-// seconds while there are some, else every minute; overlap and pauses are harmless.
+// commands have waited for long, another runner is launched. It returns the number of runners. It is called every 20
+// seconds while runners exist, otherwise every minute; overlaps and pauses are harmless.
 func (s *Service) Check(ctx context.Context) (runners int, err error) {
 	list, err := s.Runners.Runners(ctx, 0)
 	if err != nil {
@@ -32,10 +32,10 @@ func (s *Service) Check(ctx context.Context) (runners int, err error) {
 	return len(list), errors.Join(failed, sideBySide(names, func(name string) error { return s.checkGroup(ctx, groups[name], over) }))
 }
 
-// abreast is how many groups of runners are looked after at a time.
+// abreast is how many groups of runners are checked at a time.
 const abreast = 16
 
-// sideBySide does something about each of a list, some at a time.
+// sideBySide calls do for each element of a list, several at a time.
 func sideBySide[T any](list []T, do func(T) error) error {
 	var all sync.WaitGroup
 	room, failed := make(chan struct{}, abreast), make([]error, len(list))
@@ -69,7 +69,7 @@ func (s *Service) ended(ctx context.Context, list []Runner) (map[string]string, 
 	return over, nil
 }
 
-// checkGroup checks the runners of a class of an attempt.
+// checkGroup checks the runners of one class of an attempt.
 func (s *Service) checkGroup(ctx context.Context, group []Runner, over map[string]string) error {
 	var failed error
 	coming, lost := false, false
@@ -87,20 +87,20 @@ func (s *Service) checkGroup(ctx context.Context, group []Runner, over map[strin
 	return errors.Join(failed, s.grow(ctx, group[0]))
 }
 
-// checkFenced handles a runner that may not run anything any more.
+// checkFenced handles a runner that may no longer run anything.
 func (s *Service) checkFenced(ctx context.Context, r Runner, ended bool) error {
 	if r.Left && !r.Twice && !ended && r.Of.endsItself() && s.Now().Sub(r.Launched) <= startTime {
-		return nil // its machine ends on its own, or has yet to show the ticket that another has used
+		return nil // its machine ends on its own, or has yet to show the ticket that another machine has used
 	}
 	return s.bury(ctx, r, fate{over: ended})
 }
 
-// check checks one runner; lost is set if it is over.
+// check checks one runner, and sets lost if the runner has ended.
 func (s *Service) check(ctx context.Context, r Runner, over map[string]string, lost *bool) error {
 	now := s.Now()
 	why, ended := over[r.Name()]
 	comes := r.Seen.IsZero() && !r.Fenced
-	ended = ended && (!comes || why == Gone) // if it ended before it came up, an event says more
+	ended = ended && (!comes || why == Gone) // if it ended before it came up, an event gives the reason
 	switch {
 	case r.Fenced:
 		*lost = ended || r.Seen.IsZero()
@@ -115,7 +115,7 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 		return s.end(ctx, r, why, fate{over: true})
 	case !r.Seen.IsZero() && now.Sub(r.Seen) > deafTime:
 		return s.end(ctx, r, fmt.Sprintf("the machine has not responded for %v", deafTime), fate{})
-	case r.Task == "" && !s.fresh(r): // it was not launched, or its launcher did not get to record it
+	case r.Task == "" && !s.fresh(r): // it was not launched, or its launcher was cut off before it recorded the launch
 		return s.revive(ctx, r)
 	case r.Seen.IsZero() && now.Sub(r.Launched) > startTime:
 		*lost = true
@@ -124,7 +124,7 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 	return nil
 }
 
-// late gives up a runner that has not come up. That counts as a lack of capacity, not as trouble of its commands: a
+// late gives up a runner that has not come up. This counts as a lack of capacity, not as trouble of its commands: a
 // machine that could not be created would have ended, and a machine that runs but cannot join does not mean that the
 // image is wrong, but that the API is unavailable.
 func (s *Service) late(ctx context.Context, r Runner, why string) error {
@@ -145,7 +145,7 @@ func (s *Service) revive(ctx context.Context, r Runner) error {
 		if err := s.Runners.Discard(ctx, r.Name(), r.Asked); !errors.Is(err, host.ErrConflict) {
 			return err
 		}
-		return nil // a command came in between, or the machine
+		return nil // a command or the machine has arrived meanwhile
 	}
 	err = s.launch(ctx, r)
 	switch {
@@ -157,14 +157,14 @@ func (s *Service) revive(ctx context.Context, r Runner) error {
 	return err
 }
 
-// grow launches one more runner like this one, if there may be more.
+// grow launches one more runner like this one, if the limit allows it.
 func (s *Service) grow(ctx context.Context, like Runner) error {
 	all, err := s.Runners.Runners(ctx, like.Attempt)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(all, func(r Runner) bool { return r.Class == like.Class && r.Seen.IsZero() }) {
-		return nil // one comes up already
+		return nil // one is already coming up
 	}
 	free := freeSlots(all, like.Class)
 	if len(free) == 0 {
@@ -177,14 +177,14 @@ func (s *Service) grow(ctx context.Context, like Runner) error {
 	return err
 }
 
-// Ending is what the end of a machine means for the next one.
+// Ending describes what the end of a machine means for the next one.
 type Ending int
 
 // The endings.
 const (
 	Lost   Ending = iota // another machine may fare better
-	NoRoom               // there was no room for it: later there may be
-	Final                // no other one would fare better: the image is missing, for example
+	NoRoom               // there was no capacity for it; there may be later
+	Final                // no other machine would fare better, for example because the image is missing
 )
 
 // Stopped handles the end of a runner's machine, with its reason.

@@ -1,8 +1,7 @@
 // Package scratch manages the folder in which a command finds its script and leaves its results.
 //
-// The drivers of operators.Commands that run commands on this machine call it. It must not
-// follow a link that a command has made when the command had fewer rights than this
-// program: see Strict.
+// The drivers of operators.Commands that run commands on this machine call it. It must not follow a link made by a
+// command that had fewer rights than this program: see Strict.
 package scratch
 
 import (
@@ -22,12 +21,12 @@ import (
 	"zerodag/operators"
 )
 
-// Folders that commands no longer need are kept under names that begin so: renaming one is far cheaper than making a
+// Folders that commands no longer need are kept under names with this prefix: renaming one is far cheaper than making a
 // folder and its files, and a short script takes no longer than that. The rest of the name lists the files in it, so
 // that the folder need not be read, and a number.
 const spare = ".spare-"
 
-// maxSpare is how many are kept in one place for commands with the same files.
+// maxSpare is how many spare folders are kept in one place for commands with the same files.
 const maxSpare = 8
 
 // Folder is the folder of one run of a command.
@@ -44,7 +43,7 @@ func (s Folder) parent() string {
 	return filepath.Join(s.Root, filepath.FromSlash(path.Dir(s.Command.Scratch)))
 }
 
-// Fill makes the folder anew: an interrupted run may have left one with its outputs.
+// Fill creates a fresh folder: an interrupted run may have left one with its outputs.
 func (s Folder) Fill() error {
 	if s.Command.Scratch == "" {
 		return nil
@@ -69,21 +68,21 @@ func (s Folder) Fill() error {
 	return nil
 }
 
-// reuse makes a spare folder the command's; false when there is none.
+// reuse turns a spare folder into the command's folder, or returns false if there is none.
 func (s Folder) reuse() bool {
 	for i := range maxSpare {
 		switch err := syscall.Rename(s.spare(i), s.path("")); {
 		case err == nil:
 			return s.refill()
 		case !errors.Is(err, fs.ErrNotExist):
-			return false // an interrupted run left its own
+			return false // an interrupted run left its folder
 		}
 	}
 	return false
 }
 
-// spare is the path of a spare folder for commands with files of these names. Such folders are
-// filled from the first number on.
+// spare returns the path of a spare folder for commands with files of these names. Their numbers are used from the
+// first one upwards.
 func (s Folder) spare(number int) string {
 	h := fnv.New64a()
 	for _, name := range slices.Sorted(maps.Keys(s.Command.Files)) {
@@ -101,13 +100,13 @@ func (s Folder) refill() bool {
 	return true
 }
 
-// overwrite keeps the file, as os.WriteFile does, but empties it last: some file systems
-// flush a file that was emptied first.
+// overwrite writes to the existing file like os.WriteFile, but truncates it last: some file systems flush a file that
+// is truncated first.
 func overwrite(file string, content []byte) error {
 	return rewrite(file, func(int64) ([]byte, error) { return content, nil })
 }
 
-// blank writes over what a file holds. Its length stays, see overwrite.
+// blank overwrites the contents of a file. Its length does not change, see overwrite.
 func blank(file string) error {
 	return rewrite(file, func(size int64) ([]byte, error) {
 		if size > maxSpareFile {
@@ -117,7 +116,7 @@ func blank(file string) error {
 	})
 }
 
-// rewrite writes new content for a file of that size over the old content.
+// rewrite overwrites the content of a file with new content, which may depend on the file's size.
 func rewrite(file string, content func(size int64) ([]byte, error)) error {
 	f, err := openToWrite(file)
 	if err != nil {
@@ -144,10 +143,10 @@ func rewrite(file string, content func(size int64) ([]byte, error)) error {
 	return nil
 }
 
-// maxOutput limits a file of output, in bytes: it is read into memory.
+// maxOutput limits the size of an output file in bytes, because it is read into memory.
 const maxOutput = 16 << 20
 
-// Outputs reads those of Command.Outputs that exist.
+// Outputs reads the existing files of Command.Outputs.
 func (s Folder) Outputs() (map[string][]byte, error) {
 	outputs := map[string][]byte{}
 	for _, name := range s.Command.Outputs {
@@ -169,8 +168,8 @@ func (s Folder) Outputs() (map[string][]byte, error) {
 	return outputs, nil
 }
 
-// Remove takes the folder away. When it holds what we put there and no more, as nearly
-// always, it is kept for the next command.
+// Remove removes the folder. If it holds only the files that we put there, as it nearly always does, it is kept for the
+// next command.
 func (s Folder) Remove() {
 	if s.Command.Scratch == "" {
 		return
@@ -183,11 +182,11 @@ func (s Folder) Remove() {
 	}
 }
 
-// maxSpareFile limits a file that is kept, in bytes: it is overwritten.
+// maxSpareFile limits the size of a kept file in bytes, because it is overwritten.
 const maxSpareFile = 256 << 10
 
-// keep makes the folder a spare one, if its files are exactly our own plain files. Their contents may be secrets: a
-// spare folder does not keep them.
+// keep makes the folder a spare one if it contains exactly our own plain files. Their contents may be secrets: a spare
+// folder does not keep them.
 func (s Folder) keep() bool {
 	entries, err := os.ReadDir(s.path(""))
 	if err != nil || len(entries) != len(s.Command.Files) {
@@ -204,7 +203,7 @@ func (s Folder) keep() bool {
 		}
 	}
 	for i := range maxSpare {
-		if syscall.Rename(s.path(""), s.spare(i)) == nil { // it fails if one exists: that has files
+		if syscall.Rename(s.path(""), s.spare(i)) == nil { // it fails if that folder exists, because it has files
 			return true
 		}
 	}
@@ -213,7 +212,7 @@ func (s Folder) keep() bool {
 
 // Leave deletes the spare folders in a project's folder for temporary files: no command will run there.
 func Leave(folder string) {
-	entries, _ := os.ReadDir(folder) // most projects have none
+	entries, _ := os.ReadDir(folder) // most projects have no such folder
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), spare) {
 			os.RemoveAll(filepath.Join(folder, e.Name()))

@@ -19,7 +19,7 @@ func strict(t *testing.T) scratch.Strict {
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	s := strict(t)
-	for range 2 { // of an interrupted run nothing is left
+	for range 2 { // nothing of an interrupted run is left
 		if err := s.Fill(); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestStrictFollowsNoLink proves that what a command leaves leads nowhere else.
+// TestStrictFollowsNoLink proves that links left by a command are not followed.
 func TestStrictFollowsNoLink(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(s scratch.Strict, outside string) error{

@@ -16,14 +16,14 @@ import (
 type Strict struct {
 	Root    string // of the project, an absolute path
 	Command operators.Command
-	Open    bool // the command may be any user: all may write to the folder
+	Open    bool // the command may run as any user, so all users may write to the folder
 }
 
 func (s Strict) path(name string) string {
 	return filepath.Join(filepath.FromSlash(s.Command.Scratch), name)
 }
 
-// Fill makes the folder anew.
+// Fill creates a fresh folder.
 func (s Strict) Fill() error {
 	if s.Command.Scratch == "" {
 		return nil
@@ -47,7 +47,7 @@ func (s Strict) Fill() error {
 	return nil
 }
 
-// Outputs reads those of Command.Outputs that exist.
+// Outputs reads the existing files of Command.Outputs.
 func (s Strict) Outputs() (map[string][]byte, error) {
 	root, err := os.OpenRoot(s.Root)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s Strict) Outputs() (map[string][]byte, error) {
 	return outputs, nil
 }
 
-// read reads a plain file. It is opened without waiting: it may be a pipe.
+// read reads a plain file. It opens the file without waiting, because it may be a pipe.
 func read(root *os.Root, name string) ([]byte, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
 	if err != nil {
@@ -87,7 +87,7 @@ func read(root *os.Root, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxOutput))
 }
 
-// Remove takes the folder away.
+// Remove removes the folder.
 func (s Strict) Remove() {
 	if s.Command.Scratch == "" {
 		return

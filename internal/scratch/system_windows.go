@@ -5,12 +5,12 @@ import (
 	"os"
 )
 
-// withoutWaiting has no counterpart here: no command has fewer rights than this program on this system.
+// withoutWaiting has no counterpart here: on this system, no command has fewer rights than this program.
 const withoutWaiting = 0
 
 func openToWrite(file string) (*os.File, error) {
 	return os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o644)
 }
 
-// hasOneName is false: this system does not report it, and so no folder is kept for the next command.
+// hasOneName returns false because this system does not report it, so no folder is kept for the next command.
 func hasOneName(fs.FileInfo) bool { return false }

@@ -1,7 +1,7 @@
 // Package seal turns small values into text that others can carry but neither read nor forge: the cookies of a sign-in.
 //
-// The API uses it; a deployment gives it the key. It must never report why a text is invalid: a caller that shows a
-// wrong one learns nothing.
+// The API uses it; a deployment gives it the key. It must never report why a text is invalid, so that the caller of an
+// invalid text learns nothing.
 package seal
 
 import (
@@ -26,7 +26,7 @@ import (
 // ErrBroken means that a text was not sealed by this box for this purpose.
 var ErrBroken = errors.New("the text was not sealed with this key")
 
-// KeySize is the least size of a key, in bytes.
+// KeySize is the minimum size of a key in bytes.
 const KeySize = 16
 
 // Box seals and opens. It is safe for concurrent use.
@@ -37,13 +37,13 @@ type Box struct {
 	spent map[string]time.Time // until when, by name
 }
 
-// New makes a box. key is called each time and must be cheap; all boxes of a deployment have the same key, of at least
-// KeySize bytes. If it changes, nothing that was sealed before can be opened.
+// New returns a box. key is called each time and must be cheap; all boxes of a deployment have the same key of at least
+// KeySize bytes. If the key changes, texts sealed before cannot be opened.
 func New(key func(ctx context.Context) ([]byte, error)) *Box {
 	return &Box{key: key, spent: map[string]time.Time{}}
 }
 
-// Fixed is a key that is known from the start; nil makes a key that ends with this process.
+// Fixed returns a function that always returns key; if key is nil, it is a random key for the life of this process.
 func Fixed(key []byte) func(context.Context) ([]byte, error) {
 	if key == nil {
 		key = make([]byte, KeySize)
@@ -52,7 +52,7 @@ func Fixed(key []byte) func(context.Context) ([]byte, error) {
 	return func(context.Context) ([]byte, error) { return key, nil }
 }
 
-// derived makes a key for one use of the deployment's key, which may have other uses.
+// derived derives a key for one use from the deployment's key, which may have other uses.
 func (b *Box) derived(ctx context.Context, use string) ([]byte, error) {
 	key, err := b.key(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *Box) cipher(ctx context.Context, purpose string) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// Seal makes the text of a value, as JSON. It opens for the same purpose only.
+// Seal returns a text that contains a value as JSON. It can be opened only for the same purpose.
 func (b *Box) Seal(ctx context.Context, purpose string, v any) (string, error) {
 	c, err := b.cipher(ctx, purpose)
 	if err != nil {
@@ -89,8 +89,8 @@ func (b *Box) Seal(ctx context.Context, purpose string, v any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(c.Seal(nil, nil, plain, nil)), nil // #nosec G407 -- the cipher makes a random nonce itself and takes none
 }
 
-// Open reads a text into v: ErrBroken when it is none of this box and purpose, another error when the key cannot be
-// read.
+// Open reads a text into v. It returns ErrBroken if the text was not sealed by this box for this purpose, or another
+// error if the key cannot be read.
 func (b *Box) Open(ctx context.Context, purpose, text string, v any) error {
 	c, err := b.cipher(ctx, purpose)
 	if err != nil {
@@ -107,8 +107,8 @@ func (b *Box) Open(ctx context.Context, purpose, text string, v any) error {
 	return nil
 }
 
-// Mark makes a mark of a text: the same text has the same mark, and without the key no one can make one or try texts
-// with it.
+// Mark returns the mark of a text: the same text always has the same mark, and no one without the key can make a mark
+// or guess its text.
 func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
 	key, err := b.derived(ctx, "mark")
 	if err != nil {
@@ -119,7 +119,7 @@ func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
 	return m.Sum(nil), nil
 }
 
-// mostSpent limits what a box remembers.
+// mostSpent limits how many names a box remembers.
 const mostSpent = 10_000
 
 // Spend marks a name as used until a time, and reports whether this is the first use. Only this process remembers it:
@@ -133,7 +133,7 @@ func (b *Box) Spend(name string, now, until time.Time) (first bool) {
 	if len(b.spent) >= mostSpent {
 		maps.DeleteFunc(b.spent, func(_ string, until time.Time) bool { return !now.Before(until) })
 	}
-	if len(b.spent) >= mostSpent { // dropping those that would have expired soon does least harm
+	if len(b.spent) >= mostSpent { // dropping the names that expire first does least harm
 		soonest := slices.MinFunc(slices.Collect(maps.Keys(b.spent)), func(x, y string) int {
 			return cmp.Or(b.spent[x].Compare(b.spent[y]), cmp.Compare(x, y))
 		})

@@ -15,8 +15,8 @@ import (
 
 type value struct{ Who string }
 
-// TestSeal proves that a value opens with the same key for the same purpose and no other, that its text shows nothing
-// of it and is another each time, and that no change of a byte goes unnoticed.
+// TestSeal proves that a value opens with the same key for the same purpose and no other, that its text reveals nothing
+// and differs each time, and that every changed byte is noticed.
 func TestSeal(t *testing.T) {
 	t.Parallel()
 	key := bytes.Repeat([]byte{7}, 16)
@@ -72,7 +72,7 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestKeyThatCannotBeRead proves that an outage is no wrong text, and that a short key is refused.
+// TestKeyThatCannotBeRead proves that an outage is not reported as an invalid text, and that a short key is refused.
 func TestKeyThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	outage := errors.New("outage")
@@ -91,8 +91,8 @@ func TestKeyThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestSpent proves that a name can be used once until its time is over, and that many names take limited memory, those
-// that end last being remembered.
+// TestSpent proves that a name can be used once until it expires, and that many names take limited memory: the names
+// that expire last are kept.
 func TestSpent(t *testing.T) {
 	t.Parallel()
 	box, now := seal.New(seal.Fixed(nil)), time.Unix(1_700_000_000, 0)
@@ -110,7 +110,7 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// FuzzOpen proves that no text that was not sealed opens or breaks anything.
+// FuzzOpen proves that a text that was not sealed neither opens nor causes a panic.
 func FuzzOpen(f *testing.F) {
 	box := seal.New(seal.Fixed(bytes.Repeat([]byte{7}, 16)))
 	f.Add("")

@@ -17,7 +17,7 @@ const (
 	JSONLog = "json"
 )
 
-// CommandLine has the options of a server.
+// CommandLine holds the options of a server.
 type CommandLine struct {
 	configuration.Flags
 	bind, adminBind      string
@@ -32,12 +32,12 @@ type CommandLine struct {
 	acceptLocal          bool
 	headers              []string
 
-	Project string // the folder of the only project, in which tasks work; "" for a server of any projects
+	Project string // the folder of the only project, in which tasks work; "" for a server with any projects
 	Version string // of the program, for clients
 }
 
-// Register adds the options of a server to those of a command. data and logs are where these are by default, for the
-// help.
+// Register adds the options of a server to those of a command. data and logs are the default locations, which the help
+// shows.
 func (c *CommandLine) Register(f *pflag.FlagSet, data, logs string) {
 	f.IntVarP(&c.port, "port", "n", 65432, "`PORT` to listen on; 0 selects a free port")
 	f.StringVarP(&c.bind, "bind", "b", "127.0.0.1", "`ADDRESS` to listen on")
@@ -63,7 +63,7 @@ func (c *CommandLine) Register(f *pflag.FlagSet, data, logs string) {
 	c.Flags.Register(f)
 }
 
-// override notes which options were given: they win over the configuration.
+// override records which options were given, because they override the configuration.
 func (c *CommandLine) override(flags *pflag.FlagSet) error {
 	for flag, key := range map[string]string{"port": "server.port", "bind": "server.bind", "admin-port": "server.admin.port",
 		"admin-bind": "server.admin.bind", "log-format": configuration.LogFormatKey, "access-log": "server.access-log.path"} {
@@ -89,8 +89,8 @@ func (c *CommandLine) check() error {
 	return nil
 }
 
-// Read reads the sources of the configuration, which the given options override. It returns an error if these
-// contradict each other, or would silently weaken the server. flags are those of Register.
+// Read reads the sources of the configuration, which the given options override. It returns an error if the settings
+// contradict each other or would silently weaken the server. flags must be the set that Register filled.
 func (c *CommandLine) Read(flags *pflag.FlagSet) (*configuration.Reading, error) {
 	if err := c.override(flags); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (c *CommandLine) Read(flags *pflag.FlagSet) (*configuration.Reading, error)
 	return r, nil
 }
 
-// parts are the loops that this server runs.
+// parts returns the loops that this server runs.
 func (c *CommandLine) parts(r *configuration.Reading) node.Parts {
 	return node.Parts{
 		Executor:  !c.noExecutor && r.Bool("server.executor.enabled", true),

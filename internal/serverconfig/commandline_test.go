@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// told is the settings of a server by a configuration and by options of its command line.
+// told returns the settings of a server with the given configuration and command-line options.
 func told(t *testing.T, config string, args ...string) (Options, error) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "config")
@@ -56,7 +56,7 @@ func TestOptionsWin(t *testing.T) {
 		{[]string{"-m"}, "127.0.0.2:1000", "config", 3, node.Parts{Executor: true, Agent: true}},
 		{[]string{"-m", "--port", "0", "-H", "X-A=option,Y=z"}, "127.0.0.2:0", "option", 3, node.Parts{Executor: true, Agent: true}},
 		{[]string{"-m", "--bind", "::1", "--max-task-threads", "7", "--no-agent"}, "[::1]:1000", "config", 7, node.Parts{Executor: true}},
-		{[]string{"-m", "--no-executor", "-X", "server.port=9"}, "127.0.0.2:1000", "config", 3, node.Parts{Agent: true}}, // a file of -c wins over -X
+		{[]string{"-m", "--no-executor", "-X", "server.port=9"}, "127.0.0.2:1000", "config", 3, node.Parts{Agent: true}}, // a file given with -c overrides -X
 	} {
 		o, err := told(t, config, c.args...)
 		if err != nil {
@@ -110,8 +110,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestWhoMayCall proves that no server is open to everyone by accident: a server without login listens on this machine
-// only, lets no other web page use it and is not for several users, unless the administrator allows it.
+// TestWhoMayCall proves that no server is open to everyone by accident: a server without login listens only on the
+// local machine, lets no other web page use it and does not serve several users, unless the administrator allows it.
 func TestWhoMayCall(t *testing.T) {
 	t.Parallel()
 	const login = "server.authenticator.basic.username = u\nserver.authenticator.basic.password = p\n"
@@ -149,8 +149,8 @@ func TestWhoMayCall(t *testing.T) {
 	}
 }
 
-// TestData proves where a server keeps its data, by which sources, and that a project's own server keeps it in memory
-// by default.
+// TestData proves where a server keeps its data depending on the source of the setting, and that a server of a single
+// project keeps it in memory by default.
 func TestData(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -193,8 +193,8 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestSecretKeyIsKept proves that a generated key is that of the next start, for its owner alone, and that the server
-// warns if others may read it.
+// TestSecretKeyIsKept proves that a generated key is used again at the next start, that only its owner can read it, and
+// that the server warns if others can.
 func TestSecretKeyIsKept(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -232,7 +232,8 @@ func TestSecretKeyIsKept(t *testing.T) {
 	}
 }
 
-// TestShared proves what servers share and what each has alone, and that what all of them need is asked for.
+// TestShared proves which data servers share and which each has alone, and that the settings that all of them need are
+// required.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	const database = "database.type = postgresql\ndatabase.host = db1, db2:99 ,[::1]\ndatabase.user = u@x\ndatabase.database = d/e\n"
@@ -265,8 +266,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestDatabaseTLS proves that a database on another machine is spoken to with TLS unless the configuration says
-// otherwise, and that without TLS its password is not sent in a form that others can read or try.
+// TestDatabaseTLS proves that connections to a database on another machine use TLS unless the configuration disables
+// it, and that without TLS, the password is not sent in a form that others can read or guess.
 func TestDatabaseTLS(t *testing.T) {
 	t.Parallel()
 	for config, want := range map[string]string{
@@ -299,8 +300,8 @@ func TestDatabaseTLS(t *testing.T) {
 	}
 }
 
-// TestUnreadKeys proves that keys without a meaning are named for the log, and secrets of a place elsewhere are not
-// shown.
+// TestUnreadKeys proves that keys without a meaning are named for the log, and that secrets in the address of a remote
+// store are not shown.
 func TestUnreadKeys(t *testing.T) {
 	t.Parallel()
 	o, err := told(t, "my.key = secret\nmy.other = 1\nclient.http.endpoint = x\nagent.command_executor.type = process\narchive.type = s3", "-m", "--accept-local", "-X", "my.key=y")

@@ -56,7 +56,7 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 	return o, nil
 }
 
-// limits reads the limits of attempts and tasks; shares means that the server shares its database with others.
+// limits reads the limits of attempts and tasks; shares means that the server shares its database.
 func (c *CommandLine) limits(r *configuration.Reading, shares bool) host.Limits {
 	l := host.Limits{
 		Attempts:   r.Number("executor.attempt_max_run", r.Number("io.digdag.limits.maxAttempts", 0)),
@@ -81,7 +81,7 @@ func (c *CommandLine) limits(r *configuration.Reading, shares bool) host.Limits 
 	return l
 }
 
-// taskTypes are the operators whose tasks the server runs; nil is all.
+// taskTypes returns the operators whose tasks the server runs; nil means all.
 func taskTypes(r *configuration.Reading) []string {
 	var list []string
 	for name := range strings.SplitSeq(r.Text("agent.task-types", ""), ",") {
@@ -103,7 +103,7 @@ const sharedLease = 30 * time.Second
 // places reads where a stand-alone server keeps its data.
 func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
 	r.Here("archive.type", "local", "db")
-	// The kinds of database that Digdag has in a file or in memory also become one file on this machine.
+	// Digdag's kinds of databases in a file or in memory also become one file on this machine.
 	kinds := append(embedded.Databases(), "h2", "memory")
 	if c.Project != "" {
 		kinds = append([]string{"memory"}, kinds...)
@@ -125,7 +125,7 @@ func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
 	c.logOptions(r, o)
 }
 
-// logOptions reads where task logs go: here they are kept unless that is switched off.
+// logOptions reads where task logs are stored: here they are kept unless that is switched off.
 func (c *CommandLine) logOptions(r *configuration.Reading, o *embedded.Options) {
 	kind := r.Here("log-server.type", "local", "null")
 	o.LogsApart = !r.Bool("log-server.local.short_together", true)
@@ -141,7 +141,7 @@ func (c *CommandLine) logOptions(r *configuration.Reading, o *embedded.Options) 
 	}
 }
 
-// defaults are the parameters that those of attempts override.
+// defaults returns the parameters that the parameters of attempts override.
 func (c *CommandLine) defaults(r *configuration.Reading) (*param.Map, error) {
 	m := param.New()
 	if text := r.Text("digdag.defaultParams", ""); text != "" {

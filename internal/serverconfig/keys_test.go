@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/configuration"
 )
 
-// TestSettingKeys proves that the table of keys has each that a server reads, and no unused one: the table determines
-// which keys are refused as typos, and which are reported as unused.
+// TestSettingKeys proves that the table of keys contains every key that a server reads, and no unused one: the table
+// determines which keys are refused as typos and which are reported as unused.
 func TestSettingKeys(t *testing.T) {
 	t.Parallel()
 	read := map[string]bool{}

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// newNotices reads how users are notified of failures (server.md#settings).
+// newNotices reads the settings of failure notices (server.md#settings).
 func newNotices(r *configuration.Reading, pool *evaluators.Pool) (host.Notices, error) {
 	sender, err := noticeSender(r, pool)
 	if err != nil {
@@ -105,8 +105,8 @@ func addressList(text string) []param.Value {
 	return list
 }
 
-// noticeTemplate reads a text with `${message}` and the like. It is tried once, so that a
-// wrong one is seen at the start and not on the night that it is needed.
+// noticeTemplate reads a text with `${message}` and the like. It is evaluated once, so that mistakes show at the start
+// and not on the night when the notice is needed.
 func noticeTemplate(file string, pool *evaluators.Pool) (func(*param.Map) (string, error), error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

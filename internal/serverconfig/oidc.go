@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/oidc"
 )
 
-// provider reads the identity provider for sign-ins (server.md#signing-in-with-a-browser); nil for none.
+// provider reads the identity provider for sign-ins (server.md#signing-in-with-a-browser); nil means none.
 func provider(r *configuration.Reading) (*access.OIDC, error) {
 	const prefix = "server.authenticator.oidc."
 	issuer, client, address := r.Text(prefix+"issuer", ""), r.Text(prefix+"client-id", ""), r.Text(prefix+"address", "")

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/shared"
 )
 
-// Options are the settings of a server, from its command line and its configuration.
+// Options holds the settings of a server, from its command line and its configuration.
 type Options struct {
 	Engine embedded.Options // without a logger and the shared stores
 	Shared *shared.Options  // the shared stores, without a logger; nil for a stand-alone server
@@ -21,8 +21,8 @@ type Options struct {
 	Notes  []string // warnings for the log
 }
 
-// Options reads everything that r has. It creates the folder of the data and the key of secrets if they are needed but
-// missing. Templates of notices are tried with pool.
+// Options reads all settings in r. It creates the data folder and the secret key if they are needed but missing.
+// Templates of notices are evaluated once with pool.
 func (c *CommandLine) Options(r *configuration.Reading, pool *evaluators.Pool) (o Options, err error) {
 	if o.Engine, err = c.embeddedOptions(r); err != nil {
 		return o, err

@@ -15,9 +15,9 @@ import (
 	"zerodag/internal/files"
 )
 
-// secretKey reads the key that encrypts secrets: configuration, environment, or a file. Without any a new one is made
-// and kept with the data, so that secrets just work; but not if servers share a database, because each would have a
-// different key. nil: there is none.
+// secretKey reads the key that encrypts secrets: configuration, environment, or a file. If none is set, it makes a new
+// one and keeps it with the data, so that secrets just work, but not if servers share a database, because each would
+// have a different key. nil means that there is no key.
 func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, error) {
 	source, text := "configuration key digdag.secret-encryption-key", r.Text("digdag.secret-encryption-key", "")
 	if text == "" {
@@ -55,7 +55,7 @@ func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, er
 	return readKey(source, text)
 }
 
-// readKey reads a key that a user made.
+// readKey reads a key that a user provided.
 func readKey(source, text string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != 16 {

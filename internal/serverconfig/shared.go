@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/shared"
 )
 
-// ownServerFolder is the default folder for the own data of a server that shares its database.
+// ownServerFolder is the default folder for the data that a server with a shared database does not share.
 const ownServerFolder = "zerodag-server"
 
 // shares reports whether the server keeps its data in a database that it shares with others.
@@ -24,7 +24,7 @@ func (c *CommandLine) shares(s configuration.Settings) bool {
 	return c.Project == "" && !c.memory && c.database == "" && strings.TrimSpace(s["database.type"]) == configuration.PostgreSQL
 }
 
-// contradicts is an error where options and configuration name two places for the data.
+// contradicts returns an error if options and configuration name two places for the data.
 func (c *CommandLine) contradicts(s configuration.Settings) error {
 	if strings.TrimSpace(s["database.type"]) != configuration.PostgreSQL || c.acceptLocal || !c.memory && c.database == "" {
 		return nil
@@ -36,7 +36,7 @@ func (c *CommandLine) contradicts(s configuration.Settings) error {
 	return program.UsageError(fmt.Errorf("%s and database.type = postgresql of the configuration set two places for the data: remove one of them", option))
 }
 
-// sharedOptions reads what the server shares with others (docs/servers.md). The names of keys are Digdag's.
+// sharedOptions reads what the server shares with others (docs/servers.md). The keys have Digdag's names.
 func sharedOptions(r *configuration.Reading, own embedded.Options) (shared.Options, error) {
 	database, err := Database(r)
 	if err != nil {
@@ -65,7 +65,7 @@ func sharedOptions(r *configuration.Reading, own embedded.Options) (shared.Optio
 	return o, err
 }
 
-// connections is how many a server has to its database.
+// connections is how many connections a server has to its database.
 const connections = 20
 
 // Database reads the address of the database that several servers share.
@@ -74,8 +74,8 @@ func Database(r *configuration.Reading) (postgres.Options, error) {
 	return postgres.Options{URL: address, Schema: r.Text("database.schema", ""), Connections: r.Number("database.maximumPoolSize", connections)}, err
 }
 
-// databaseURL is the address of a PostgreSQL database as PostgreSQL's tools write it. Of several hosts the primary is
-// used, as after a failover.
+// databaseURL returns the address of a PostgreSQL database in the form of PostgreSQL's tools. If there are several
+// hosts, the primary is used, for example after a failover.
 func databaseURL(r *configuration.Reading, below string) (string, error) {
 	required := map[string]string{}
 	for _, key := range []string{"host", "user", "database"} {
@@ -98,7 +98,7 @@ func databaseURL(r *configuration.Reading, below string) (string, error) {
 	}
 	mode := tlsMode(r, below, hosts)
 	if slices.Contains([]string{"disable", "allow", "prefer"}, mode) && !allLocal(hosts) {
-		query.Set("require_auth", "!password,!md5") // only with TLS, where no one on the way can read it
+		query.Set("require_auth", "!password,!md5") // only with TLS, where no one on the path can read it
 	}
 	for key, value := range map[string]string{"sslmode": mode, "sslcert": r.Text(below+"sslcert", ""), "sslkey": r.Text(below+"sslkey", ""), "sslrootcert": r.Text(below+"sslrootcert", "")} {
 		if value != "" {
@@ -112,13 +112,13 @@ func databaseURL(r *configuration.Reading, below string) (string, error) {
 	return u.String(), nil
 }
 
-// tlsMode returns the mode of TLS for a database. A database on another machine is spoken to with TLS unless the
-// configuration says otherwise: what answers without it may be someone on the way, who wants the password.
+// tlsMode returns the TLS mode for a database. Connections to another machine use TLS unless the configuration disables
+// it, because without TLS an attacker on the path may answer to get the password.
 func tlsMode(r *configuration.Reading, below string, hosts []string) string {
 	mode, given := r.Text(below+"sslmode", ""), r.Text(below+"ssl", "") != ""
 	switch on := r.Bool(below+"ssl", false); {
 	case mode != "":
-	case on: // what Digdag's default, a factory that validates nothing, amounts to
+	case on: // equivalent to Digdag's default, a factory that validates nothing
 		mode = "require"
 	case given:
 		mode = "disable"
@@ -131,7 +131,7 @@ func tlsMode(r *configuration.Reading, below string, hosts []string) string {
 	return mode
 }
 
-// allLocal reports whether all hosts, with their ports, are this machine.
+// allLocal reports whether all hosts, given with or without ports, are this machine.
 func allLocal(hosts []string) bool {
 	return !slices.ContainsFunc(hosts, func(host string) bool {
 		name, _, err := net.SplitHostPort(host)
@@ -143,11 +143,11 @@ func allLocal(hosts []string) bool {
 	})
 }
 
-// bucket reads where in S3 something is kept.
+// bucket reads where in S3 data is kept.
 func bucket(r *configuration.Reading, below string) (*shared.Bucket, error) {
 	b := &shared.Bucket{Name: r.Text(below+"bucket", ""), Folder: strings.Trim(r.Text(below+"path", ""), "/"), Endpoint: r.Text(below+"endpoint", ""), Region: r.Text(below+"region", ""),
 		AccessKeyID: r.Text(below+"credentials.access-key-id", ""), SecretAccessKey: r.Text(below+"credentials.secret-access-key", ""), Links: r.Bool(below+"direct_download", false)}
-	r.Bool(below+"path-style-access", true) // a store with an endpoint is addressed so
+	r.Bool(below+"path-style-access", true) // the default for stores with an endpoint
 	if b.Folder != "" {
 		b.Folder += "/"
 	}

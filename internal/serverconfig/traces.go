@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/trace/otlp"
 )
 
-// notifies reads who is notified of attempts, and where their traces are sent.
+// notifies reads how users are notified of attempts, and where traces are sent.
 func notifies(r *configuration.Reading, o *embedded.Options) (err error) {
 	if o.Notices, err = newNotices(r, o.Evaluators); err != nil {
 		return err
@@ -21,8 +21,8 @@ func notifies(r *configuration.Reading, o *embedded.Options) (err error) {
 	return err
 }
 
-// newTraces reads where traces are sent (server.md#traces): the configuration, or else OpenTelemetry's own environment
-// variables. nil: nowhere.
+// newTraces reads where traces are sent (server.md#traces): from the configuration, or otherwise from OpenTelemetry's
+// environment variables. nil means nowhere.
 func newTraces(r *configuration.Reading) (host.Tracer, error) {
 	o := otlp.Options{URL: r.Text("traces.otlp.endpoint", ""), Headers: r.Tree("traces.otlp.headers."), Service: r.Text("traces.service", os.Getenv("OTEL_SERVICE_NAME"))}
 	from := "configuration key traces.otlp.endpoint"
@@ -47,7 +47,7 @@ func newTraces(r *configuration.Reading) (host.Tracer, error) {
 	return otlp.New(o), nil
 }
 
-// tracesPath adds the path of the signal to the address of a collector, unless it is there.
+// tracesPath adds the path of the signal to the address of a collector unless it has it.
 func tracesPath(endpoint string) string {
 	const path = "/v1/traces"
 	if strings.HasSuffix(endpoint, path) {
@@ -56,8 +56,8 @@ func tracesPath(endpoint string) string {
 	return strings.TrimSuffix(endpoint, "/") + path
 }
 
-// addEncodedHeaders adds the headers of an environment variable, NAME=VALUE,NAME=VALUE with encoded values, to those of
-// the configuration.
+// addEncodedHeaders adds the headers of an environment variable, NAME=VALUE,NAME=VALUE with encoded values, to the
+// headers of the configuration.
 func addEncodedHeaders(to map[string]string, variable string) error {
 	for pair := range strings.SplitSeq(os.Getenv(variable), ",") {
 		if pair = strings.TrimSpace(pair); pair == "" {

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// Web is where and how the API is served (server.md#settings).
+// Web holds the settings of where and how the API is served (server.md#settings).
 type Web struct {
 	Addresses, Admin []string
 	AdminBind        string
@@ -30,7 +30,7 @@ type Web struct {
 	Token            bool // bearer tokens are required
 }
 
-// webOptions reads where and how the API is served. A server without login is served to this machine alone, unless the
+// webOptions reads where and how the API is served. A server without login accepts only local connections unless the
 // administrator configures otherwise.
 func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 	bind, port := r.Text("server.bind", c.bind), r.Port("server.port", c.port)
@@ -78,7 +78,7 @@ func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 	return o, nil
 }
 
-// Everywhere is the address of a listener without one.
+// Everywhere is the address of a listener for which none is set.
 const Everywhere = "0.0.0.0"
 
 // Open reports whether callers need no login.
@@ -86,7 +86,7 @@ func (o Web) Open() bool {
 	return !o.Token && len(o.API.Auth.Users) == 0 && o.API.Auth.OIDC == nil
 }
 
-// authentication reads who may call (server.md#who-may-call).
+// authentication reads the settings of who may call (server.md#who-may-call).
 func (o *Web) authentication(r *configuration.Reading) error {
 	var err error
 	if o.API.Auth.OIDC, err = provider(r); err != nil {
@@ -112,10 +112,10 @@ func (o *Web) authentication(r *configuration.Reading) error {
 	return nil
 }
 
-// address is where to listen.
+// address returns the address to listen on.
 func address(bind string, port int) string { return net.JoinHostPort(bind, strconv.Itoa(port)) }
 
-// isLoopback reports whether only this machine reaches an address.
+// isLoopback reports whether an address can be reached only from this machine.
 func isLoopback(bind string) bool {
 	ip := net.ParseIP(bind)
 	return bind == "localhost" || ip != nil && ip.IsLoopback()

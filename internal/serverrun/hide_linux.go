@@ -12,11 +12,11 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// hideEnvironment removes variables that commands do not get from the environment that the kernel shows of this process
-// (/proc/PID/environ), and lets only root read its memory. The program itself still has its variables: it made a copy
-// when it started.
+// hideEnvironment removes variables that commands do not get from the environment of this process that the kernel shows
+// (/proc/PID/environ), and lets only root read the process's memory. The program itself still has its variables because
+// it copied them when it started.
 func hideEnvironment(gives lineage.Environment) error {
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // else the rest needs root
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // otherwise the rest needs root
 		return fmt.Errorf("hide the environment: %w", err)
 	}
 	err := blankEnvironment(gives)
@@ -54,7 +54,7 @@ func blankEnvironment(gives lineage.Environment) error {
 	return err
 }
 
-// blanked is an environment as the kernel shows it with nothing in place of some variables.
+// blanked returns an environment as the kernel shows it, with zeros in place of some variables.
 func blanked(shown []byte, gives lineage.Environment) []byte {
 	kept := make([]byte, 0, len(shown))
 	for _, pair := range bytes.SplitAfter(shown, []byte{0}) {
@@ -67,13 +67,13 @@ func blanked(shown []byte, gives lineage.Environment) []byte {
 	return kept
 }
 
-// environmentStart is where in memory the environment is that the kernel shows.
+// environmentStart returns the address in memory of the environment that the kernel shows.
 func environmentStart() (int64, error) {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return 0, err
 	}
-	const behindName, envStart = 3, 50 // fields are counted from 1; the name has blanks
+	const behindName, envStart = 3, 50 // fields are counted from 1; the name may contain spaces
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) <= envStart-behindName {
 		return 0, fmt.Errorf("the kernel does not report its address")

@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// NewLog makes the log of a server itself, in a form of serverconfig: lines in Digdag's form, or JSON. flush writes the
+// NewLog returns the server's own log in a form of serverconfig: lines in Digdag's form, or JSON. flush writes the
 // buffer.
 func NewLog(out io.Writer, level logstream.Level, format string) (_ *slog.Logger, flush func() error) {
 	log := logstream.New(out, level, tasklog.Digdag)
@@ -30,7 +30,7 @@ func NewLog(out io.Writer, level logstream.Level, format string) (_ *slog.Logger
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: lowest, ReplaceAttr: inSeconds})), log.Flush
 }
 
-// inSeconds writes durations as seconds, which collectors of logs can add up: slog's nanoseconds have no unit either.
+// inSeconds writes durations as seconds, which log collectors can add up. slog writes nanoseconds, also without a unit.
 func inSeconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.Float64(a.Key, a.Value.Duration().Seconds())
@@ -52,15 +52,15 @@ func (h *consoleHandler) Enabled(_ context.Context, level slog.Level) bool {
 // stackKey is the key of the only value that is printed on separate lines.
 const stackKey = "stack"
 
-// Handle implements slog.Handler. Values are others' (names of projects, errors of systems):
-// none ends its line.
+// Handle implements slog.Handler. Values come from outside (names of projects, errors of systems), so it makes sure
+// that none ends its line.
 func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
 	var text strings.Builder
 	text.WriteString(term.OneLine(r.Message))
 	add := func(a slog.Attr) bool {
 		value := fmt.Sprint(a.Value)
 		if a.Key == stackKey {
-			value = "\n" + value // of a panic: ours, and many lines
+			value = "\n" + value // the stack of a panic, which we wrote and which has many lines
 		} else {
 			value = term.OneLine(value)
 		}

@@ -21,21 +21,21 @@ import (
 	"zerodag/operators"
 )
 
-// Project is a folder that a server runs as its only project: tasks work in the folder itself, and it is read again
-// every few seconds.
+// Project is a folder that a server runs as its only project: tasks work in the folder itself, and the folder is read
+// again every few seconds.
 type Project struct {
 	files  projectfolder.Folder
 	last   [sha256.Size]byte
 	number int
 }
 
-// NewProject returns the project that the server will have. It is read when the server runs.
+// NewProject returns the project in a folder, which is read when the server runs.
 func NewProject(f projectfolder.Folder) *Project { return &Project{files: f} }
 
-// reread is how often the folder is looked at.
+// reread is how often the folder is checked.
 const reread = 5 * time.Second
 
-// workspace is the folder itself, for every task.
+// workspace returns the folder itself as the workspace of every task.
 func (p *Project) workspace(in executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 	return func(_ context.Context, id operators.Identity, _ host.Workflow) (host.Workspace, error) {
 		return host.Workspace{Files: p.files.Project, RunFolder: p.files.RunFolder(), Commands: in(p.files.Root(), id), Leave: func() {}}, nil
@@ -115,7 +115,7 @@ func (p *Project) push(ctx context.Context, e *embedded.Engine, logger *slog.Log
 	return nil
 }
 
-// next is the number of the next revision: data on disk may hold some.
+// next returns the number of the next revision, because stored data may already hold revisions.
 func (p *Project) next(ctx context.Context, e *embedded.Engine) (int, error) {
 	list, err := e.Projects(ctx, host.ProjectQuery{Name: "default", Count: 1})
 	if err != nil || len(list) == 0 {

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// TestSchedulerDoubts proves that the scheduler's log has the warnings of a push, and reports if nothing can ever
-// start.
+// TestSchedulerDoubts proves that the scheduler's log contains the warnings of a push, and reports that nothing can
+// ever start.
 func TestSchedulerDoubts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -17,8 +17,9 @@ import (
 	"zerodag/ui"
 )
 
-// Run runs a server until ctx ends, then lets its tasks end. local is its only project, or nil for a server of any. On
-// Linux it takes variables that commands do not get from the environment that the system shows of this process.
+// Run runs a server until ctx ends, then lets its tasks end. local is its only project, or nil if it serves any
+// project. On Linux, it removes variables that commands do not get from the environment of this process that the system
+// shows.
 func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *slog.Logger) error {
 	warn(logger, o, hideEnvironment(o.Engine.Commands.Environment))
 	o.Engine.Logger = logger
@@ -45,7 +46,7 @@ func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *sl
 	return untilEnd(ctx, engine, o, local, logger)
 }
 
-// warn logs settings of the configuration that have no effect here, or not the intended one.
+// warn logs settings that have no effect here, or not the intended one.
 func warn(logger *slog.Logger, o serverconfig.Options, shown error) {
 	if len(o.Unread) > 0 {
 		logger.Warn("unused configuration keys are ignored: " + strings.Join(o.Unread, ", ") + configuration.NestedNote(o.Unread))
@@ -84,7 +85,7 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 	accepting, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { defer close(loops); engine.Run(hard, accepting, o.Parts) }()
-	// It reads and stores by the engine, which is closed when this returns.
+	// The watch uses the engine, which is closed when this returns.
 	var watching sync.WaitGroup
 	if local != nil {
 		watching.Go(func() { local.watch(accepting, engine, logger) })
@@ -112,7 +113,7 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 	return err
 }
 
-// pageAddress is the address that users of this machine type into a browser to see the page of a listener.
+// pageAddress returns the address that local users enter in a browser to see the page of a listener.
 func pageAddress(a net.Addr) string {
 	name, port, err := net.SplitHostPort(a.String())
 	if ip := net.ParseIP(name); err != nil || ip == nil || !ip.IsUnspecified() {

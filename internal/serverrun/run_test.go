@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// running starts a server that has its data in memory, with further keys, and returns its address and what ends it.
+// running starts a server with data in memory and the given configuration, and returns its address and a function that
+// ends it.
 func running(t *testing.T, project, config string) (address string, end func() (log string, err error)) {
 	t.Helper()
 	folder := t.TempDir()
@@ -120,7 +121,7 @@ func get(t *testing.T, url, token string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// within waits until something is done, and fails with the state it last had.
+// within waits until something is done, and fails with its last state.
 func within(t *testing.T, done func() (bool, string)) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -153,8 +154,8 @@ func start(t *testing.T, address, workflow string) {
 	}
 }
 
-// TestRun proves that a server answers until its context ends, that it requires the first token if tokens are required,
-// which its log has, and that its end is in its log.
+// TestRun proves that a server answers until its context ends, that it requires the first token, which is in its log,
+// if tokens are required, and that its log records its end.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	address, end := running(t, "", "my.key = 1\nserver.authenticator.type = token\nserver.http.headers.X-A = b\n")
@@ -178,8 +179,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunOfAProject proves that the server of a folder has its workflows as they are when it is read again, under one
-// name, and that its tasks have their scripts in the folder for files of runs.
+// TestRunOfAProject proves that the server of a folder updates its workflows each time it reads the folder, under one
+// project name, and that its tasks have their scripts in the run folder.
 func TestRunOfAProject(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -206,7 +207,7 @@ func TestRunOfAProject(t *testing.T) {
 	}
 }
 
-// TestListenFails proves that a server whose port is taken ends with an error that has a remedy.
+// TestListenFails proves that a server whose port is in use ends with an error that names a remedy.
 func TestListenFails(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -235,7 +236,7 @@ func TestListenFails(t *testing.T) {
 	}
 }
 
-// TestPageAddress proves which address is shown to users of a page on this machine.
+// TestPageAddress proves which address is shown to local users of a page.
 func TestPageAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{"127.0.0.1:1": "http://127.0.0.1:1/", "0.0.0.0:80": "http://localhost:80/", "[::]:80": "http://localhost:80/", "[::1]:80": "http://[::1]:80/", "192.0.2.1:80": "http://192.0.2.1:80/"} {
@@ -249,7 +250,7 @@ func TestPageAddress(t *testing.T) {
 	}
 }
 
-// TestStalledRequest proves that a stalled request ends, and that a slow one does not.
+// TestStalledRequest proves that a stalled request is ended and a slow one is not.
 func TestStalledRequest(t *testing.T) {
 	t.Parallel()
 	read := make(chan error, 1)
@@ -288,7 +289,7 @@ func TestStalledRequest(t *testing.T) {
 	}
 }
 
-// TestAllowOrigins proves that pages of other origins may call the API and see what it answers.
+// TestAllowOrigins proves that pages of other origins may call the API and read its answers.
 func TestAllowOrigins(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
@@ -298,8 +299,8 @@ func TestAllowOrigins(t *testing.T) {
 	}
 }
 
-// TestLogAsJSON proves that each line is an object, that durations are seconds, and that lines below the level are left
-// out.
+// TestLogAsJSON proves that each line is an object, that durations are seconds, and that lines below the level are
+// omitted.
 func TestLogAsJSON(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{"error": {"three"}, "warn": {"two", "three"}, "trace": {"one", "two", "three"}} {

@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/plainfile"
 )
 
-// firstToken makes the token that all others are made with, on a server that requires tokens and has none. A user who
-// can read the folder of the data can read it.
+// firstToken makes the token with which all others are created, on a server that requires tokens and has none. Users
+// who can read the data folder can read it.
 func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *slog.Logger) error {
 	list, err := e.DB.List(ctx, 0)
 	if err != nil || len(list) > 0 {

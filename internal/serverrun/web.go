@@ -166,11 +166,11 @@ func allowOrigins(h http.Handler) http.Handler {
 	})
 }
 
-// unstalled ends requests without progress for a time: each transferred piece restarts the time.
+// unstalled ends requests that make no progress for the given time: each transferred piece restarts the timer.
 func unstalled(h http.Handler, limit time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		control.SetReadDeadline(time.Now().Add(limit)) // a connection that cannot is a test's
+		control.SetReadDeadline(time.Now().Add(limit)) // only connections of tests do not support it
 		r.Body = &stallingBody{ReadCloser: r.Body, again: func() { control.SetReadDeadline(time.Now().Add(limit)) }}
 		h.ServeHTTP(&stallingWriter{ResponseWriter: w, again: func() { control.SetWriteDeadline(time.Now().Add(limit)) }}, r)
 		control.SetWriteDeadline(time.Time{})

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/s3"
 )
 
-// blobs are archives in a folder of a bucket, with links for clients if these are wanted.
+// blobs keeps archives in a folder of a bucket, with links for clients if they are enabled.
 type blobs struct {
 	all *s3.Blobs
 	in  Bucket

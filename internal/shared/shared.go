@@ -22,7 +22,7 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// Options select what is opened.
+// Options selects the stores to open.
 type Options struct {
 	Database postgres.Options
 	Archives Place
@@ -33,26 +33,26 @@ type Options struct {
 	Logger   *slog.Logger // nil: none
 }
 
-// Place is where data is stored: in the bucket, else in the folder, else in the database.
+// Place is where data is stored: in the bucket, otherwise in the folder, otherwise in the database.
 type Place struct {
 	Bucket *Bucket
 	Folder string
 }
 
-// Bucket is a part of a bucket of S3, or of a store that speaks its protocol.
+// Bucket is a part of an S3 bucket, or of a bucket in a store with the same protocol.
 type Bucket struct {
 	Name   string
-	Folder string // "" is the root; else it ends with a slash
-	// Endpoint is the address of a store that is not AWS; "" is AWS.
+	Folder string // "" is the root; otherwise it ends with a slash
+	// Endpoint is the address of a store other than AWS; "" means AWS.
 	Endpoint string
-	Region   string // "": that of the environment
-	// AccessKeyID and SecretAccessKey are "" if the credentials are those of the environment.
+	Region   string // "": the region of the environment
+	// AccessKeyID and SecretAccessKey are "" if the credentials come from the environment.
 	AccessKeyID, SecretAccessKey string
-	// Links lets clients read from the store by signed links, not by the server.
+	// Links lets clients read from the store through signed links instead of through the server.
 	Links bool
 }
 
-// Open opens it. The caller closes the store of the result.
+// Open opens the stores. The caller closes the store of the result.
 func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 	db, err := postgres.Open(ctx, o.Database)
 	if err != nil {
@@ -122,7 +122,7 @@ func (o Options) logs(ctx context.Context, db *postgres.DB, s *embedded.Shared) 
 	return nil
 }
 
-// config is how the store is reached.
+// config returns the configuration of a client for the store.
 func (b Bucket) config(ctx context.Context) (aws.Config, error) {
 	var options []func(*awsconfig.LoadOptions) error
 	if b.Region != "" {
@@ -142,7 +142,7 @@ func (b Bucket) config(ctx context.Context) (aws.Config, error) {
 		if b.Endpoint == "" {
 			return c, fmt.Errorf("no AWS region for bucket %s: set AWS_REGION, or a region in the profile that AWS_PROFILE names", b.Name)
 		}
-		c.Region = "us-east-1" // it is part of signatures only
+		c.Region = "us-east-1" // it only affects signatures
 	}
 	return c, nil
 }

@@ -15,8 +15,8 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// Endpoint is the address of a service in a region, https://SERVICE.REGION.amazonaws.com, or that of the partition for
-// China.
+// Endpoint returns the address of a service in a region, https://SERVICE.REGION.amazonaws.com, or its form in the
+// partition for China.
 func Endpoint(service, region string) string {
 	address := "https://" + service + "." + region + ".amazonaws.com"
 	if strings.HasPrefix(region, "cn-") {
@@ -25,7 +25,7 @@ func Endpoint(service, region string) string {
 	return address
 }
 
-// Sign adds the signature to a request with a body, for a service as signatures name it. The error is that of the SDK's
+// Sign adds the signature to a request with a body, for a service by its name in signatures. Errors come from the SDK's
 // signer.
 func Sign(ctx context.Context, who aws.Credentials, r *http.Request, body []byte, service, region string, at time.Time) error {
 	sum := sha256.Sum256(body)

@@ -23,11 +23,11 @@ import (
 	"zerodag/internal/border"
 )
 
-// Options are what a Topic is made of.
+// Options holds the settings of a Topic.
 type Options struct {
 	ARN   string
 	Stage string // names the deployment to users
-	Tries int    // of a call that was throttled or had no answer: border.Tries
+	Tries int    // of a call that was throttled or not answered: border.Tries
 }
 
 // Topic is a notice.Sender.
@@ -36,19 +36,19 @@ type Topic struct {
 	client *sns.Client
 }
 
-// New makes a Topic over an existing one.
+// New returns a Topic for an existing topic.
 func New(c aws.Config, o Options) *Topic {
 	return &Topic{o, sns.NewFromConfig(border.Answered(c), func(x *sns.Options) { x.Retryer = border.Retryer(o.Tries) })}
 }
 
-// maxSubject is what SNS takes: less than 100 characters of ASCII.
+// maxSubject is the longest subject that SNS accepts: less than 100 ASCII characters.
 const maxSubject = 99
 
 // Send publishes a notice: a subject for people, its fields as JSON, and attributes by which subscribers may filter.
 func (t *Topic) Send(ctx context.Context, fields *param.Map) error {
 	attributes := map[string]types.MessageAttributeValue{}
 	for _, name := range []string{"project_name", "workflow_name", "task_name"} {
-		if v, ok := fields.Get(name); ok && v != nil { // SNS takes no empty one
+		if v, ok := fields.Get(name); ok && v != nil { // SNS accepts no empty value
 			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String(fmt.Sprint(v))}
 		}
 	}

@@ -18,7 +18,7 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	}
 	err := ctx.Err()
 	if err == nil {
-		err = ownFile(path) // SQLite fills an empty file
+		err = ownFile(path) // SQLite writes into an empty file
 	}
 	if err == nil {
 		err = copyInto(db.path, path)
@@ -27,13 +27,14 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 		err = syncFile(path)
 	}
 	if err != nil {
-		os.Remove(path) // a part of a database is of no use
+		os.Remove(path) // an incomplete database is useless
 		return fmt.Errorf("back up database: %w", err)
 	}
 	return nil
 }
 
-// copyInto uses a separate connection: readers may write nothing, not even elsewhere, and the writer is busy.
+// copyInto uses a separate connection because readers may not write anything, not even to other files, and the writer
+// is busy.
 func copyInto(path, to string) error {
 	c, err := dial(dsn(path), "busy_timeout = 10000")
 	if err != nil {

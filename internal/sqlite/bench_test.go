@@ -126,8 +126,8 @@ func BenchmarkSendReceiveDelete(b *testing.B) {
 	}
 }
 
-// BenchmarkBegin shows what a run costs before it begins: a look for a kill, and a note where it continues for longer
-// or is made again. Reading the row of the attempt is the yardstick.
+// BenchmarkBegin measures the cost of a run before it begins: a check for a kill, and a note if the run takes longer or
+// is repeated. The baseline is a read of the attempt's row.
 func BenchmarkBegin(b *testing.B) {
 	db := open(b, Options{Path: fileOf(b)})
 	id := started(b, db, 1)[0]

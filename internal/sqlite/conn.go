@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// conn is one connection with its prepared statements. It talks to the driver itself:
-// database/sql would cost as much again as the statement. One goroutine uses it at a time.
+// conn is one connection with its prepared statements. It calls the driver directly: database/sql would double the cost
+// of a statement. One goroutine uses it at a time.
 type conn struct {
 	raw   driver.Conn
 	stmts map[string]driver.Stmt
@@ -78,7 +78,7 @@ func (c *conn) Insert(sql string, args ...any) (int64, error) {
 		return 0, err
 	}
 	if n, err := r.RowsAffected(); err != nil || n == 0 {
-		return 0, err // the last id is that of an earlier INSERT
+		return 0, err // the last id belongs to an earlier INSERT
 	}
 	return r.LastInsertId()
 }
@@ -139,7 +139,7 @@ func (c *conn) Query(each func(*row), sql string, args ...any) (err error) {
 	}
 }
 
-// encode makes values of the driver. Flags are numbers.
+// encode converts arguments to values of the driver. Flags become numbers.
 func encode(args []any) ([]driver.NamedValue, error) {
 	values := make([]driver.NamedValue, len(args))
 	for i, a := range args {

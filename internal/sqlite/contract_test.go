@@ -19,7 +19,7 @@ func storesOf(db *DB) suite.Stores {
 		Database: db, Outage: func(t *testing.T) func() { return outage(t, db) }}
 }
 
-// outage makes SQLite refuse every write, as a full disk does, until end is called.
+// outage makes SQLite refuse every write, like a full disk, until end is called.
 func outage(t *testing.T, db *DB) (end func()) {
 	t.Helper()
 	reopen := db.writer.open
@@ -43,7 +43,7 @@ func outage(t *testing.T, db *DB) (end func()) {
 
 var testKey = []byte("0123456789abcdef")
 
-// inMemory runs cases on a fake clock: a wait costs nothing.
+// inMemory runs cases on a fake clock, on which waits take no time.
 func inMemory(t *testing.T, run func(*testing.T, suite.Stores)) {
 	synctest.Test(t, func(t *testing.T) { run(t, storesOf(open(t, Options{SecretKey: testKey}))) })
 }
@@ -52,7 +52,7 @@ func inFile(t *testing.T, run func(*testing.T, suite.Stores)) {
 	run(t, inFileOf(t, Options{Path: fileOf(t), SecretKey: testKey, Sync: host.SyncNone}))
 }
 
-// inFileOf are the ports of a file, which can be opened again.
+// inFileOf returns the ports of a database file, which can be reopened.
 func inFileOf(t *testing.T, o Options) suite.Stores {
 	db := open(t, o)
 	s := storesOf(db)

@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// quickly is the size of a database, in bytes, that is checked before it is used: a moment. A
-// larger one takes too long to wait for.
+// quickly is the size in bytes up to which a database is checked before it is used, which takes a moment. The check of
+// a larger one would take too long.
 const quickly = 32 << 20
 
 // checkSmall returns an error that describes the damage of a small database.
@@ -37,7 +37,7 @@ func damage(c *conn, path string) error {
 }
 
 // CheckLarge returns an error that describes the damage of a database that was too large to be checked by Open. It
-// reads the whole database, while others use it.
+// reads the whole database while others use it.
 func (db *DB) CheckLarge() error {
 	if db.path == "" || !isLarge(db.path) {
 		return nil

@@ -16,21 +16,21 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// Options are the settings for opening a database.
+// Options holds the settings for opening a database.
 type Options struct {
-	Path      string           // of the file; "" is in memory
+	Path      string           // of the file; "" means in memory
 	Now       func() time.Time // time.Now when nil
-	Steady    func() time.Time // a clock that is never set; nil: that of the machine
-	Uptime    func() time.Time // Steady including the time that the machine sleeps; nil: there is no such clock
+	Steady    func() time.Time // a clock that is never set; nil: the machine's
+	Uptime    func() time.Time // like Steady, but including the time that the machine sleeps; nil: none
 	UUID      func() string    // of new sessions; random when nil
 	SecretKey []byte           // 16 bytes; nil: there are no secrets
 	Sync      host.Sync
-	Migrate   bool // bring an older schema up to date; else it is refused
+	Migrate   bool // upgrade an older schema; otherwise refuse it
 
 	migrations fs.FS // in tests; nil: those of this program
 }
 
-// DB is an open database. It is all ports of sqlstore.Store, host.Log and host.Inventory, and safe for
+// DB is an open database. It implements all ports of sqlstore.Store, host.Log and host.Inventory, and is safe for
 // concurrent use.
 type DB struct {
 	*sqlstore.Store
@@ -43,12 +43,12 @@ type DB struct {
 	reader  *reader
 	queues  map[string]*Queue
 	message atomic.Int64 // id of the newest message
-	crashed bool         // the process that last had it open was not asked to end
+	crashed bool         // the previous process was not asked to end
 	closing sync.Once
 	closed  error
 }
 
-// Open opens a database, or makes it. One process at a time has it.
+// Open opens a database or creates it. Only one process at a time can have it open.
 func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	db := &DB{path: o.Path, now: o.Now, steady: o.Steady, uptime: o.Uptime}
 	if db.steady == nil {
@@ -99,11 +99,11 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	return db, db.loadQueues(ctx)
 }
 
-// told is the value of the number that SQLite keeps for applications in a file if the process that last had it open was
-// asked to end. Otherwise it is 0, also in a new file.
+// told is the value of the file's application number (which SQLite keeps for applications) if the last process that had
+// the file open was asked to end. Otherwise, and in a new file, the number is 0.
 const told = 1
 
-// noteCrash finds out how the process before this one ended, and that this one did not yet.
+// noteCrash reads how the previous process ended, and records that this one was not asked to end yet.
 func (db *DB) noteCrash(ctx context.Context) error {
 	var before int
 	if err := db.read(ctx, func(c *conn) (err error) {
@@ -124,7 +124,7 @@ func (db *DB) Stopping() error {
 	return db.write(context.Background(), func(c *conn) error { return c.script(fmt.Sprintf("PRAGMA user_version = %d", told)) })
 }
 
-// Close commits the remaining writes and closes the file. Later calls, and receivers that wait, fail or end with their
+// Close commits the remaining writes and closes the file. Later calls and waiting receivers fail or end with their
 // contexts.
 func (db *DB) Close() error {
 	db.closing.Do(func() { db.closed = db.close() })
@@ -171,8 +171,8 @@ func dsn(path string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}).String()
 }
 
-// openWriter opens the connection that writes. WAL lets others read meanwhile. Checkpoints
-// come every 16 MB: each costs a wait for the disk.
+// openWriter opens the connection that writes. WAL lets others read meanwhile. Checkpoints happen every 16 MB because
+// each costs a wait for the disk.
 func openWriter(path string) (*conn, error) {
 	return dial(dsn(path), "journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 10000", "cache_size = -16000",
 		"foreign_keys = ON", "wal_autocheckpoint = 4000", "journal_size_limit = 67108864")
@@ -182,8 +182,8 @@ func openReader(path string) (*conn, error) {
 	return dial(dsn(path), "query_only = ON", "busy_timeout = 10000", "cache_size = -4000")
 }
 
-// lockFile makes sure that this process is the only one, until the connection is closed or the process ends in any way.
-// It uses SQLite's own lock on an empty database next to the real one, so it works wherever SQLite does.
+// lockFile ensures that this process is the only one until the connection is closed or the process ends in any way. It
+// uses SQLite's own lock on an empty database next to the real one, so it works wherever SQLite does.
 func lockFile(path string) (*conn, error) {
 	c, err := dial(dsn(path + ".lock"))
 	if err == nil {

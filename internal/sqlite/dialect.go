@@ -23,7 +23,7 @@ func dialect() sqlstore.Dialect {
 func attempts(all string, q host.AttemptQuery) *sqlstore.Query {
 	half := func(retried bool) *sqlstore.Query {
 		s := sqlstore.Select(all)
-		if q.Session != 0 { // a session has few: the plus signs keep SQLite off longer indexes
+		if q.Session != 0 { // a session has few attempts: the plus signs keep SQLite from using longer indexes
 			s.When(true, "WHERE a.session_id = ? AND +a.retried = ? AND +a.site_id = ?", q.Session, retried, q.Site)
 		} else {
 			s.When(true, "WHERE a.retried = ? AND a.site_id = ?", retried, q.Site)

@@ -15,7 +15,7 @@
 //
 // # Queues
 //
-// Messages are rows; whether they are visible, leased or waiting is in a memory index that is built on opening. So
+// Messages are rows; an index in memory, built on opening, records whether they are visible, leased or waiting. So
 // there is no polling, and a message that was leased when the process died is available as soon as the database is
 // opened again.
 package sqlite

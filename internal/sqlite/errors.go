@@ -27,13 +27,13 @@ func translated(err error) error {
 	return err
 }
 
-// ofStore reports whether an error comes from SQLite and not from us.
+// ofStore reports whether an error comes from SQLite and not from this package.
 func ofStore(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e)
 }
 
-// busy reports whether another process holds the file.
+// busy reports whether another process has locked the file.
 func busy(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY

@@ -17,8 +17,8 @@ import (
 	"zerodag/internal/host/hosttest/faults"
 )
 
-// TestFaults proves that the wrapper does each of its faults, the same ones for the same
-// seed, and that what it did not do to the store is not there.
+// TestFaults proves that the wrapper injects each of its faults, the same ones for the same seed, and that calls that
+// it did not carry out had no effect on the store.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	first, second, other := faultyRun(t, 1), faultyRun(t, 1), faultyRun(t, 2)

@@ -9,32 +9,32 @@ import (
 	"zerodag/internal/host"
 )
 
-// message is the memory record of a row of queued_messages.
+// message is the record in memory of a row of queued_messages.
 type message struct {
 	row   int64 // in the order sent
 	id    string
 	group string
 	due   time.Time
-	sent  time.Time // by the steady clock; for an older message, when this process loaded it
+	sent  time.Time // by the steady clock; for older messages, when this process loaded them
 	free  time.Time // when it can be received, by the steady clock
-	waits bool      // for a time from when it was sent on: see host.Message.Relative
+	waits bool      // for a time relative to sent: see host.Message.Relative
 	count int
-	past  int // of count, in earlier processes
+	past  int // receipts in earlier processes
 	begun string
 	size  int
 	body  []byte
-	kept  bool // body is it; else it must be read
+	kept  bool // body holds its body; otherwise it must be read
 
 	receipt uint64    // of its lease; 0: not leased
 	until   time.Time // end of the lease
 	busy    bool      // a change of it is being committed
-	heap    *messages // the heap that it is in, if any
+	heap    *messages // the heap that contains it, if any
 	at      int       // where in the heap
-	behind  *message  // the next one of its group
+	behind  *message  // the next message of its group
 }
 
 // index finds the next message, in time O(log n). Its times are those of the steady clock. Only the first message of a
-// group, its head, can be seen: the others wait behind it.
+// group, its head, is visible: the others wait behind it.
 type index struct {
 	byID   map[string]*message
 	byRow  map[int64]*message
@@ -61,10 +61,10 @@ func (x *index) visible() int       { return len(x.ready.list) }
 // reserve takes the id of a message that is being sent.
 func (x *index) reserve(m *message) { x.byID[m.id] = m }
 
-// forget takes back a reservation.
+// forget cancels a reservation.
 func (x *index) forget(m *message) { delete(x.byID, m.id) }
 
-// publish lets a message that is stored be received.
+// publish makes a stored message available to receivers.
 func (x *index) publish(m *message, now time.Time) {
 	x.byRow[m.row] = m
 	m.sent = now
@@ -82,7 +82,7 @@ func (x *index) publish(m *message, now time.Time) {
 	l.tail = m
 }
 
-// place puts a message without a receiver that is first in its group into the right heap.
+// place puts an unleased message that is the first of its group into the right heap.
 func (x *index) place(m *message, now time.Time) {
 	if m.free.After(now) {
 		x.later.push(m)
@@ -91,7 +91,7 @@ func (x *index) place(m *message, now time.Time) {
 	}
 }
 
-// surface makes messages visible that are due, or whose lease has ended.
+// surface makes messages visible that are due or whose lease has ended.
 func (x *index) surface(now time.Time) {
 	for m := x.later.first(); m != nil && !m.free.After(now); m = x.later.first() {
 		x.later.remove(m)
@@ -102,7 +102,7 @@ func (x *index) surface(now time.Time) {
 	}
 }
 
-// next is how long it takes until surface finds something.
+// next returns the time until surface will find a message.
 func (x *index) next(now time.Time) (wait time.Duration, any bool) {
 	if m := x.later.first(); m != nil {
 		wait, any = m.free.Sub(now), true
@@ -114,7 +114,7 @@ func (x *index) next(now time.Time) (wait time.Duration, any bool) {
 }
 
 // shift moves the times of messages after the machine's clock was set or the machine slept: by waits for messages with
-// Message.Relative, by due for all others. Leases stay, because their holders slept as well.
+// Message.Relative, by due for all others. Leases stay, because their holders also slept.
 func (x *index) shift(due, waits time.Duration) {
 	for _, m := range x.later.list { // messages that were due stay due
 		if m.waits {
@@ -137,7 +137,7 @@ func (x *index) take(until time.Time) *message {
 	return m
 }
 
-// held finds the message of a lease that still holds; nil when it is lost.
+// held returns the message of a valid lease, or nil if the lease is lost.
 func (x *index) held(d host.Delivery, now time.Time) *message {
 	left, right, _ := strings.Cut(d.Receipt, ".")
 	id, err := strconv.ParseInt(left, 10, 64)
@@ -170,7 +170,7 @@ func (x *index) unlease(m *message, now time.Time) {
 	x.place(m, now)
 }
 
-// hold keeps a leased message in a place where its lease cannot end; unhold undoes that.
+// hold takes a leased message out of the heaps so that its lease cannot end; unhold reverses that.
 func (x *index) hold(m *message) {
 	x.leased.remove(m)
 	m.busy = true
@@ -181,7 +181,7 @@ func (x *index) unhold(m *message) {
 	x.leased.push(m)
 }
 
-// remove forgets a message that was held; the next one of its group comes forward.
+// remove forgets a held message; the next one of its group becomes the first.
 func (x *index) remove(m *message, now time.Time) {
 	delete(x.byID, m.id)
 	delete(x.byRow, m.row)
@@ -196,7 +196,7 @@ func (x *index) remove(m *message, now time.Time) {
 	x.place(m.behind, now)
 }
 
-// messages is a heap; every message knows its place in it.
+// messages is a heap; every message records its place in it.
 type messages struct {
 	list []*message
 	less func(a, b *message) bool
@@ -209,13 +209,13 @@ func (h *messages) Swap(i, j int) {
 	h.list[i].at, h.list[j].at = i, j
 }
 
-// Push is heap.Interface's.
+// Push implements heap.Interface.
 func (h *messages) Push(m any) {
 	m.(*message).at = len(h.list)
 	h.list = append(h.list, m.(*message))
 }
 
-// Pop is heap.Interface's.
+// Pop implements heap.Interface.
 func (h *messages) Pop() any {
 	last := len(h.list) - 1
 	m := h.list[last]

@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// MessagesOf implements host.Inventory: one statement sees one moment. A message whose deletion is about to be written
-// down is still there.
+// MessagesOf implements host.Inventory: one statement sees one moment. A message whose deletion is not yet committed is
+// still included.
 func (db *DB) MessagesOf(ctx context.Context, attempt int64) ([]host.Message, error) {
 	return sqlstore.ReadAll(ctx, db.Store, func(r *row) host.Message {
 		return host.Message{ID: r.Text(), Group: r.Text(), Body: r.Blob()}

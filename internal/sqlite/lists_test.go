@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// many fills a database with 100,000 attempts of 50,000 sessions, half of them retried
-// once, in one project of two; the last thousand are not finished.
+// many fills a database with 100,000 attempts of 50,000 sessions, half of them retried once, in one of two projects;
+// the last thousand are not finished.
 func many(t testing.TB) *DB {
 	db := open(t, Options{Path: fileOf(t), Sync: host.SyncNone})
 	pushed(t, db)
@@ -41,7 +41,7 @@ func many(t testing.TB) *DB {
 	return db
 }
 
-// lists are the questions that must cost what they answer, not what there is.
+// lists holds the queries whose cost must depend on their result, not on the size of the table.
 func lists(db *DB) map[string]func(context.Context) (int, error) {
 	attempts := func(q host.AttemptQuery) func(context.Context) (int, error) {
 		return func(ctx context.Context) (int, error) {
@@ -82,8 +82,8 @@ func lists(db *DB) map[string]func(context.Context) (int, error) {
 	}
 }
 
-// TestPlans proves that no question reads a whole table or sorts one: what it costs depends
-// on the answer. Only the attempts of one session, which are few, are sorted.
+// TestPlans proves that no query reads or sorts a whole table: its cost depends on the result. Only the few attempts of
+// one session are sorted.
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	db, ctx := open(t, Options{}), t.Context()
@@ -127,7 +127,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// detail reads the last of the four columns of a step of a plan.
+// detail reads the last of the four columns of a plan's step.
 func detail(r *row) string {
 	for range 3 {
 		r.ID()
@@ -148,7 +148,7 @@ func BenchmarkLists(b *testing.B) {
 	}
 }
 
-// manySent is a file with 100,000 messages in groups of 100.
+// manySent makes a file with n messages in groups of 100.
 func manySent(t testing.TB, n int) string {
 	path := fileOf(t)
 	db := open(t, Options{Path: path})
@@ -165,8 +165,8 @@ func manySent(t testing.TB, n int) string {
 	return path
 }
 
-// TestLoadQueue proves that a queue is as it was after opening: in order, and of each group
-// only the first message can be seen.
+// TestLoadQueue proves that a queue is unchanged after opening: in order, and with only the first message of each group
+// visible.
 func TestLoadQueue(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{Path: manySent(t, 5000)})

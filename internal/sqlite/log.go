@@ -8,10 +8,11 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// seqBits are the low bits of an entry's id, up to sqlstore.MaxSeq; the others are the attempt's.
+// seqBits is the number of low bits of an entry's ID, which hold its sequence number up to sqlstore.MaxSeq; the other
+// bits hold the attempt's ID.
 const seqBits = 24
 
-// entryID is the row id of an entry.
+// entryID returns the row ID of an entry.
 func entryID(attempt, seq int64) int64 { return attempt<<seqBits | seq }
 
 // The ids of an attempt's entries in SQL; the attempt is argument 1.
@@ -43,7 +44,7 @@ func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	return db.writer.do(ctx, &write{whole: e.Snapshot == nil, run: func(c *conn) error { return c.append(attempt, e) }})
 }
 
-// append puts the entry behind the previous one. Success is the common case and costs one statement.
+// append puts the entry after the previous one. Success is the common case and costs one statement.
 func (c *conn) append(attempt int64, e host.Entry) error {
 	id := entryID(attempt, e.Seq)
 	n, err := c.Exec("INSERT INTO attempt_entries (id, nonce, at, changes, events) SELECT ?1, ?2, ?3, ?4, ?5"+
@@ -92,7 +93,7 @@ func (c *conn) first(attempt int64, e host.Entry) error {
 	return err
 }
 
-// eraseLog deletes the log of an attempt and notes that there is none.
+// eraseLog deletes the log of an attempt and records that it has none.
 func eraseLog(c sqlstore.Conn, attempt int64) error {
 	return c.Batch(sqlstore.Do("DELETE FROM attempt_entries WHERE "+anyID, attempt),
 		sqlstore.Do("DELETE FROM attempt_snapshots WHERE "+anyID, attempt),

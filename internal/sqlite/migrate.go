@@ -51,8 +51,8 @@ func (o Options) pending() ([]string, error) {
 	return list.Names(), errors.Join(err, c.close())
 }
 
-// Migrate brings a database up to date, makes it if need be, and returns the names of the
-// migrations that it applied.
+// Migrate brings a database up to date, creates it if necessary, and returns the names of the migrations that it
+// applied.
 func Migrate(ctx context.Context, path string) ([]string, error) {
 	missing, err := Pending(ctx, path)
 	if err != nil {
@@ -65,7 +65,7 @@ func Migrate(ctx context.Context, path string) ([]string, error) {
 	return missing, db.Close()
 }
 
-// missing lists what an open database lacks. A newer one is refused.
+// missing lists the migrations that an open database lacks. A newer database is refused.
 func missing(c *conn, path string, list sqlstore.Migrations) (sqlstore.Migrations, error) {
 	_, exists, err := sqlstore.One(c, (*row).Text, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'")
 	if err != nil || !exists {

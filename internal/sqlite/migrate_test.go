@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// planted are the migrations of a later release, which has one more.
+// planted returns the migrations of a later release, which has one more.
 func planted(t *testing.T, name, sql string) fs.FS {
 	t.Helper()
 	initial, err := fs.ReadFile(migrationFiles, "migrations/0001_initial.sql")
@@ -22,8 +22,8 @@ func planted(t *testing.T, name, sql string) fs.FS {
 	return fstest.MapFS{"0001_initial.sql": {Data: initial}, name: {Data: []byte(sql)}}
 }
 
-// TestVersions proves that a missing schema is made only if that is allowed, and that a newer one
-// is refused with both versions and the remedy.
+// TestVersions proves that a missing schema is created only if that is allowed, and that a newer schema is refused with
+// an error that names both versions and the remedy.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	path, ctx := fileOf(t), t.Context()
@@ -55,8 +55,8 @@ func TestVersions(t *testing.T) {
 }
 
 // TestUpgrade proves that a later release brings an older schema up to date, with its data, only if
-// that is allowed; that a migration which fails half-way leaves everything as it was; and that this
-// release refuses the schema after that.
+// that is allowed; that a migration that fails halfway changes nothing; and that this release refuses the schema after
+// that.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	path, ctx := fileOf(t), t.Context()
@@ -75,7 +75,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	_, err = Open(ctx, later)
 	wantText(t, err, "0002_motto", "zerodag migrate run")
-	db := open(t, later) // it migrates: the column is not there yet
+	db := open(t, later) // it migrates because the column is still missing
 	var motto string
 	if err := db.read(ctx, func(c *conn) (err error) {
 		motto, _, err = sqlstore.One(c, (*row).Text, "SELECT motto FROM projects")

@@ -18,8 +18,7 @@ func wantText(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// TestOneProcess proves that a database that is open is refused, and can be opened once it
-// is closed.
+// TestOneProcess proves that a database that is already open is refused, and can be opened once it is closed.
 func TestOneProcess(t *testing.T) {
 	t.Parallel()
 	path := fileOf(t)
@@ -35,7 +34,7 @@ func TestOneProcess(t *testing.T) {
 	open(t, Options{Path: path})
 }
 
-// TestPaths proves that any name of a file is taken as it is.
+// TestPaths proves that any file name is used unchanged.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b.db", "50%41?mode=memory#x.db", "new/folder/ü.db"} {

@@ -27,7 +27,7 @@ func (p port) Acknowledge(ctx context.Context, run func(sqlstore.Conn) error) er
 
 // Note implements sqlstore.Driver: the change is committed with the next change that a caller waits for.
 func (p port) Note(_ context.Context, run func(sqlstore.Conn) error) {
-	_ = p.db.writer.later(&write{whole: true, run: func(c *conn) error { return run(c) }}) // refused, the database is closed
+	_ = p.db.writer.later(&write{whole: true, run: func(c *conn) error { return run(c) }}) // if it is refused, the database is closed
 }
 
 // Send implements sqlstore.Driver.
@@ -44,7 +44,7 @@ func (p port) Send(ctx context.Context, run func(sqlstore.Conn, sqlstore.Begin) 
 	}})
 }
 
-// sentMessages are those of one transaction: receivers see them once it is committed.
+// sentMessages holds the messages of one transaction: receivers see them once it is committed.
 type sentMessages struct {
 	queue *Queue
 	sent  []*sending

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// ownFiles creates the folder and the files of a database before SQLite does, which would make them readable for
-// everyone. Its log and index get the rights of the database.
+// ownFiles creates the folder and the files of a database before SQLite does, which would make them readable by
+// everyone. The log and index files get the permissions of the database.
 func ownFiles(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -21,7 +21,7 @@ func ownFiles(path string) error {
 	return nil
 }
 
-// ownFile makes an empty file that its owner alone may read, unless there is one.
+// ownFile makes an empty file that only its owner may read, unless it exists.
 func ownFile(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {

@@ -33,8 +33,8 @@ func (*outside) Fatal(args ...any) {
 }
 
 // TestDiskFull proves that with a full disk every write fails with a clear error and leaves nothing behind, that
-// reading continues, and that the driver resumes without help when there is room again. The disk is a limit on the size
-// of files.
+// reading continues, and that the driver resumes without help when there is space again. A limit on file sizes stands
+// in for the full disk.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	path, c := process(t, "full")
@@ -87,7 +87,7 @@ func diskFull(path string) int {
 	return 0
 }
 
-// setLimit bounds the size of the files that this process writes.
+// setLimit limits the size of the files that this process writes.
 func setLimit(t testing.TB, bytes uint64) {
 	var old syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
@@ -98,7 +98,7 @@ func setLimit(t testing.TB, bytes uint64) {
 	}
 }
 
-// TestMain is also the process that other tests kill or take the disk from.
+// TestMain also runs as the process that other tests kill or deprive of disk space.
 func TestMain(m *testing.M) {
 	switch os.Getenv("ZERODAG_TEST_PROCESS") {
 	case "append":
@@ -110,7 +110,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// process runs this test binary as another process.
+// process runs this test binary as a separate process.
 func process(t *testing.T, what string) (path string, c *exec.Cmd) {
 	t.Helper()
 	self, err := os.Executable()
@@ -124,9 +124,8 @@ func process(t *testing.T, what string) (path string, c *exec.Cmd) {
 	return path, c
 }
 
-// TestKill proves that after SIGKILL in the middle of writing everything that was
-// acknowledged is there, that the file is whole, and that it opens at once; and that it
-// does not open before that.
+// TestKill proves that after SIGKILL during writes, all acknowledged data is stored, the file is intact, and it opens
+// at once; and that it cannot be opened before that.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for round := range 3 {
@@ -186,7 +185,7 @@ func checkKilled(t *testing.T, path string, acknowledged map[int64]int64, sent i
 	}
 }
 
-// appendForever prints what was acknowledged, from several goroutines, until it is killed.
+// appendForever appends entries from several goroutines and prints the acknowledged ones, until it is killed.
 func appendForever(path string) {
 	t := &outside{}
 	db := open(t, Options{Path: path})

@@ -20,15 +20,15 @@ type Queue struct {
 
 	mu      sync.Mutex
 	index   index
-	waiters []chan struct{} // of Receive, in their order; closed to wake one
+	waiters []chan struct{} // of Receive, in order; closed to wake one
 	timer   *time.Timer     // for the next message that becomes visible while a receiver waits
-	counts  []count         // how often messages were received: not yet written down
-	noting  bool            // a receiver is going to
-	outside bool            // they are written down before messages are handed out
+	counts  []count         // how often messages were received: not yet stored
+	noting  bool            // a receiver is going to store them
+	outside bool            // they are stored before messages are handed out
 	bodies  int             // bytes of the bodies that are in memory
 	leases  uint64          // given so far
-	offset  time.Duration   // of the machine's clock to the steady one, when last looked at
-	slept   time.Duration   // how long the machine slept, up to a constant, when last looked at
+	offset  time.Duration   // of the machine's clock to the steady one, at the last check
+	slept   time.Duration   // how long the machine slept, up to a constant, at the last check
 	closed  bool
 }
 
@@ -38,10 +38,10 @@ const (
 	allBodies = 32 << 20
 )
 
-// lookAgain limits a wait for a due time: the clock may be set, or the machine sleep.
+// lookAgain limits a wait for a due time, because the clock may be set or the machine may sleep.
 const lookAgain = time.Second
 
-// queueNames are all queues; a row of another name would never be received.
+// queueNames returns the names of all queues; a row with another name would never be received.
 func queueNames() []string { return []string{"events", "tasks"} }
 
 // loadQueues builds the indexes from the rows.
@@ -78,8 +78,8 @@ func (q *Queue) remember(m *message, body []byte) {
 	}
 }
 
-// Traits implements host.Queue: this queue stores its messages together with the records that they are about, at
-// exactly their times.
+// Traits implements host.Queue: this queue stores its messages together with the records that they are about, and
+// delivers them exactly on time.
 func (q *Queue) Traits() host.Traits { return host.Traits{} }
 
 // Send adds messages: see host.Queue.
@@ -91,7 +91,7 @@ func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	return q.db.writer.do(ctx, &write{whole: len(messages) == 1, run: s.run, after: s.after, undo: s.undo})
 }
 
-// sending is a Send as a part of a transaction: its three functions are those of a write.
+// sending is a Send as part of a transaction: its three functions are the functions of a write.
 type sending struct {
 	q        *Queue
 	messages []host.Message
@@ -100,8 +100,8 @@ type sending struct {
 
 func (q *Queue) sending(messages ...host.Message) *sending { return &sending{q: q, messages: messages} }
 
-// run stores new messages. The ids are reserved from here on, so that of two callers that send the same message at once
-// one waits for the other's commit, being in its batch.
+// run stores new messages. The IDs are reserved from here on, so that if two callers send the same message at once, one
+// waits for the other's commit because it is in the same batch.
 func (s *sending) run(c *conn) error {
 	s.reserve()
 	for _, m := range s.reserved {
@@ -175,14 +175,14 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 	}
 }
 
-// leased is a message as it was when it was leased.
+// leased is a message in the state in which it was leased.
 type leased struct {
 	host.Delivery
 	m    *message
 	kept bool
 }
 
-// lease takes up to n messages, or a place in the line of waiting receivers.
+// lease takes up to n messages or, if there are none, a place in the line of waiting receivers.
 func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -205,7 +205,7 @@ func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, erro
 		}
 	}
 	if len(list) > 0 {
-		q.wake(now) // more may be there for others
+		q.wake(now) // there may be more for others
 		return list, nil, nil
 	}
 	wait := make(chan struct{})
@@ -214,7 +214,7 @@ func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, erro
 	return nil, wait, nil
 }
 
-// receipt names one lease of one message: the row finds it, the lease's number is its proof.
+// receipt identifies one lease of one message: the row finds the message, and the number of the lease is the proof.
 func receipt(m *message) string {
 	return strconv.FormatInt(m.row, 10) + "." + strconv.FormatUint(m.receipt, 10)
 }
@@ -305,8 +305,8 @@ func (q *Queue) began(m *message, name string) {
 	m.begun = name
 }
 
-// Delete removes a message: see host.Queue. Of one without a group no caller waits for the commit: that
-// is the next one, which writes down as a rule that the next message was received.
+// Delete removes a message: see host.Queue. If the message has no group, no caller waits for the commit: it happens
+// with the next commit, which usually records that the next message was received.
 func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	if d.Group == "" {
 		if m := q.hold(d); m != nil {
@@ -328,10 +328,10 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	})
 }
 
-// deleteSoon deletes a leased message. If the process ends before that, it comes again, and the log shows that it is
-// finished.
+// deleteSoon deletes a leased message. If the process ends before that, the message is redelivered, and the log shows
+// that it is finished.
 func (q *Queue) deleteSoon(m *message) {
-	_ = q.db.writer.later(&write{whole: true, lasting: true, // not added, it is there when the database is opened again
+	_ = q.db.writer.later(&write{whole: true, lasting: true, // if it is not added, the message is there when the database is reopened
 		run: func(c *conn) error {
 			_, err := c.Exec("DELETE FROM queued_messages WHERE id = ?", m.row)
 			return err
@@ -339,14 +339,14 @@ func (q *Queue) deleteSoon(m *message) {
 		after: func() { q.deleted(m) },
 		settled: func(err error) {
 			if err != nil && !errors.Is(err, host.ErrUnavailable) {
-				q.unhold(m) // it comes again, as one whose deletion failed
+				q.unhold(m) // it is redelivered, like a message whose deletion failed
 			}
 		},
 	})
 }
 
-// hold keeps a leased message from being leased again until it is known whether the change
-// was committed; nil when the lease is lost.
+// hold keeps a leased message from being leased again until it is known whether the change was committed. It returns
+// nil if the lease is lost.
 func (q *Queue) hold(d host.Delivery) *message {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -381,8 +381,8 @@ func (q *Queue) deleted(m *message) {
 	q.wake(now)
 }
 
-// Release gives a message back: see host.Queue. Leases are in memory, so the message comes again
-// also when that cannot be written down (a full disk): only the delay is unknown after a restart.
+// Release gives a message back: see host.Queue. Leases are in memory, so the message is redelivered even if the release
+// cannot be stored (a full disk): only the delay is lost in a restart.
 func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
 	due := sqlstore.Stamp(q.db.now()).Add(delay)
 	err := q.release(ctx, d, due, delay)

@@ -13,8 +13,8 @@ import (
 type count struct{ row, n int64 }
 
 // note requests a record that a message was received. It is called before the message is handed out, so it is committed
-// no later than any write of its receiver: work that was done for a redelivered message is never mistaken for the first
-// time.
+// no later than any write of the receiver: work done for a redelivered message is never mistaken for work done for its
+// first delivery.
 func (q *Queue) note(m *message) {
 	q.counts = append(q.counts, count{m.row, int64(m.count)})
 	if q.noting || q.outside {
@@ -22,11 +22,11 @@ func (q *Queue) note(m *message) {
 	}
 	q.noting = true
 	n := &noting{q: q}
-	_ = q.db.writer.later(&write{whole: true, run: n.run, undo: n.undo}) // refused, it is lost with the leases: the database is closed
+	_ = q.db.writer.later(&write{whole: true, run: n.run, undo: n.undo}) // if it is refused, it is lost with the leases: the database is closed
 }
 
-// noted commits the counts before messages are handed out whose receivers do more than write: a command that ends this
-// process in its first millisecond was nevertheless under way.
+// noted commits the counts before it hands out messages whose receivers do more than write: a command that ends this
+// process in its first millisecond had already begun.
 func (q *Queue) noted(ctx context.Context, list []leased) error {
 	n := &noting{q: q}
 	err := q.db.writer.do(ctx, &write{whole: true, run: n.run, undo: n.undo})
@@ -36,7 +36,7 @@ func (q *Queue) noted(ctx context.Context, list []leased) error {
 	return err
 }
 
-// forget takes back that messages were received, which no receiver has seen.
+// forget undoes the counts of messages that no receiver has seen.
 func (q *Queue) forget(list []leased) {
 	q.giveBack(list)
 	q.mu.Lock()
@@ -47,7 +47,7 @@ func (q *Queue) forget(list []leased) {
 	}
 }
 
-// noting is one write of counts. After a failure they go with the next one.
+// noting is one write of counts. After a failure, they are part of the next write.
 type noting struct {
 	q     *Queue
 	taken []count
@@ -76,7 +76,7 @@ func (n *noting) undo() {
 	n.taken = nil
 }
 
-// Counts implements host.Database. The size is that of the file and of its log; in memory there is none.
+// Counts implements host.Database. The size includes the file and its log; a database in memory has none.
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
 	if db.path != "" {
 		v.Database = 0

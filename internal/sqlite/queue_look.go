@@ -39,7 +39,7 @@ func (q *Queue) depth() host.Depth {
 	return d
 }
 
-// since is from when on a message can be received, by the clock on the wall. The lock is held.
+// since returns the time from which a message can be received, by the wall clock. The lock must be held.
 func (q *Queue) since(m *message) time.Time {
 	since := m.sent
 	if m.free.After(since) {
@@ -48,7 +48,7 @@ func (q *Queue) since(m *message) time.Time {
 	return since.Add(q.offset).UTC()
 }
 
-// Queued implements host.Database: messages are as they are at about one time.
+// Queued implements host.Database: it shows the messages at approximately one moment.
 func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error) {
 	q := db.queues[queue]
 	if q == nil {
@@ -66,7 +66,7 @@ func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]h
 	return q.describe(rows), nil
 }
 
-// describe adds the state in memory to messages; it omits messages that are gone since they were read.
+// describe adds the state in memory to messages; it omits messages that have been removed since they were read.
 func (q *Queue) describe(rows []host.Queued) []host.Queued {
 	q.mu.Lock()
 	defer q.mu.Unlock()

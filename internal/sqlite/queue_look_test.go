@@ -8,7 +8,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestLookWakes proves that a look, which makes visible what is due, does not keep it from who waits for it.
+// TestLookWakes proves that a read of the queue, which makes due messages visible, does not keep them from waiting
+// receivers.
 func TestLookWakes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

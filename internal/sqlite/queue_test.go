@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestQueueOnFakeClock proves that a receiver that waits is woken at the very moment at
-// which a message is due, released, or free of a lease that ended.
+// TestQueueOnFakeClock proves that a receiver that waits is woken at the exact moment at which a message is due, is
+// released, or loses its lease.
 func TestQueueOnFakeClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestQueueOnFakeClock(t *testing.T) {
 	})
 }
 
-// readOnly makes the connection that writes refuse all writes, or none.
+// readOnly makes the writing connection refuse all writes, or none.
 func readOnly(t *testing.T, db *DB, on int) {
 	t.Helper()
 	db.writer.use.Lock()
@@ -62,8 +62,8 @@ func readOnly(t *testing.T, db *DB, on int) {
 	}
 }
 
-// TestReleaseOnAFullDisk proves that a message which is released while nothing can be written comes again after its
-// delay and not only when its lease ends, once, and that the order of its group and its receipt stay as they are.
+// TestReleaseOnAFullDisk proves that a message that is released while nothing can be written is redelivered once, after
+// its delay and not only when its lease ends, and that the order of its group and its receipt do not change.
 func TestReleaseOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,9 +105,9 @@ func TestReleaseOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestClockThatIsSet proves that leases and delays are as long as they are whatever the machine's
-// clock is set to, that what only waits is not delayed by a clock that is set back, that what is
-// due at a time comes at that time of the new clock, and that nothing that was due is delayed.
+// TestClockThatIsSet proves that setting the machine's clock does not change the length of leases and delays, that a
+// clock set back does not delay relative waits, that messages due at a given time arrive at that time of the new clock,
+// and that no message that was due is delayed.
 func TestClockThatIsSet(t *testing.T) {
 	t.Parallel()
 	for _, set := range []time.Duration{-time.Hour, time.Hour} {
@@ -150,7 +150,7 @@ func TestClockThatIsSet(t *testing.T) {
 			}
 			wait, at := 10*time.Minute, 2*time.Hour-set
 			if set > 0 {
-				wait = 0 // the machine may have slept: its time has passed
+				wait = 0 // the machine may have slept: the time has passed
 				done(receive("waits", wait))
 			}
 			done(receive("leased", time.Minute))

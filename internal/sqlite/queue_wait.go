@@ -27,7 +27,7 @@ func (q *Queue) leave(wait chan struct{}) {
 	q.wake(q.look())
 }
 
-// arm sets the timer to when the next message becomes visible, if a receiver waits for it.
+// arm sets the timer to the time at which the next message becomes visible, if a receiver waits for it.
 func (q *Queue) arm(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop()
@@ -46,7 +46,7 @@ func (q *Queue) tick() {
 	q.surface()
 }
 
-// surface makes due messages visible, and wakes the receivers that wait for them. The lock is held.
+// surface makes due messages visible, and wakes the receivers that wait for them. The lock must be held.
 func (q *Queue) surface() {
 	now := q.look()
 	q.index.surface(now)
@@ -65,11 +65,11 @@ func (q *Queue) close() {
 	q.arm(time.Time{})
 }
 
-// setBy is by how much the machine's clock is set before that counts: less is its own drift.
+// setBy is the smallest change of the machine's clock that counts as setting it: less is drift.
 const setBy = 100 * time.Millisecond
 
-// look is the time of the steady clock, which is never set: leases and waits use it. Messages that are due at a time of
-// the machine's clock follow that one. The lock is held.
+// look returns the time of the steady clock, which is never set: leases and waits use it. Messages that are due at a
+// time of the machine's clock follow the machine's clock. The lock must be held.
 func (q *Queue) look() time.Time {
 	now := q.db.steady()
 	offset, slept := q.db.now().Round(0).Sub(now), time.Duration(0)
@@ -86,7 +86,7 @@ func (q *Queue) look() time.Time {
 	return now
 }
 
-// freeAt is a time of the machine's clock by the steady one. The lock is held.
+// freeAt converts a time of the machine's clock to the steady clock. The lock must be held.
 func (q *Queue) freeAt(due time.Time) time.Time {
 	if due.IsZero() {
 		return due

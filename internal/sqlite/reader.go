@@ -8,13 +8,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// reader lends connections that only read. In memory there is one connection for all, the
-// writer's.
+// reader lends connections that only read. A database in memory has only one connection, the writer's.
 type reader struct {
 	open   func() (*conn, error)
 	idle   chan *conn // nil: not opened yet
 	closed chan struct{}
-	writer *writer // of a database in memory; else nil
+	writer *writer // of a database in memory; otherwise nil
 }
 
 // readers is how many queries run at the same time.
@@ -64,7 +63,7 @@ func (r *reader) read(ctx context.Context, f func(*conn) error) error {
 	return f(c)
 }
 
-// close waits for the queries that run, and closes the connections.
+// close waits for running queries and closes the connections.
 func (r *reader) close() error {
 	if r.writer != nil {
 		return nil

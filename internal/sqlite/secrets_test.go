@@ -28,7 +28,7 @@ func TestSecretTrouble(t *testing.T) {
 	wantText(t, err, "5 bytes", "16 random bytes")
 }
 
-// TestParamStore proves that values of sites are apart and are kept for 90 days.
+// TestParamStore proves that the values of sites are separate and are kept for 90 days.
 func TestParamStore(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)

@@ -11,8 +11,9 @@ import (
 	"zerodag/internal/sqlite"
 )
 
-// TestSleep proves that a sleeping machine ends waits, but no lease: the lease's holder slept as well. A clock that is
-// set forward ends no wait, and makes messages due at a time of that clock.
+// TestSleep proves that the time during which a machine sleeps counts for waits but not for leases, whose holders also
+// slept, and that a clock that is set forward ends no relative wait but makes messages due that have a time of that
+// clock.
 func TestSleep(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// commits counts the transactions in the log that SQLite writes ahead: the last page of each has the
-// size of the database with it.
+// commits counts the transactions in the log that SQLite writes ahead: the last page of each transaction is stored with
+// the size of the database.
 func commits(t *testing.T, path string) int {
 	t.Helper()
 	const head, frame = 32, 24
@@ -30,12 +30,12 @@ func commits(t *testing.T, path string) int {
 	return n
 }
 
-// TestCommitsOfACommand proves that a server makes two commits for a command that prints little: that its message was
-// received, with the end of the previous message, and its result with its log. Each is a third of the cost of a short
-// command.
+// TestCommitsOfACommand proves that a server makes two commits for a command that prints little: one records the
+// receipt of its message and the deletion of the previous message, the other its result and its log. Each is a third of
+// the cost of a short command.
 func TestCommitsOfACommand(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // no write is committed because time goes by
+	synctest.Test(t, func(t *testing.T) { // no write is committed because time passes
 		path := fileOf(t)
 		db := open(t, Options{Path: path})
 		id, ctx, q := started(t, db, 1)[0], t.Context(), db.Queue("tasks")
@@ -65,7 +65,7 @@ func TestCommitsOfACommand(t *testing.T) {
 }
 
 // TestLogsAreThereSoon proves that every reader finds a log that no caller waited for, another process after a while or
-// after Close, and that one that comes after Close is refused.
+// after Close, and that a log that arrives after Close is refused.
 func TestLogsAreThereSoon(t *testing.T) {
 	t.Parallel()
 	path := fileOf(t)
@@ -113,7 +113,7 @@ func TestLogsAreThereSoon(t *testing.T) {
 }
 
 // TestLogBeforeItsResult proves that a result is not committed while the store refuses the log before it,
-// even when it would take the result alone, and that it is when the log stays too large.
+// even if it would accept the result alone, and that the result is committed eventually if the log stays too large.
 func TestLogBeforeItsResult(t *testing.T) {
 	t.Parallel()
 	path := fileOf(t)
@@ -142,8 +142,8 @@ func TestLogBeforeItsResult(t *testing.T) {
 	})
 }
 
-// TestUnimportantWrites proves that what may be dropped is dropped when the store refuses it: nothing grows
-// with the requests of an outage.
+// TestUnimportantWrites proves that writes that may be dropped are dropped when the store refuses them, so that nothing
+// grows with the requests during an outage.
 func TestUnimportantWrites(t *testing.T) {
 	t.Parallel()
 	path := fileOf(t)
@@ -165,8 +165,8 @@ func TestUnimportantWrites(t *testing.T) {
 	})
 }
 
-// TestManyThatNoCallerWaitsFor proves that a write is answered while the store refuses more than a batch
-// of those before it, which are there, in front of it, once the store works again.
+// TestManyThatNoCallerWaitsFor proves that a write is answered while the store refuses more than a batch of earlier
+// writes, and that those are stored before it once the store works again.
 func TestManyThatNoCallerWaitsFor(t *testing.T) {
 	t.Parallel()
 	const n = batch + 100
@@ -207,9 +207,9 @@ func TestManyThatNoCallerWaitsFor(t *testing.T) {
 	})
 }
 
-// TestStoreFailsSoon proves that writes that no caller waits for are tried again when the store has refused them: that
-// a log is stored before a later result, a message whose deletion was refused is not delivered again and gone when the
-// store works again, and a log that is refused to the last is reported.
+// TestStoreFailsSoon proves that writes that no caller waits for are retried when the store has refused them: a log is
+// stored before a later result, a message whose deletion was refused is not delivered again and is gone when the store
+// works again, and a log that is refused until the end is reported.
 func TestStoreFailsSoon(t *testing.T) {
 	t.Parallel()
 	path := fileOf(t)

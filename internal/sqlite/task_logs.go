@@ -14,10 +14,10 @@ func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []
 }
 
 // AddLogSoon is AddLog without waiting: the log is committed with the next write, usually the result of the run, and
-// not after a later one. If the store refuses it, it is tried again before the next write; when it has been refused
-// several times, perhaps because it is too large for the remaining space, later writes may be committed before it. An
-// error means that it is not kept; otherwise settled is called with the outcome, at Close at the latest, and must
-// neither wait nor use the database. Until then content must not change.
+// not after a later one. If the store refuses it, it is retried before the next write; when it has been refused several
+// times, perhaps because it is too large for the remaining space, later writes may be committed before it. An error
+// means that it is not kept; otherwise settled is called with the outcome, at Close at the latest, and must neither
+// wait nor use the database. Until then content must not change.
 func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
 	o := addingLog(attempt, name, content)
 	o.lasting, o.ordered, o.settled = true, true, settled
@@ -31,8 +31,8 @@ func addingLog(attempt int64, name string, content []byte) *write {
 	}}
 }
 
-// LogSizes are the names of an attempt's short logs that begin with prefix, in order, and how
-// many bytes each has.
+// LogSizes calls add, in order, with the name and the size in bytes of each short log of an attempt whose name begins
+// with prefix.
 func (db *DB) LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error {
 	db.writer.catchUp()
 	return db.read(ctx, func(c *conn) error {
@@ -44,7 +44,7 @@ func (db *DB) LogSizes(ctx context.Context, attempt int64, prefix string, add fu
 	})
 }
 
-// LogContent reads one; host.ErrNotFound when there is none of that name.
+// LogContent reads a short log; it returns host.ErrNotFound if no log has that name.
 func (db *DB) LogContent(ctx context.Context, attempt int64, name string) ([]byte, error) {
 	var content []byte
 	db.writer.catchUp()
@@ -59,7 +59,7 @@ func (db *DB) LogContent(ctx context.Context, attempt int64, name string) ([]byt
 	return content, err
 }
 
-// RemoveLogs removes the short logs of some attempts. If there are none nothing is written.
+// RemoveLogs removes the short logs of some attempts. If there are none, nothing is written.
 func (db *DB) RemoveLogs(ctx context.Context, attempts []int64) error {
 	db.writer.catchUp()
 	var some []int64

@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestTaskLogs proves that short logs are kept for each attempt apart, once each however often
-// they are added, and are still there when the database is opened again.
+// TestTaskLogs proves that short logs are kept separately for each attempt, once each however often they are added, and
+// are still there when the database is reopened.
 func TestTaskLogs(t *testing.T) {
 	t.Parallel()
 	path, ctx := fileOf(t), t.Context()
@@ -37,8 +37,8 @@ func TestTaskLogs(t *testing.T) {
 	}
 }
 
-// TestRemoveLogs proves that the short logs of some attempts go, those too that no caller waited for, and that
-// those of others stay.
+// TestRemoveLogs proves that the short logs of some attempts are removed, even those that no caller waited for, and
+// that the logs of other attempts stay.
 func TestRemoveLogs(t *testing.T) {
 	t.Parallel()
 	db, ctx := open(t, Options{Path: fileOf(t)}), t.Context()

@@ -14,25 +14,25 @@ import (
 type write struct {
 	run   func(*conn) error // in the transaction; may run again after a failed commit
 	after func()            // once it is committed, before any caller is answered; may be nil
-	undo  func()            // instead, when it is not; may be nil
+	undo  func()            // instead, if it is not committed; may be nil
 	power bool              // must survive a loss of power
-	// whole means that run itself returns errors only before its first change: it needs no savepoint.
+	// whole means that run returns errors only before its first change, so it needs no savepoint.
 	whole bool
 
-	// For a write that no caller waits for: a lasting one is tried again when the store has refused it; an ordered one
-	// also makes the writes behind it fail, the first few times, because they may be the result whose log it is.
-	// settled, unless nil, is called with the final outcome.
+	// For a write that no caller waits for: a lasting one is retried when the store has refused it; an ordered one also
+	// makes the writes behind it fail, the first few times, because one of them may be the result that belongs to this
+	// log. settled, unless nil, is called with the final outcome.
 	lasting, ordered bool
 	settled          func(error)
 	refusals         int
 
 	err  error
-	open bool      // run was called, and neither after nor undo since
+	open bool      // run was called, and neither after nor undo has been called since
 	wake chan bool // true: done; false: you commit the next batch
 }
 
-// takeBack calls undo if there is something to undo. It is called before the next write of
-// a batch runs: what failed must not be seen.
+// takeBack calls undo if there is something to undo. It is called before the next write of a batch runs, because failed
+// changes must not be visible.
 func (o *write) takeBack() {
 	if o.open && o.undo != nil {
 		o.undo()
@@ -40,8 +40,8 @@ func (o *write) takeBack() {
 	o.open = false
 }
 
-// writer commits writes, batching concurrent ones. It has no goroutine: the first caller commits for all present, then
-// makes the next one the leader. A lone write needs no switch between goroutines.
+// writer commits writes, batching concurrent ones. It has no goroutine: the first caller commits for all waiting
+// callers, then makes the next one the leader. A lone write needs no switch between goroutines.
 type writer struct {
 	open func() (*conn, error)
 	sync host.Sync
@@ -49,23 +49,23 @@ type writer struct {
 
 	mu      sync.Mutex
 	queue   []*write
-	refused []*write    // lasting ones: they are tried again with each batch, in front of it
-	timer   *time.Timer // for writes that no caller waits for; nil while there is none
+	refused []*write    // lasting ones: they are retried before the writes of each batch
+	timer   *time.Timer // for writes that no caller waits for; nil while there are none
 	leading bool
 	closed  bool
 
 	use   sync.Mutex // guards the following fields
 	ended bool
-	conn  *conn // nil after trouble, until it is opened again
-	full  bool  // what PRAGMA synchronous is
+	conn  *conn // nil after an error, until it is reopened
+	full  bool  // the current value of PRAGMA synchronous
 }
 
-// batch limits how many writes share a commit, and so how long the last one waits.
+// batch limits how many writes share a commit, and thereby how long the last one waits.
 const batch = 512
 
-// lazily limits how long a write waits that no caller waits for, and refused is how soon it is tried again when the
-// store has refused it and no other write comes. An ordered write that was refused mostOrdered times no longer delays
-// others: it may be too large for the remaining space.
+// lazily limits the delay of a write that no caller waits for, and refused is the delay after which it is retried if
+// the store has refused it and no other write arrives. An ordered write that was refused mostOrdered times no longer
+// delays others: it may be too large for the remaining space.
 const (
 	lazily      = 5 * time.Millisecond
 	refused     = time.Second
@@ -84,7 +84,7 @@ func (w *writer) do(ctx context.Context, o *write) error {
 	return w.wait(o)
 }
 
-// wait adds a write and waits until it is done. The lock is held, and let go.
+// wait adds a write and waits until it is done. The lock must be held; wait releases it.
 func (w *writer) wait(o *write) error {
 	o.wake = make(chan bool, 1)
 	w.queue = append(w.queue, o)
@@ -98,8 +98,8 @@ func (w *writer) wait(o *write) error {
 	return o.err
 }
 
-// later adds a write that no caller waits for: it goes with the next batch, or alone if none comes. A lasting write
-// refused by the store is tried again with each batch after that, before later writes, until the database is closed. An
+// later adds a write that no caller waits for: it is committed with the next batch, or alone if none comes. A lasting
+// write refused by the store is retried with each later batch, before later writes, until the database is closed. An
 // error means that it was not added.
 func (w *writer) later(o *write) error {
 	w.mu.Lock()
@@ -115,7 +115,7 @@ func (w *writer) later(o *write) error {
 	return nil
 }
 
-// arm has what no caller waits for committed after a time. The lock is held.
+// arm schedules the commit of writes that no caller waits for. The lock must be held.
 func (w *writer) arm(after time.Duration) {
 	if w.timer == nil && !w.closed {
 		w.timer = time.AfterFunc(after, w.tick)
@@ -140,7 +140,8 @@ func (w *writer) tick() {
 	w.flush()
 }
 
-// flush commits what no caller waits for, if it is not there yet. The lock is held, and let go.
+// flush commits writes that no caller waits for, unless they are committed already. The lock must be held; flush
+// releases it.
 func (w *writer) flush() {
 	if len(w.queue) == 0 && len(w.refused) == 0 && !w.leading {
 		w.mu.Unlock()
@@ -149,13 +150,13 @@ func (w *writer) flush() {
 	w.wait(&write{run: func(*conn) error { return nil }, whole: true}) //nolint:errcheck // it writes nothing: those whose writes fail are told
 }
 
-// catchUp returns when all earlier writes are committed.
+// catchUp waits until all earlier writes are committed.
 func (w *writer) catchUp() {
 	w.mu.Lock()
 	w.flush()
 }
 
-// lead commits batches until own is among them, then hands over.
+// lead commits batches until own is among them, then hands over the lead.
 func (w *writer) lead(own *write) {
 	for done := false; !done; {
 		w.mu.Lock()
@@ -190,7 +191,7 @@ func (w *writer) lead(own *write) {
 
 // commit writes a batch in one transaction. If the store fails, each write is tried alone: a failing write does not
 // affect others, except that an ordered one fails those behind it. Once the store has refused a write that no caller
-// waits for, no other of those is tried: there may be many.
+// waits for, no other such write is tried, because there may be many.
 func (w *writer) commit(list []*write) {
 	w.use.Lock()
 	defer w.use.Unlock()
@@ -291,7 +292,7 @@ func (w *writer) begin(list []*write) error {
 	return err
 }
 
-// runOne runs one write, in a savepoint when a failure must take back only this one.
+// runOne runs one write, in a savepoint if a failure must undo only this one.
 func (w *writer) runOne(o *write, savepoint bool) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -316,7 +317,7 @@ func (w *writer) runOne(o *write, savepoint bool) (err error) {
 	return err
 }
 
-// doubt closes a connection that may not work any more: the next batch opens another.
+// doubt closes a connection that may no longer work: the next batch opens another.
 func (w *writer) doubt() {
 	if w.keep || w.conn == nil {
 		return
@@ -325,8 +326,8 @@ func (w *writer) doubt() {
 	w.conn = nil
 }
 
-// rollback ends a failed transaction and returns why it failed. What SQLite ended itself
-// has nothing to roll back.
+// rollback ends a failed transaction and returns why it failed. A transaction that SQLite ended itself needs no
+// rollback.
 func (w *writer) rollback(list []*write, cause error) error {
 	for _, o := range list {
 		o.takeBack()

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// tokenWrite stores a token and then answers err.
+// tokenWrite returns a write that stores a token and then returns err.
 func tokenWrite(name string, err error) func(*conn) error {
 	return func(c *conn) error {
 		if _, e := c.Exec("INSERT INTO tokens (site_id, name, role, token_hash, created_at) VALUES (1, ?, '', ?, 0)", name, []byte(name)); e != nil {
@@ -21,7 +21,7 @@ func tokenWrite(name string, err error) func(*conn) error {
 	}
 }
 
-// together lets writes share one batch: they wait while the first one runs.
+// together makes writes share one batch, because they wait while the first one runs.
 func together(t *testing.T, db *DB, list ...*write) {
 	t.Helper()
 	hold, held := make(chan struct{}), make(chan struct{})
@@ -42,8 +42,8 @@ func together(t *testing.T, db *DB, list ...*write) {
 	all.Wait()
 }
 
-// TestBatch proves that of writes that share a commit one that fails, panics or breaks a constraint leaves nothing
-// behind and does not affect the others, and that each gets its outcome, once.
+// TestBatch proves that if a write that shares a commit fails, panics or breaks a constraint, it leaves nothing behind
+// and does not affect the others, and that each gets its outcome once.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{"memory": "", "file": fileOf(t)} {
@@ -88,7 +88,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestSendOfFailedBatch proves that a message whose id was taken by a write that failed is not lost: the second write
+// TestSendOfFailedBatch proves that a message whose ID was reserved by a failed write is not lost: the second write
 // stores it.
 func TestSendOfFailedBatch(t *testing.T) {
 	t.Parallel()
@@ -110,8 +110,8 @@ func TestSendOfFailedBatch(t *testing.T) {
 }
 
 // TestStoreFails proves that while the store refuses every write, or cannot even be opened,
-// writes fail with host.ErrUnavailable and the cause, and nothing of them is there; and
-// that the first write after that is done.
+// writes fail with host.ErrUnavailable and the cause, and nothing of them is stored; and that the first write after
+// that succeeds.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{Path: fileOf(t)})
@@ -160,7 +160,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestClosed proves that callers that wait when the database is closed get an error, and so do later ones.
+// TestClosed proves that callers that wait while the database is closed get an error, and so do later callers.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	db, err := Open(t.Context(), Options{Path: fileOf(t), Migrate: true})

@@ -18,7 +18,7 @@ const (
 	ignored  = 32
 )
 
-// bit is a flag, if it is set.
+// bit returns flag if on is set, otherwise 0.
 func bit(on bool, flag int) int {
 	if on {
 		return flag
@@ -26,7 +26,8 @@ func bit(on bool, flag int) int {
 	return 0
 }
 
-// startsBits is how far the flags are shifted. Above them is the second at which an attempt will begin: 0 is at once.
+// startsBits is the number of bits for flags. The bits above them hold the second at which an attempt will begin: 0
+// means at once.
 const startsBits = 16
 
 func startsFlag(t time.Time) int64 {
@@ -97,12 +98,12 @@ func (t tx) flag(id int64, clear, set int, doing string) error {
 	return nil
 }
 
-// Cancel notes that a kill was requested.
+// Cancel records that a kill was requested.
 func (s *Store) Cancel(ctx context.Context, id int64) error {
 	return s.acknowledge(ctx, func(t tx) error { return t.flag(id, 0, Canceled, "cancel") })
 }
 
-// SetPaused notes whether the attempt is paused.
+// SetPaused records whether the attempt is paused.
 func (s *Store) SetPaused(ctx context.Context, id int64, on bool) error {
 	return s.write(ctx, func(t tx) error { return t.flag(id, Paused, bit(on, Paused), "pause") })
 }

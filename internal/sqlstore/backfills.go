@@ -20,7 +20,8 @@ func scanBackfill(r *Row) host.Backfill {
 	return b
 }
 
-// AddBackfill keeps a new backfill: see host.Backfills. If one of its name is removed meanwhile, the next call adds it.
+// AddBackfill stores a new backfill: see host.Backfills. If another backfill with its name is removed meanwhile, the
+// next call adds it.
 func (s *Store) AddBackfill(ctx context.Context, b host.Backfill) (added host.Backfill, err error) {
 	plan, state, err := host.EncodeBackfill(b)
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *Store) UpdateBackfill(ctx context.Context, b host.Backfill) error {
 	})
 }
 
-// ForgetBackfills removes backfills that are over: see host.Backfills.
+// ForgetBackfills removes backfills that have ended: see host.Backfills.
 func (s *Store) ForgetBackfills(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	err = s.write(ctx, func(t tx) error {
 		deleted, err := t.Exec("DELETE FROM backfills WHERE id IN (SELECT id FROM backfills WHERE finished_at IS NOT NULL"+

@@ -9,14 +9,15 @@ import (
 	"zerodag/internal/host"
 )
 
-// Conn runs the statements of a transaction or of a read, one after the other. Value lists the types of arguments.
+// Conn runs the statements of a transaction or of a read, one after the other. Arguments must have one of the types
+// that Value accepts.
 type Conn interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(sql string, args ...any) (int64, error)
-	// Insert runs an INSERT into a table with an id and returns the id of the new row; 0 if a conflict kept it out.
+	// Insert runs an INSERT into a table with IDs and returns the ID of the new row, or 0 if a conflict prevented it.
 	Insert(sql string, args ...any) (int64, error)
-	// Query calls each for every row until one of the calls fails or has enough. The statement is in use meanwhile:
-	// each must not run the same one.
+	// Query calls each for every row until a call fails or needs no more rows. The statement is in use meanwhile: each
+	// must not run the same one.
 	Query(each func(*Row), sql string, args ...any) error
 	// Batch runs statements one after the other, in one round trip if the database is remote.
 	Batch(list ...Statement) error
@@ -31,7 +32,7 @@ type Statement struct {
 // Do makes a statement for a Batch.
 func Do(sql string, args ...any) Statement { return Statement{sql, args} }
 
-// Value converts an argument to a type that both databases take: nil, int64, bool, string or []byte. Times are
+// Value converts an argument to a type that both databases accept: nil, int64, bool, string or []byte. Times are
 // microseconds since 1970, and NULL if zero; mappings are JSON, and NULL if nil.
 func Value(arg any) (driver.Value, error) {
 	switch a := arg.(type) {
@@ -58,7 +59,7 @@ func Value(arg any) (driver.Value, error) {
 	return nil, fmt.Errorf("unsupported column type %T", arg)
 }
 
-// Stamp is a time that a column returns unchanged.
+// Stamp returns a time with the precision of a column, which returns it unchanged.
 func Stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // Collect returns the rows that a query finds.
@@ -78,7 +79,7 @@ func One[T any](c Conn, scan func(*Row) T, sql string, args ...any) (T, bool, er
 	return list[0], true, nil
 }
 
-// OrNotFound adds what failed to an error; host.ErrNotFound if there is none.
+// OrNotFound adds what failed to an error; without an error, it returns host.ErrNotFound.
 func OrNotFound(err error, doing string, args ...any) error {
 	if err == nil {
 		err = host.ErrNotFound

@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Dialect has the words that the SQL of the databases spells differently.
+// Dialect holds the parts of SQL that the databases spell differently.
 type Dialect struct {
 	// Join joins two tables that must be read in the order in which a statement names them.
 	Join string
@@ -14,7 +14,7 @@ type Dialect struct {
 	Contains string
 	// Same compares two values that may be NULL, and finds NULL equal to NULL.
 	Same string
-	// True is a literal, for conditions that must match that of a partial index.
+	// True is a literal for conditions that must match the condition of a partial index.
 	True string
 	// RowLocks reports whether a transaction has to lock rows against others; if not, only one runs at a time.
 	RowLocks bool
@@ -28,14 +28,14 @@ type Dialect struct {
 	Log LogDialect
 }
 
-// LogDialect has the statements that read a log. The first argument of each is the id of the attempt. Entries have
-// the columns number, nonce, time, changes, events and the snapshot, which may be NULL. The low bits of a number
-// count, up to MaxSeq.
+// LogDialect holds the statements that read a log. The first argument of each is the id of the attempt. Entries have
+// the columns number, nonce, time, changes, events and the snapshot, which may be NULL. The low bits of a number count,
+// up to MaxSeq.
 type LogDialect struct {
-	Load    string // entries, without events, from the newest snapshot on
+	Load    string // entries, without events, starting with the newest snapshot
 	Exists  string // any row if there is a log
-	Before  string // number and state of the newest snapshot before the number that is the second argument
-	Entries string // entries from the number that is the second argument on, at most as many as the third
+	Before  string // number and state of the newest snapshot before the number in the second argument
+	Entries string // entries starting with the number in the second argument; the third argument limits them
 }
 
 // locking adds a clause that locks rows until the end of the transaction, if the database needs one.
@@ -57,7 +57,7 @@ func (s *Store) lock(c Conn, sql, clause string, args ...any) error {
 
 func (s *Store) contains(column string) string { return fmt.Sprintf(s.dialect.Contains, column) }
 
-// texts are SELECTs that need a word of the dialect. They are put together once, since a statement is prepared by its
+// texts holds SELECTs that need a part of the dialect. They are built once because statements are prepared by their
 // text.
 type texts struct{ attempt, session, schedule, workflow string }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Migration is one step from the schema before it to the next one, in a file NNNN_name.sql. Once released it never
+// Migration is one step from a schema version to the next one, in a file NNNN_name.sql. Once released, it never
 // changes.
 type Migration struct {
 	Version int
@@ -15,7 +15,7 @@ type Migration struct {
 	SQL     string
 }
 
-// Migrations are all known steps, in order. They make a schema from nothing.
+// Migrations holds all known steps in order. Together they create a schema from nothing.
 type Migrations []Migration
 
 // ReadMigrations reads the migrations in the root of a file system.
@@ -49,8 +49,8 @@ func (l Migrations) Names() []string {
 	return names
 }
 
-// After returns the migrations that a schema of a version lacks. A version that a later release wrote is an error: this
-// program may not understand the schema.
+// After returns the migrations that a schema of a version lacks. A version of a later release causes an error because
+// this program may not understand the schema.
 func (l Migrations) After(version int) (Migrations, error) {
 	if version > len(l) {
 		return nil, fmt.Errorf("has version %d, but this release supports versions up to %d: use the release that wrote it, or"+

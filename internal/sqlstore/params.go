@@ -12,13 +12,13 @@ import (
 // paramLifetime is how long a value is kept after it was set (wire.md 3.7).
 const paramLifetime = 90 * 24 * time.Hour
 
-// params are the values of one site.
+// params holds the values of one site.
 type params struct {
 	store *Store
 	site  int64
 }
 
-// ParamStore returns what `param_set>` and `param_get>` of a site use.
+// ParamStore returns the store that `param_set>` and `param_get>` of a site use.
 func (s *Store) ParamStore(site int64) operators.ParamStore { return params{s, site} }
 
 // Set stores all values or none, and deletes expired ones.
@@ -35,7 +35,7 @@ func (p params) Set(ctx context.Context, values map[string]string) error {
 	})
 }
 
-// Get returns a value, and whether there is an unexpired one.
+// Get returns an unexpired value, and whether there is one.
 func (p params) Get(ctx context.Context, key string) (string, bool, error) {
 	list, err := ReadAll(ctx, p.store, (*Row).Text, Select("SELECT value FROM params WHERE site_id = ?"+
 		" AND "+p.store.dialect.ParamKey+" AND updated_at >= ?", p.site, key, Stamp(p.store.now()).Add(-paramLifetime)))

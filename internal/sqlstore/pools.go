@@ -17,7 +17,7 @@ func scanPool(r *Row) host.Pool {
 		Slots: r.Int(), Held: r.Bool(), CreatedAt: r.Time(), UpdatedAt: r.Time()}
 }
 
-// SetPool makes or changes a pool: see host.Pools.
+// SetPool creates or changes a pool: see host.Pools.
 func (s *Store) SetPool(ctx context.Context, ref host.PoolRef, slots int, at time.Time) (p host.Pool, err error) {
 	err = s.acknowledge(ctx, func(t tx) (err error) {
 		p, _, err = One(t, scanPool, "INSERT INTO pools (site_id, project_id, name, slots, created_at, updated_at)"+

@@ -24,7 +24,7 @@ func scanRevision(r *Row) host.Revision {
 		Archive: r.Text(), ArchiveMD5: r.Blob(), UserInfo: r.Tree(), Kept: scanArchiveState(r)}
 }
 
-// scanArchiveState reads the recorded state of an archive; NULL is nothing.
+// scanArchiveState reads the recorded state of an archive; NULL means no state.
 func scanArchiveState(r *Row) host.ArchiveState {
 	state, err := host.ParseArchiveState(r.Text())
 	r.fail(err)
@@ -36,7 +36,7 @@ func (s *Store) Project(ctx context.Context, site, id int64) (host.Project, erro
 	return ReadOne(ctx, s, scanProject, Select(selectProject+"WHERE p.id = ?", id).ofSite("p.site_id", site))
 }
 
-// Projects lists living projects, ascending by id.
+// Projects lists projects that are not deleted, ascending by ID.
 func (s *Store) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Project, error) {
 	list := Select(selectProject+"WHERE p.deleted_at IS NULL AND p.id > ?", q.After).ofSite("p.site_id", q.Site)
 	list.When(q.Name != "", " AND p.name = ?", q.Name)
@@ -45,7 +45,7 @@ func (s *Store) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Proje
 	return ReadAll(ctx, s, scanProject, list)
 }
 
-// DeleteProject takes the name away and deletes the schedules. ErrNotFound if it was deleted before.
+// DeleteProject removes the project's name and deletes its schedules. ErrNotFound if it was deleted before.
 func (s *Store) DeleteProject(ctx context.Context, site, id int64, at time.Time) error {
 	return s.acknowledge(ctx, func(t tx) error {
 		q := Select("UPDATE projects SET deleted_name = name, name = NULL, deleted_at = ?"+
@@ -75,7 +75,7 @@ func (s *Store) PauseProject(ctx context.Context, site, id int64, p host.Pause) 
 	})
 }
 
-// retire takes the definitions of a project's newest revision out of the list of current ones.
+// retire removes the definitions of a project's newest revision from the list of current ones.
 func (t tx) retire(project int64) error {
 	_, err := t.Exec("UPDATE workflow_definitions SET latest_site_id = NULL"+
 		" WHERE revision_id = (SELECT latest_revision_id FROM projects WHERE id = ?)", project)

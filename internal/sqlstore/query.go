@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Query is a statement that is put together. A database prepares each shape of it once.
+// Query is a statement that is built from parts. A database prepares each combination once.
 type Query struct {
 	SQL  string
 	Args []any
@@ -25,13 +25,13 @@ func (q *Query) When(needed bool, sql string, args ...any) {
 	}
 }
 
-// Order adds an order, and a limit on the number of rows; 0 is none.
+// Order adds an order and a limit on the number of rows; 0 means no limit.
 func (q *Query) Order(by string, most int) {
 	q.SQL += " ORDER BY " + by
 	q.When(most > 0, " LIMIT ?", most)
 }
 
-// ofSite restricts rows to those of a site, unless it is host.AnySite.
+// ofSite restricts rows to a site, unless it is host.AnySite.
 func (q *Query) ofSite(column string, site int64) *Query {
 	q.When(site != host.AnySite, " AND "+column+" = ?", site)
 	return q

@@ -8,20 +8,20 @@ import (
 	"zerodag/internal/host"
 )
 
-// Old lists attempts that were made before a time: see host.Retention.
+// Old lists attempts that were created before a time: see host.Retention.
 func (s *Store) Old(ctx context.Context, before time.Time, after int64, n int) ([]host.Attempt, error) {
 	q := Select(s.texts.attempt+"WHERE a.id > ?", after)
 	q.Order("a.id", n)
 	list, err := ReadAll(ctx, s, scanAttempt, q)
 	if i := slices.IndexFunc(list, func(a host.Attempt) bool { return !a.CreatedAt.Before(before) }); i >= 0 {
-		list = list[:i] // ids ascend with time, about
+		list = list[:i] // IDs ascend approximately with time
 	}
 	return list, err
 }
 
-// Forget removes a session: see host.Retention. The transaction that removes it also judges whether it may, under locks
-// that the start of an attempt of it waits for. Before that the session is only read, since most sessions stay, and a
-// write waits for other writes.
+// Forget removes a session: see host.Retention. The transaction that removes it also decides whether it may, under
+// locks that block the start of an attempt of the session. Before that, the session is only read, because most sessions
+// stay, and a write would wait for other writes.
 func (s *Store) Forget(ctx context.Context, site, session int64, before time.Time,
 	clear func(context.Context, []host.Attempt) error) (bool, error) {
 	var list []host.Attempt
@@ -50,12 +50,12 @@ func (s *Store) Forget(ctx context.Context, site, session int64, before time.Tim
 	return true, clear(ctx, list)
 }
 
-// Clear has nothing to do: Forget removes everything at once.
+// Clear does nothing because Forget removes everything at once.
 func (s *Store) Clear(context.Context) error { return nil }
 
-// holdSession locks the rows that are read to judge a session: itself, the next one of its workflow, which must not be
-// started again meanwhile, and the schedule, which must not move back. Callers that hold several sessions for this take
-// the earlier one first.
+// holdSession locks the rows that decide whether a session may be removed: the session, the next one of its workflow,
+// which must not be started again meanwhile, and the schedule, which must not move back. Callers that lock several
+// sessions lock the earlier one first.
 func (t tx) holdSession(session int64) error {
 	if err := t.lock(t, "SELECT id FROM sessions WHERE id = ?", "FOR UPDATE", session); err != nil {
 		return err
@@ -67,12 +67,12 @@ func (t tx) holdSession(session int64) error {
 		" AND n.workflow_name = s.workflow_name WHERE n.id = ?", "FOR SHARE OF s", session)
 }
 
-// nextSession is the session of the same workflow after one.
+// nextSession selects the next session of the same workflow.
 const nextSession = "SELECT x.id FROM sessions n JOIN sessions x ON x.project_id = n.project_id" +
 	" AND x.workflow_name = n.workflow_name AND x.session_time > n.session_time WHERE n.id = ?" +
 	" ORDER BY x.session_time LIMIT 1"
 
-// going lists the attempts of a session if all may go; none if one has to stay.
+// going lists the attempts of a session if all of them may be removed, or none if one has to stay.
 func (t tx) going(site, session int64, before time.Time) ([]host.Attempt, error) {
 	list, err := Collect(t, scanAttempt, t.texts.attempt+"WHERE a.session_id = ? AND a.site_id = ? ORDER BY a.id",
 		session, site)
@@ -100,7 +100,7 @@ func (t tx) going(site, session int64, before time.Time) ([]host.Attempt, error)
 	return list, nil
 }
 
-// forget deletes the rows, and notes which session that was.
+// forget deletes the rows, and records which session was removed.
 func (t tx) forget(session int64, list []host.Attempt) error {
 	if _, err := t.Exec("INSERT INTO forgotten_sessions (project_id, workflow_name, session_time)"+
 		" SELECT project_id, workflow_name, session_time FROM sessions WHERE id = ? ON CONFLICT DO NOTHING",
@@ -142,8 +142,8 @@ func (s *Store) SetArchive(ctx context.Context, r host.Revision, old, state host
 	})
 }
 
-// ForgetRecords implements host.Retention. It stops at the first entry that is not old enough, since ids ascend with
-// time, about.
+// ForgetRecords implements host.Retention. It stops at the first entry that is not old enough, because IDs ascend
+// approximately with time.
 func (s *Store) ForgetRecords(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	type record struct {
 		id int64

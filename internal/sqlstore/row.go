@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Row hands out the columns of a row from left to right. A method reads whatever type either database has for it.
+// Row hands out the columns of a row from left to right. Each method accepts the types that either database returns.
 type Row struct {
 	Values []driver.Value // of the current row: the driver sets them
 	at     int
@@ -16,7 +16,8 @@ type Row struct {
 	enough bool // no more rows are wanted
 }
 
-// Visit lets each read the current row. It reports whether more rows are wanted, and returns why reading failed.
+// Visit calls each for the current row. It reports whether more rows are wanted, and returns the error of a failed
+// read.
 func (r *Row) Visit(each func(*Row)) (more bool, err error) {
 	r.at = 0
 	each(r)

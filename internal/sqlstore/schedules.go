@@ -47,7 +47,7 @@ func (s *Store) Update(ctx context.Context, to host.Schedule, old host.Times, at
 	})
 }
 
-// ended is the next run time of schedules that have ended; these are never due.
+// ended is the next run time of schedules that have ended, which are never due.
 const ended = "253370764800000000"
 
 // Due lists enabled schedules that are due, of all sites.
@@ -55,7 +55,7 @@ func (s *Store) Due(ctx context.Context, from, until time.Time, n int) ([]host.S
 	return s.dueAfter(ctx, from.UnixMicro(), math.MaxInt64, until, n)
 }
 
-// dueAfter lists those after a place in the order of run times and ids.
+// dueAfter lists due schedules after a position in the order of run times and IDs.
 func (s *Store) dueAfter(ctx context.Context, run, id int64, until time.Time, n int) ([]host.Schedule, error) {
 	q := Select(s.texts.schedule+"WHERE s.disabled_at IS NULL AND (s.next_run_time, s.id) > (?, ?)"+
 		" AND s.next_run_time <= ? AND s.next_run_time < "+ended, run, id, until)
@@ -66,10 +66,10 @@ func (s *Store) dueAfter(ctx context.Context, run, id int64, until time.Time, n 
 // part is how many schedules are read at a time.
 const part = 500
 
-// EachDue implements host.Schedules: one part after the other, each from behind the last schedule of the part before. A
-// schedule that moves meanwhile is due at another time then.
+// EachDue implements host.Schedules: it reads one part after the other, each starting after the last schedule of the
+// previous part. A schedule that moves meanwhile is due at its new time.
 func (s *Store) EachDue(ctx context.Context, from, until time.Time, do func([]host.Schedule) error) error {
-	run, id := from.UnixMicro(), int64(math.MaxInt64) // all of the time from are before it
+	run, id := from.UnixMicro(), int64(math.MaxInt64) // all schedules that run at from come before it
 	for {
 		list, err := s.dueAfter(ctx, run, id, until, part)
 		if err != nil || len(list) == 0 {

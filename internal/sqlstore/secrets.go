@@ -71,8 +71,8 @@ func (s *Store) ProjectSecrets(ctx context.Context, site, project int64) (map[st
 	return values, nil
 }
 
-// CheckKey returns an error if the secrets of the database were stored with a different key: each of two servers with
-// different keys could read only the secrets that it stored itself.
+// CheckKey returns an error if the secrets of the database were stored with a different key: two servers with different
+// keys could each read only the secrets that they stored themselves.
 func (s *Store) CheckKey(ctx context.Context) error {
 	list, err := ReadAll(ctx, s, (*Row).Text, Select("SELECT value FROM secrets LIMIT 1"))
 	if err != nil || len(list) == 0 || s.key == nil {

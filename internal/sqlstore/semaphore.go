@@ -43,9 +43,9 @@ func (s *Store) Line(ctx context.Context, ref host.PoolRef, n int) (l host.Line,
 	return l, err
 }
 
-// TakeSlots gives slots to a holder: see host.Semaphore. The entry in the log of the holder that names them survives
-// a loss of power, and so does every earlier write. Slots are taken in the order of their numbers: two
-// transactions that take several cannot wait for each other.
+// TakeSlots gives slots to a holder: see host.Semaphore. The entry that names them in the holder's log survives a loss
+// of power, and so does every earlier write. Slots are taken in the order of their numbers so that two transactions
+// that take several cannot wait for each other.
 func (s *Store) TakeSlots(ctx context.Context, ref host.PoolRef, claim host.Claim, numbers []int,
 	inLine bool, at time.Time) error {
 	return s.write(ctx, func(t tx) error {
@@ -54,7 +54,7 @@ func (s *Store) TakeSlots(ctx context.Context, ref host.PoolRef, claim host.Clai
 			return err
 		}
 		if !found {
-			return host.ErrConflict // it was deleted: the next read shows that
+			return host.ErrConflict // it was deleted, as the next read shows
 		}
 		for _, number := range slices.Sorted(slices.Values(numbers)) {
 			n, err := t.Exec("INSERT INTO pool_slots (pool_id, number, holder, taken_at) VALUES (?, ?, ?, ?)"+

@@ -33,7 +33,7 @@ func (s *Store) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Sessi
 	return readPage(ctx, s, scanSession, func(s host.Session) *param.Map { return s.Last.Params }, q.Bytes, list)
 }
 
-// sessionsAt returns the sessions that exist at some times.
+// sessionsAt returns the sessions that exist at the given times.
 func (s *Store) sessionsAt(ctx context.Context, q host.SessionQuery) (list []host.Session, err error) {
 	for _, t := range q.Times {
 		found, err := ReadAll(ctx, s, scanSession, Select(s.texts.session+
@@ -48,7 +48,7 @@ func (s *Store) sessionsAt(ctx context.Context, q host.SessionQuery) (list []hos
 	return list, nil
 }
 
-// LastSession returns the newest session time of a workflow before t; zero for none.
+// LastSession returns the newest session time of a workflow before t, or zero if there is none.
 func (s *Store) LastSession(ctx context.Context, project int64, workflow string, t time.Time) (time.Time, error) {
 	return ReadOne(ctx, s, (*Row).Time,
 		Select("SELECT max(session_time) FROM sessions WHERE project_id = ? AND workflow_name = ? AND session_time < ?",

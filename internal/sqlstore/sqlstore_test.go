@@ -28,7 +28,7 @@ var (
 	_ host.Backfills = (*Store)(nil)
 )
 
-// TestQuery proves that a query has the parts that are needed, with their arguments in order, and no limit for 0.
+// TestQuery proves that a query has the needed parts, with their arguments in order, and no limit for 0.
 func TestQuery(t *testing.T) {
 	t.Parallel()
 	q := Select("SELECT id FROM t WHERE a = ?", 1).ofSite("site_id", host.AnySite).ofSite("site_id", 7)
@@ -47,8 +47,8 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// TestRow proves that a column means the same in the types of both databases, that NULL is the zero value, and that a
-// mapping that cannot be read fails the query.
+// TestRow proves that a column has the same meaning in the types of both databases, that NULL is the zero value, and
+// that an unreadable mapping fails the query.
 func TestRow(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMicro(1_700_000_000_000_001).UTC()
@@ -100,8 +100,8 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestMigrations proves that migrations are read in order and without gaps, and that a later version is refused with
-// the remedy.
+// TestMigrations proves that migrations are read in order and without gaps, and that a later version is refused with an
+// error that names the remedy.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	list, err := ReadMigrations(fstest.MapFS{"0001_one.sql": {Data: []byte("a")}, "0002_two.sql": {Data: []byte("b")}})

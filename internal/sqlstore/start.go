@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Start makes attempts: see host.Attempts.
+// Start creates attempts: see host.Attempts.
 func (s *Store) Start(ctx context.Context, list ...host.NewAttempt) (made []host.Attempt, err error) {
 	err = s.driver.Send(ctx, func(c Conn, begin Begin) error {
 		x := &starting{tx: tx{c, s}, begin: begin}
@@ -82,8 +82,8 @@ func enter(begin Begin, attempt int64, known bool, first host.Entry, m host.Mess
 	return begin(attempt, known, first, m)
 }
 
-// free returns ErrConflict, with the attempt that is in the way, if the name is taken or the session must be new and
-// is not.
+// free returns ErrConflict, with the conflicting attempt, if the name is taken or if the session must be new but
+// exists.
 func (x *starting) free(session, last int64, n host.NewAttempt) error {
 	id, taken, err := One(x, (*Row).ID, "SELECT id FROM session_attempts WHERE session_id = ? AND attempt_name = ?",
 		session, n.RetryName)
@@ -100,8 +100,8 @@ func (x *starting) free(session, last int64, n host.NewAttempt) error {
 	return err
 }
 
-// remembered returns ErrForgotten if an attempt is made once and its session was removed. The session is locked, so its
-// removal is over or has not begun.
+// remembered returns ErrForgotten if an attempt must be made only once and its session was removed. The session is
+// locked, so its removal has either finished or not begun.
 func (x *starting) remembered(n host.NewAttempt) error {
 	if !n.Once {
 		return nil
@@ -114,8 +114,9 @@ func (x *starting) remembered(n host.NewAttempt) error {
 	return err
 }
 
-// sessionOf finds the session or makes it, and returns it with its last attempt, 0 for none. It is locked until the
-// end of the transaction: its attempts are made one after the other, and not while retention judges it.
+// sessionOf finds or creates the session, and returns it with its last attempt, 0 if there is none. The session is
+// locked until the end of the transaction: its attempts are created one after the other, and not while retention
+// decides about it.
 func (x *starting) sessionOf(n host.NewAttempt) (session, last int64, err error) {
 	for range tries {
 		err = x.Query(func(r *Row) { session, last = r.ID(), r.ID() },
@@ -128,12 +129,12 @@ func (x *starting) sessionOf(n host.NewAttempt) (session, last int64, err error)
 			" VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", n.Site, n.Project.ID, n.Workflow.Name, n.SessionTime, x.uuid())
 		if err != nil || session != 0 {
 			return session, 0, err
-		} // another transaction made or removed it meanwhile
+		} // another transaction created or removed it meanwhile
 	}
 	return 0, 0, fmt.Errorf("start attempt: %w: its session keeps being created and removed", host.ErrUnavailable)
 }
 
-// add makes the row, which is then the last one of its session.
+// add inserts the row, which becomes the last one of its session.
 func (x *starting) add(n host.NewAttempt, session int64, waits any) (int64, error) {
 	params := n.Params
 	if params == nil {

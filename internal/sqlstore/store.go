@@ -9,9 +9,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// Driver is how a database reads and commits. Functions that it is given may run more than once.
+// Driver reads from a database and commits to it. It may run the given functions more than once.
 type Driver interface {
-	// Read runs statements that change nothing. They see every change that was answered.
+	// Read runs statements that change nothing. They see every acknowledged change.
 	Read(ctx context.Context, run func(Conn) error) error
 	// Write commits what run does, or nothing of it.
 	Write(ctx context.Context, run func(Conn) error) error
@@ -21,7 +21,7 @@ type Driver interface {
 	Note(ctx context.Context, run func(Conn) error)
 	// Send is Acknowledge for a transaction that begins attempts.
 	Send(ctx context.Context, run func(Conn, Begin) error) error
-	// EraseLog deletes the log of an attempt and notes that the attempt has none.
+	// EraseLog deletes the log of an attempt and records that the attempt has none.
 	EraseLog(c Conn, attempt int64) error
 }
 
@@ -29,16 +29,16 @@ type Driver interface {
 // known reports whether the attempt existed before the transaction.
 type Begin func(attempt int64, known bool, first host.Entry, m host.Message) error
 
-// Options configure a Store.
+// Options configures a Store.
 type Options struct {
 	Now       func() time.Time
 	UUID      func() string // of new sessions; random if nil
 	SecretKey []byte        // 16 bytes; nil: there are no secrets
 }
 
-// Store implements the ports that both databases have in common. It is host.Projects, host.Workflows, host.Schedules,
-// host.Attempts, host.Sessions, host.Retention, host.Secrets, host.Users, host.Audit, host.Pools, host.Semaphore and
-// host.Backfills, all of host.Log but Append, and safe for concurrent use.
+// Store implements the ports that both databases have in common. It implements host.Projects, host.Workflows,
+// host.Schedules, host.Attempts, host.Sessions, host.Retention, host.Secrets, host.Users, host.Audit, host.Pools,
+// host.Semaphore and host.Backfills, and all of host.Log except Append. It is safe for concurrent use.
 type Store struct {
 	driver  Driver
 	dialect Dialect
@@ -48,7 +48,7 @@ type Store struct {
 	key     []byte
 }
 
-// New makes a Store. It uses the driver only when it is called.
+// New returns a Store, which uses the driver only when its methods are called.
 func New(d Driver, words Dialect, o Options) (*Store, error) {
 	if n := len(o.SecretKey); n != 0 && n != aesgcm.KeySize {
 		return nil, fmt.Errorf("open database: the secret key has %d bytes, not %d: set digdag.secret-encryption-key to %d"+

@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// useEvery limits how exactly it is known when a token was used last, and how often that is written.
+// useEvery is the precision of the time at which a token was last used, and limits how often that time is written.
 const useEvery = time.Minute
 
 // #nosec G101 -- it is a query, and only hashes are stored
@@ -47,7 +47,7 @@ func (s *Store) Revoke(ctx context.Context, site, id int64) error {
 	})
 }
 
-// ByHash finds a token. It notes once in a while that the token was used, and does not fail if it cannot.
+// ByHash finds a token. It occasionally records that the token was used, and does not fail if it cannot.
 func (s *Store) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
 	t, err := ReadOne(ctx, s, scanToken, Select(selectToken+"WHERE token_hash = ?", hash))
 	if now := Stamp(s.now()); err == nil && now.Sub(t.LastUsed) > useEvery {

@@ -17,7 +17,7 @@ import (
 
 var _ host.Queue = (*sqs.Queue)(nil)
 
-// open makes a queue as infra does.
+// open creates a queue with the same settings as infra.
 func open(t testing.TB, c aws.Config, name string, fifo bool) *sqs.Queue {
 	t.Helper()
 	client := awssqs.NewFromConfig(c)
@@ -37,7 +37,7 @@ func open(t testing.TB, c aws.Config, name string, fifo bool) *sqs.Queue {
 	return sqs.New(c, sqs.Options{Name: name, URL: *out.QueueUrl, FIFO: fifo})
 }
 
-// TestContract runs the suite of queues. SQS keeps time in seconds, LocalStack about so.
+// TestContract runs the suite of queues. SQS keeps time in seconds, LocalStack approximately.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

@@ -29,7 +29,7 @@ func (q *Queue) count(ctx context.Context, url string) (host.Depth, error) {
 		return host.Depth{}, border.Translate("count messages of "+q.Name, err)
 	}
 	number := func(name types.QueueAttributeName) int {
-		n, _ := strconv.Atoi(out.Attributes[string(name)]) // SQS gives each as a number
+		n, _ := strconv.Atoi(out.Attributes[string(name)]) // SQS returns each as a number
 		return n
 	}
 	return host.Depth{Queue: q.Name, About: true, Ready: number(types.QueueAttributeNameApproximateNumberOfMessages),

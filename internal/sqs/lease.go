@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// leases are the messages that this process has received and neither deleted nor released.
+// leases holds the messages that this process has received and neither deleted nor released.
 type leases struct {
 	now func() time.Time
 
@@ -14,12 +14,11 @@ type leases struct {
 }
 
 type lease struct {
-	id    string // SQS's own of the message
+	id    string // SQS's ID of the message
 	until time.Time
 }
 
-// begin notes a lease; an earlier one of the same message is over, and so are all whose
-// time has come.
+// begin records a lease. It ends an earlier lease of the same message, and all expired leases.
 func (l *leases) begin(id, receipt string, length time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// looking is how long a look hides the letters that it has seen, in seconds, so that it does not find them twice. If
-// the function ends before it shows them again, they are visible after that.
+// looking is how long, in seconds, a look hides the letters that it has received, so that it does not find them twice.
+// If the function ends before it releases them, they become visible after that time.
 const looking = 30
 
 // Look implements host.DeadLetters. SQS shows a message only to its receiver, so each is received for a while and
-// released at the end: that counts as a receive, of which a dead letter may have any number.
+// released at the end. That counts as a receive, but the receives of a dead letter are not limited.
 func (d DeadLetters) Look(ctx context.Context, f func(host.DeadLetter) bool) error {
 	return d.each(ctx, func(_ types.Message, l host.DeadLetter) (bool, error) { return f(l), nil })
 }
@@ -48,13 +48,13 @@ func (d DeadLetters) Return(ctx context.Context, id string) error {
 // each receives the letters, once each, until f returns false or there are no more, and releases them.
 func (d DeadLetters) each(ctx context.Context, f func(types.Message, host.DeadLetter) (more bool, err error)) (failed error) {
 	var seen []types.ChangeMessageVisibilityBatchRequestEntry
-	defer func() { // also when the caller has gone: others want to see them
+	defer func() { // even if the caller has gone, because others want to see them
 		failed = errors.Join(failed, d.queue.show(context.WithoutCancel(ctx), d.url, seen))
 	}()
 	known := map[string]bool{}
 	for {
 		out, err := d.queue.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &d.url, MaxNumberOfMessages: maxBatch, VisibilityTimeout: looking,
-			WaitTimeSeconds:       1, // without a wait SQS queries only some of its servers
+			WaitTimeSeconds:       1, // without a wait, SQS queries only some of its servers
 			MessageAttributeNames: []string{"All"}, MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll}})
 		if err != nil {
 			return border.Translate("peek at dead letters of "+d.queue.Name, err)
@@ -84,7 +84,7 @@ func (d DeadLetters) letter(m types.Message) host.DeadLetter {
 		attributes[name] = aws.ToString(a.StringValue)
 	}
 	number := func(name types.MessageSystemAttributeName) int64 {
-		n, _ := strconv.ParseInt(m.Attributes[string(name)], 10, 64) // SQS gives each as a number
+		n, _ := strconv.ParseInt(m.Attributes[string(name)], 10, 64) // SQS returns each as a number
 		return n
 	}
 	l := host.DeadLetter{ID: aws.ToString(m.MessageId), Queue: d.queue.Name, Size: len(aws.ToString(m.Body)), Count: int(number(types.MessageSystemAttributeNameApproximateReceiveCount)),

@@ -15,21 +15,22 @@ import (
 	"zerodag/internal/host"
 )
 
-// Later keeps messages until they are near enough to be sent.
+// Later keeps messages until they are due soon enough to be sent.
 type Later interface {
 	Later(ctx context.Context, queue string, messages ...host.Message) error
 }
 
-// Options are what a Queue is made of.
+// Options holds the settings of a Queue.
 type Options struct {
 	Name  string // "events" or "tasks"; passed to Later
 	URL   string
 	FIFO  bool
 	Later Later // nil: messages that are due too late are refused
-	// Visibility is the queue's own: how long Lambda has a message, unless the function changes it. 0: it is not known.
+	// Visibility is the visibility timeout of the queue: how long Lambda has a message unless the function changes it.
+	// 0 means unknown.
 	Visibility time.Duration
 	Now        func() time.Time // time.Now when nil
-	Tries      int              // of a call that was throttled or had no answer: border.Tries
+	Tries      int              // of a call that was throttled or not answered: border.Tries
 }
 
 // Queue is a host.Queue.
@@ -39,7 +40,7 @@ type Queue struct {
 	leases leases
 }
 
-// New makes a Queue over an existing one.
+// New returns a Queue for an existing SQS queue.
 func New(c aws.Config, o Options) *Queue {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -48,7 +49,7 @@ func New(c aws.Config, o Options) *Queue {
 	return &Queue{Options: o, client: client, leases: leases{now: o.Now}}
 }
 
-// The longest that SQS takes.
+// The longest times that SQS accepts.
 const (
 	maxLease = 12 * time.Hour
 	pollTime = 20 * time.Second
@@ -60,9 +61,9 @@ func seconds(d, most time.Duration) int32 {
 	return int32((d + time.Second - 1) / time.Second)
 }
 
-// Traits implements host.Queue. A FIFO queue refuses the ID of a message for five minutes; SQS
-// delays by whole seconds, which are rounded up: 300 ms earlier is on average at the time. An old
-// receipt may still delete a message that was received again.
+// Traits implements host.Queue. A FIFO queue refuses the ID of a message for five minutes; SQS delays by whole seconds,
+// which are rounded up, so messages come 300 ms late on average. An old receipt may still delete a message that was
+// received again.
 func (q *Queue) Traits() host.Traits {
 	t := host.Traits{Rounding: 300 * time.Millisecond, StaleDeletes: true}
 	if q.FIFO {
@@ -71,8 +72,8 @@ func (q *Queue) Traits() host.Traits {
 	return t
 }
 
-// Receive waits until there is at least one message or ctx ends. Of a FIFO queue it takes
-// one at a time: SQS would hand out several of one group together.
+// Receive waits until there is at least one message or ctx ends. From a FIFO queue, it takes one message at a time
+// because SQS would hand out several of one group together.
 func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
 	if q.FIFO {
 		n = 1
@@ -86,7 +87,7 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 }
 
 // poll makes one receive call. SQS leases a message even if the caller no longer waits for the answer, so a call is
-// never broken off: if ctx ends first, its messages are given back.
+// never canceled: if ctx ends first, its messages are given back.
 func (q *Queue) poll(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
 	type answer struct {
 		list []host.Delivery
@@ -148,18 +149,18 @@ type Record struct {
 	Body       string
 	Attributes map[string]string // of the message
 	Count      int
-	// First is when the message was received first; zero is not known.
+	// First is when the message was first received; zero means unknown.
 	First time.Time
 }
 
-// slack is how much earlier than its visibility a message may seem to come back: SQS's times are
-// approximate, and of another clock.
+// slack is how much earlier than its visibility timeout a message may seem to come back, because SQS's times are
+// approximate and from another clock.
 const slack = 5 * time.Second
 
-// unbegun reports whether each receiver before this one had the message for the whole visibility of the queue. The
-// first act of a function is to shorten that, so none of them began: Lambda received the message and was throttled, or
-// the process died at once. A receiver that began and died makes the sum too small, however many others were throttled;
-// only a receiver that worked on it for all of the time that a function has, until Lambda ended it, cannot be
+// unbegun reports whether each receiver before this one had the message for the whole visibility timeout of the queue.
+// The first act of a function is to shorten it, so none of them began: Lambda received the message and was throttled,
+// or the process died at once. A receiver that began and died makes the sum too small, however many others were
+// throttled; only a receiver that worked on the message until Lambda ended it at the function's time limit cannot be
 // distinguished from them.
 func (q *Queue) unbegun(r Record) bool {
 	if q.Visibility == 0 || r.Count < 2 || r.First.IsZero() {
@@ -168,7 +169,7 @@ func (q *Queue) unbegun(r Record) bool {
 	return q.Now().Sub(r.First) >= time.Duration(r.Count-1)*q.Visibility-slack
 }
 
-// Adopt makes a Delivery of a message that came under a lease which Lambda took.
+// Adopt makes a Delivery from a message that Lambda received and leased.
 func (q *Queue) Adopt(r Record, lease time.Duration) (host.Delivery, error) {
 	m, err := decode(r.Body, r.Attributes)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// TestReceivesThatCameToNothing proves which messages count as never begun: those that each earlier receiver had for
-// the whole visibility of the queue.
+// TestReceivesThatCameToNothing proves which messages count as never begun: messages that each earlier receiver had for
+// the whole visibility timeout of the queue.
 func TestReceivesThatCameToNothing(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	q := New(aws.Config{Region: "us-east-1"}, Options{Name: "tasks", URL: "http://127.0.0.1:1/q", Visibility: 15 * time.Minute, Now: func() time.Time { return now }})
 	for name, x := range map[string]struct {
 		count   int
-		since   time.Duration // the first receive; below 0: it is not known
+		since   time.Duration // the first receive; below 0: unknown
 		unbegun bool
 	}{
 		"received first":                       {1, 0, false},

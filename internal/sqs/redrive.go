@@ -15,10 +15,10 @@ import (
 // attrRedriven counts how often a message came back from the dead letters.
 const attrRedriven = "redriven"
 
-// hidden is how long a pass through the dead letters may take (seconds).
+// hidden is how long a pass through the dead letters may take, in seconds.
 const hidden = 300
 
-// DeadLetters are the messages of this queue that were put aside in another.
+// DeadLetters returns the messages of this queue that were moved to the queue at url.
 func (q *Queue) DeadLetters(url string) DeadLetters { return DeadLetters{q, url} }
 
 // DeadLetters is a host.DeadLetters.
@@ -32,8 +32,8 @@ func (d DeadLetters) Redrive(ctx context.Context, turn func(times int) bool) (in
 	return d.queue.redrive(ctx, d.url, turn)
 }
 
-// redrive sends the messages of a dead-letter queue back to this one, and returns how many. It calls turn for each to
-// decide whether it should go now, given how often it went before. Each is sent first and deleted then: a crash in
+// redrive sends the messages of a dead-letter queue back to this one, and returns their number. It calls turn for each
+// to decide whether to send it now, given how often it was sent before. Each is sent first and then deleted: a crash in
 // between sends it twice, which the log of its attempt detects.
 func (q *Queue) redrive(ctx context.Context, dead string, turn func(times int) bool) (int, error) {
 	moved := 0
@@ -65,7 +65,7 @@ func (q *Queue) redrive(ctx context.Context, dead string, turn func(times int) b
 	}
 }
 
-// sendBack sends a message unchanged. Its id for deduplication is a new one: the queue may still know the old one.
+// sendBack sends a message unchanged. It gets a new deduplication ID because the queue may still remember the old one.
 func (q *Queue) sendBack(ctx context.Context, m types.Message, times int) error {
 	n := strconv.Itoa(times)
 	attributes := map[string]types.MessageAttributeValue{attrRedriven: {DataType: aws.String("String"), StringValue: &n}}
@@ -86,7 +86,7 @@ func (q *Queue) sendBack(ctx context.Context, m types.Message, times int) error 
 	return border.Translate("send dead letter back to "+q.Name, err)
 }
 
-// show lets messages that stay be seen again.
+// show makes messages that stay visible again.
 func (q *Queue) show(ctx context.Context, dead string, left []types.ChangeMessageVisibilityBatchRequestEntry) error {
 	for len(left) > 0 {
 		n := min(len(left), maxBatch)

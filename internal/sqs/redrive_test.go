@@ -16,8 +16,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestRedrive proves that dead letters come back as they were, each when it is its turn,
-// and that those whose turn it is not stay and can be seen.
+// TestRedrive proves that dead letters come back unchanged when their turn comes, and that the others stay and remain
+// visible.
 func TestRedrive(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
@@ -54,7 +54,7 @@ func TestRedrive(t *testing.T) {
 	}
 }
 
-// putAside moves the one message of a queue to another, as SQS does with a failed one.
+// putAside moves the only message of a queue to another, like SQS does with a failed message.
 func putAside(t *testing.T, c aws.Config, from, to string) {
 	t.Helper()
 	client := awssqs.NewFromConfig(c)
@@ -76,8 +76,8 @@ func text(s string) types.MessageAttributeValue {
 	return types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &s}
 }
 
-// TestLook proves that a look shows each dead letter once with how it was put aside, leaves all of them, and that one
-// of them is sent back as it was while the others stay.
+// TestLook proves that a look shows each dead letter once, with the reason why it was put aside, and leaves all of
+// them, and that one of them can be sent back unchanged while the others stay.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
@@ -138,7 +138,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestLookAtForeign proves that messages that zerodag did not send are also shown, with why they cannot be read.
+// TestLookAtForeign proves that messages that zerodag did not send are also shown, with the reason why they cannot be
+// read.
 func TestLookAtForeign(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

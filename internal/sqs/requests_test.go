@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/sqs"
 )
 
-// later notes what was put off.
+// later records postponed messages.
 type later struct{ put []string }
 
 func (l *later) Later(_ context.Context, queue string, messages ...host.Message) error {
@@ -24,7 +24,7 @@ func (l *later) Later(_ context.Context, queue string, messages ...host.Message)
 	return nil
 }
 
-// TestRequests proves that messages are sent in tens, or in batches of 256 KB.
+// TestRequests proves that messages are sent in batches of ten or of 256 KB.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
@@ -48,8 +48,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestCarried proves that a message arrives as it was sent, with its share and when it was due:
-// a receiver that sends it on or meets it twice needs both.
+// TestCarried proves that a message arrives as it was sent, with its share and its due time, because a receiver that
+// forwards it or gets it twice needs both.
 func TestCarried(t *testing.T) {
 	t.Parallel()
 	tasks := open(t, localstack.Config(t), "tasks", false)
@@ -66,7 +66,7 @@ func TestCarried(t *testing.T) {
 	}
 }
 
-// TestLater proves that what SQS cannot delay is put off, and refused where there is no place for it.
+// TestLater proves that messages that SQS cannot delay are postponed, or refused if there is no store for them.
 func TestLater(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

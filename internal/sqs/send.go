@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// What SQS takes at once. A batch is billed by 64 KB, so little is gained beyond 256 KB.
+// Limits of a batch. SQS bills a batch per 64 KB, so larger batches than 256 KB gain little.
 const (
 	maxBatch      = 10
 	maxBatchBytes = 256 << 10
@@ -28,18 +28,18 @@ const (
 	maxID         = 128 // bytes of a group and of a deduplication id
 )
 
-// Attributes of a message. SQS takes no empty body and not every character.
+// Attributes of a message. SQS accepts neither an empty body nor every character.
 const (
 	attrID       = "id"
 	attrGroup    = "group"
 	attrShare    = "share"
 	attrDue      = "due"      // microseconds since 1970
-	attrEncoding = "encoding" // "base64"; the body is as it was without it
+	attrEncoding = "encoding" // "base64"; without it, the body is unencoded
 	base64Coded  = "base64"
 )
 
-// Send adds messages. Those that are due too late for SQS are stored first: none of the
-// others is received before they are safe.
+// Send adds messages. It first stores messages that are due too late for SQS, so that none of the others is received
+// before these are safe.
 func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	var now, later []host.Message
 	for _, m := range messages {
@@ -80,10 +80,10 @@ func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	return q.sendBatch(ctx, batch)
 }
 
-// tries of messages that SQS did not accept although the call succeeded.
+// tries limits how often messages are sent that SQS did not accept although the call succeeded.
 const tries = 6
 
-// sendBatch sends until all are taken.
+// sendBatch sends until SQS has accepted all messages.
 func (q *Queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequestEntry) error {
 	for try := 0; ; try++ {
 		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.URL, Entries: batch})
@@ -118,7 +118,7 @@ func (q *Queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchReq
 	}
 }
 
-// entry is a message as SQS takes it, and its size.
+// entry returns a message in the form that SQS accepts, and its size.
 func (q *Queue) entry(m host.Message) (types.SendMessageBatchRequestEntry, int) {
 	body, attributes := encode(m)
 	e := types.SendMessageBatchRequestEntry{MessageBody: &body, MessageAttributes: map[string]types.MessageAttributeValue{}}
@@ -141,7 +141,7 @@ func (q *Queue) entry(m host.Message) (types.SendMessageBatchRequestEntry, int) 
 	return e, size
 }
 
-// plainID is an id as SQS takes it: 128 letters, digits and signs; others are hashed.
+// plainID returns an ID that SQS accepts, of up to 128 letters, digits and punctuation; other IDs are hashed.
 func plainID(id string) string {
 	fits := len(id) <= maxID
 	for i := range len(id) {
@@ -175,7 +175,7 @@ func encode(m host.Message) (string, map[string]string) {
 	return base64.StdEncoding.EncodeToString(m.Body), attributes
 }
 
-// taken reports whether SQS takes a body as it is: the characters of XML 1.0.
+// taken reports whether SQS accepts a body unchanged, because it has only the characters of XML 1.0.
 func taken(body []byte) bool {
 	for rest := body; len(rest) > 0; {
 		r, n := utf8.DecodeRune(rest)

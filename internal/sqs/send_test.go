@@ -10,8 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestEncoding proves that every id, group and body comes back as it was, and that SQS is
-// given nothing that it refuses.
+// TestEncoding proves that every ID, group and body comes back unchanged, and that SQS gets nothing that it refuses.
 func TestEncoding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -33,7 +32,7 @@ func TestEncoding(t *testing.T) {
 	})
 }
 
-// TestPlainID proves that ids which SQS refuses are hashed and others kept.
+// TestPlainID proves that IDs that SQS refuses are hashed and others are kept.
 func TestPlainID(t *testing.T) {
 	t.Parallel()
 	for id, kept := range map[string]bool{"12/done/3": true, strings.Repeat("x", 128): true, strings.Repeat("x", 129): false, "a b": false, "ä": false} {
@@ -43,7 +42,7 @@ func TestPlainID(t *testing.T) {
 	}
 }
 
-// TestForeign proves that what zerodag did not send is refused.
+// TestForeign proves that messages that zerodag did not send are refused.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	for name, attributes := range map[string]map[string]string{"no id": {}, "an encoding of tomorrow": {attrID: "a", attrEncoding: "zstd"}, "no base64": {attrID: "a", attrEncoding: base64Coded}} {

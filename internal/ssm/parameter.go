@@ -20,8 +20,8 @@ type Parameter struct {
 	client *ssm.Client
 }
 
-// NewParameter returns the Parameter with a full name. key is the ARN of the KMS key that encrypts it; "" is the
-// account's default key for SSM.
+// NewParameter returns the Parameter with the given full name. key is the ARN of the KMS key that encrypts it; "" means
+// the account's default key for SSM.
 func NewParameter(c aws.Config, name, key string) *Parameter {
 	p := &Parameter{name: name, client: ssm.NewFromConfig(border.Answered(c), func(s *ssm.Options) { s.Retryer = border.Retryer(0, updates) })}
 	if key != "" {
@@ -30,10 +30,10 @@ func NewParameter(c aws.Config, name, key string) *Parameter {
 	return p
 }
 
-// Name is the full name.
+// Name returns the full name.
 func (p *Parameter) Name() string { return p.name }
 
-// Read returns its value: host.ErrNotFound when it was not made yet.
+// Read returns the value, or host.ErrNotFound if it has not been made yet.
 func (p *Parameter) Read(ctx context.Context) (string, error) {
 	out, err := p.client.GetParameter(ctx, &ssm.GetParameterInput{Name: &p.name, WithDecryption: aws.Bool(true)})
 	if border.Code(err) == "ParameterNotFound" {
@@ -45,7 +45,7 @@ func (p *Parameter) Read(ctx context.Context) (string, error) {
 	return aws.ToString(out.Parameter.Value), nil
 }
 
-// Make stores a value, unless there is one: then it returns no error.
+// Make stores a value unless there is one, which is not an error.
 func (p *Parameter) Make(ctx context.Context, value string) error {
 	_, err := p.client.PutParameter(ctx, &ssm.PutParameterInput{Name: &p.name, Value: &value, Type: types.ParameterTypeSecureString, KeyId: p.key, Overwrite: aws.Bool(false)})
 	if border.Code(err) == "ParameterAlreadyExists" {

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/ssm"
 )
 
-// TestParameter proves that of many who make a parameter one does, and that all read its value.
+// TestParameter proves that if many callers make a parameter, only one succeeds, and that all read its value.
 func TestParameter(t *testing.T) {
 	t.Parallel()
 	c, name := localstack.Config(t), "/"+localstack.Name()+"/runners"

@@ -17,10 +17,10 @@ import (
 	"zerodag/internal/border"
 )
 
-// Options are what Secrets are made of.
+// Options holds the settings of Secrets.
 type Options struct {
 	Prefix string           // "/zerodag/prod": begins with a slash and ends without one
-	KeyID  string           // of KMS; "" is the account's own
+	KeyID  string           // of KMS; "" means the account's default key
 	Now    func() time.Time // time.Now when nil
 }
 
@@ -33,19 +33,19 @@ type Secrets struct {
 	kept map[string]*kept // by path
 }
 
-// kept are the secrets of a project as they were read; its lock is held meanwhile, so that a thousand tasks cause one
-// read.
+// kept holds the secrets of a project as they were read. Its lock is held during a read, so that a thousand tasks cause
+// one read.
 type kept struct {
 	mu     sync.Mutex
 	until  time.Time
 	values map[string]string
 }
 
-// keep is how long values are believed.
+// keep is how long values are cached.
 const keep = time.Minute
 
-// tries of a call: SSM answers 40 reads a second for a whole account, so many functions that start together must wait
-// for one another, for ten seconds or so.
+// tries is how often a call is tried: SSM answers 40 reads a second for a whole account, so many functions that start
+// together must wait for one another, for about ten seconds.
 const tries = 12
 
 // betweenPages is the longest pause between two pages of a project's secrets: many processes that read them
@@ -55,7 +55,7 @@ const betweenPages = 200 * time.Millisecond
 // maxValue is the longest secret.
 const maxValue = 16 << 10
 
-// New makes Secrets.
+// New returns Secrets.
 func New(c aws.Config, o Options) *Secrets {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -89,7 +89,7 @@ func (s *Secrets) PutSecret(ctx context.Context, site, project int64, key, value
 	return s.deleteAll(ctx, path, old)
 }
 
-// parts are the further parameters that a secret has now.
+// parts returns the further parameters that a secret currently has.
 func (s *Secrets) parts(ctx context.Context, path, key string) ([]string, error) {
 	head, err := s.client.GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String(path + escape(key)), WithDecryption: aws.Bool(true)})
 	if border.Code(err) == "ParameterNotFound" {
@@ -152,7 +152,7 @@ func (s *Secrets) SecretKeys(ctx context.Context, site, project int64) ([]string
 	return keys, nil
 }
 
-// ProjectSecrets returns all secrets of a project by key, as they were within a minute.
+// ProjectSecrets returns all secrets of a project by key; they may be up to a minute old.
 func (s *Secrets) ProjectSecrets(ctx context.Context, site, project int64) (map[string]string, error) {
 	path := s.path(site, project)
 	s.mu.Lock()
@@ -213,7 +213,7 @@ func (s *Secrets) read(ctx context.Context, path string, decrypt bool) (map[stri
 
 // pause waits a random time.
 func pause(ctx context.Context) error {
-	timer := time.NewTimer(rand.N(betweenPages)) // #nosec G404 -- chance spreads calls, an attacker gains nothing by guessing it
+	timer := time.NewTimer(rand.N(betweenPages)) // #nosec G404 -- the random number spreads calls; an attacker gains nothing by guessing it
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -227,7 +227,7 @@ func (s *Secrets) path(site, project int64) string {
 	return fmt.Sprintf("%s/%d/%d/", s.Prefix, site, project)
 }
 
-// updates is what a put is called that met another of the same parameter.
+// updates is the error code of a put that collided with another put of the same parameter.
 const updates = "TooManyUpdates"
 
 func translate(doing string, err error) error { return border.Translate(doing, err, updates) }

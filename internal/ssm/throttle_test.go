@@ -41,9 +41,9 @@ func (a *answers) secrets() *Secrets {
 	return New(aws.Config{Region: "us-east-1", HTTPClient: a, Credentials: credentials}, Options{Prefix: "/p"})
 }
 
-// TestThrottledForAWhile proves that a read waits for seconds while the account's reads are throttled, that
-// pages do not follow one another at once, and that what is throttled for longer is a store
-// that is not available.
+// TestThrottledForAWhile proves that a read waits for seconds while the account's reads are throttled, that pages do
+// not follow one another immediately, and that a read that is throttled for longer reports that the store is
+// unavailable.
 func TestThrottledForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 // A value is "1 <text>" if one parameter holds it. A longer one has "<parts> <generation> <text>" there and the rest of
 // its text in <key>/<generation>.<n>: a reader never joins parts of two values.
 //
-// SSM refuses values with "{{...}}", which it takes for its own references. If a value has two consecutive braces its
-// text is written in Base64, with a "b" before the number.
-const maxPart = 4000 // of the 4,096 bytes; the beginning of the first one takes some
+// SSM refuses values with "{{...}}", which it takes for references. If a value has two consecutive braces, its text is
+// encoded in Base64, with a "b" before the number.
+const maxPart = 4000 // of the 4,096 bytes; the head of the first part takes some
 
 type part struct {
 	text       string
@@ -24,15 +24,15 @@ type part struct {
 	encoded    bool // of the first part: the text of all parts together is Base64
 }
 
-// encodedMark begins the head of a value that is written in Base64.
+// encodedMark begins the head of a value that is encoded in Base64.
 const encodedMark = "b"
 
-// refusedBySSM reports whether SSM would refuse the value as it is.
+// refusedBySSM reports whether SSM would refuse the unencoded value.
 func refusedBySSM(value string) bool {
 	return strings.Contains(value, "{{") || strings.Contains(value, "}}")
 }
 
-// split makes the parts of a value. Characters stay whole.
+// split splits a value into parts without splitting characters.
 func split(value string) []part {
 	if !refusedBySSM(value) {
 		return splitText(value)
@@ -80,7 +80,7 @@ func parseHead(text string) (part, error) {
 	return part{rest, generation, n, encoded}, nil
 }
 
-// partName is the name of a part of a secret, below the project's path.
+// partName returns the name of a part of a secret, below the project's path.
 func partName(key string, i int, parts []part) string {
 	if i == 0 {
 		return escape(key)
@@ -88,13 +88,13 @@ func partName(key string, i int, parts []part) string {
 	return escape(key) + "/" + parts[0].generation + "." + strconv.Itoa(i)
 }
 
-// assemble joins parameters to secrets by key.
+// assemble joins parameters into secrets by key.
 func assemble(found map[string]string) (map[string]string, error) {
 	values := map[string]string{}
 	for name, text := range found {
 		key, ok := unescape(name)
 		if !ok {
-			continue // a part, or another's
+			continue // a part of another value
 		}
 		first, err := parseHead(text)
 		if err != nil {
@@ -120,8 +120,8 @@ func assemble(found map[string]string) (map[string]string, error) {
 	return values, nil
 }
 
-// escape writes a key with the characters that names of parameters have; others, and the
-// underscore itself, become an underscore and two hex digits.
+// escape writes a key with the characters that parameter names may have; other characters, and the underscore itself,
+// become an underscore and two hex digits.
 func escape(key string) string {
 	var b strings.Builder
 	for i := range len(key) {
@@ -138,7 +138,7 @@ func plainByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '-'
 }
 
-// unescape is the key of a name; false when escape has not written it.
+// unescape returns the key of a name, or false if escape has not written the name.
 func unescape(name string) (string, bool) {
 	var b []byte
 	for i := 0; i < len(name); i++ {

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestValues proves that any key and value come back as they were, in names and parts that
-// the Parameter Store takes: it refuses "{{...}}" and more than 4,096 bytes.
+// TestValues proves that any key and value come back unchanged, in names and parts that the Parameter Store accepts: it
+// refuses "{{...}}" and more than 4,096 bytes.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

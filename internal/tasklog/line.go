@@ -1,7 +1,7 @@
 // Package tasklog defines the form of task logs: their lines and the names of their files.
 //
-// The drivers that keep logs call it, and the command line, which shows them. It must
-// never open anything.
+// The drivers that keep logs call it, as does the command line, which shows them. It must never open a file or a
+// connection.
 package tasklog
 
 import (
@@ -12,20 +12,20 @@ import (
 	"zerodag/operators"
 )
 
-// Form is how the lines of the engine read in a log. The zero value is Short.
+// Form is the form of the engine's lines in a log. The zero value means Short.
 type Form string
 
-// The forms; readers understand both.
+// The forms. Readers understand both.
 const (
-	// Short names the task: `2026-01-02 03:04:05.006 +0000 [INFO] +w+t: echo>: hi`.
+	// Short lines name the task: `2026-01-02 03:04:05.006 +0000 [INFO] +w+t: echo>: hi`.
 	Short Form = "short"
-	// Digdag adds the Java thread and the Java class of Digdag (engine.md 2.13), for programs that parse them:
+	// Digdag lines add the Java thread and the Java class of Digdag (engine.md 2.13), for programs that parse them:
 	// `2026-01-02 03:04:05.006 +0000 [INFO] (0042@[0:p:7:8]+w+t) io.digdag.core.agent.OperatorManager: echo>: hi`.
 	Digdag Form = "digdag"
 )
 
-// Line is one message with the newline at its end. source is what the message is about, as Source returns it, or "main"
-// for the program itself. logger is short, as operators give it.
+// Line returns the line of one message, with a newline at its end. source identifies the subject of the message, as
+// Source returns it, or is Main for the program itself. logger is the short name that operators use.
 func (f Form) Line(at time.Time, level operators.Level, source, logger, message string) string {
 	var b strings.Builder
 	b.Grow(len(message) + len(source) + 100)
@@ -50,7 +50,7 @@ func (f Form) Line(at time.Time, level operators.Level, source, logger, message 
 // Main is the source of messages of the program itself.
 const Main = "main"
 
-// Source is how lines name a task: its name, or Digdag's name for the thread that runs it.
+// Source returns the name of a task in lines: its own name, or Digdag's name for the thread that runs it.
 func (f Form) Source(id operators.Identity) string {
 	if f != Digdag {
 		return id.TaskName
@@ -58,7 +58,7 @@ func (f Form) Source(id operators.Identity) string {
 	return fmt.Sprintf("%04d@[%d:%s:%d:%d]%s", id.TaskID, id.SiteID, id.ProjectName, id.SessionID, id.AttemptID, id.TaskName)
 }
 
-// loggerName returns the name of a Java class of Digdag. Whole names stay.
+// loggerName returns the name of Digdag's Java class. Full class names stay unchanged.
 func loggerName(short string) string {
 	switch {
 	case strings.Contains(short, "."):

@@ -11,25 +11,25 @@ import (
 	"zerodag/internal/host"
 )
 
-// Suffix is how the names of log files end: they are gzip.
+// Suffix is the end of the names of log files, which are gzip files.
 const Suffix = ".log.gz"
 
-// LongestName is the limit of file systems; longestTask is what remains of it for the task and the agent.
+// LongestName is the limit of file systems; longestTask is the part of it that remains for the task and the agent.
 const (
 	LongestName = 255
 	longestTask = LongestName - len("@0123456789abcdef.") - len(Suffix)
 )
 
-// Within keeps a name inside its folder.
+// Within changes a name so that it stays inside its folder.
 func Within(name string) string { return within().Replace(name) }
 
-// within is made once: to make one costs ten kilobytes.
+// within is made only once because it costs ten kilobytes.
 var within = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("/", "%2F", "\\", "%5C", "\x00", "%00")
 })
 
-// Name names the file of a run that began at a time, as Digdag does (engine.md
-// 2.13): <task>@<8 hex digits of seconds><8 hex digits of nanoseconds>.<agent>.log.gz.
+// Name returns the name of the file of a run that began at a time, in Digdag's form (engine.md 2.13): <task>@<8 hex
+// digits of seconds><8 hex digits of nanoseconds>.<agent>.log.gz.
 func Name(task, agent string, at time.Time) string {
 	agent = Shortened(Within(agent), longestTask/2)
 	task = Shortened(Within(task), longestTask-len(agent))
@@ -46,22 +46,22 @@ func Shortened(name string, most int) string {
 	return strings.ToValidUTF8(name[:most-len(tail)], "") + tail
 }
 
-// Prefix is how the names of the files of a task begin; those of other tasks may begin the same way: see IsOf.
+// Prefix returns the prefix of a task's file names. Other tasks' files may have the same prefix: see IsOf.
 func Prefix(task string) string {
 	task = Within(task)
-	if most := longestTask - longestTask/2; len(task) > most { // long ones are cut, the sooner the longer the agent's name
+	if most := longestTask - longestTask/2; len(task) > most { // long names are cut, at a length that depends on the agent's name
 		return strings.ToValidUTF8(task[:most-len("~0123456789ab")], "")
 	}
 	return task + "@"
 }
 
-// IsOf reports whether a file is of a task.
+// IsOf reports whether a file belongs to a task.
 func IsOf(f host.LogFile, task string) bool {
 	return f.TaskName == Shortened(Within(task), longestTask-len(f.AgentID))
 }
 
-// ParseName splits a name into its parts. Other files are not ours. A task may have an "@" in its name, so may the
-// agent: the first "@" followed by a time counts.
+// ParseName splits a name into its parts, or returns false if the file is not a task log. A task may have an "@" in its
+// name, and so may the agent: the first "@" followed by a time counts.
 func ParseName(name string) (host.LogFile, bool) {
 	if strings.ContainsAny(name, "/\\\x00") || !strings.HasSuffix(name, Suffix) {
 		return host.LogFile{}, false

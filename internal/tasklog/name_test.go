@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestFilesOfATask proves that the files of a task are found by its name, also where file systems would not take
-// that name as it is, and those of no other one.
+// TestFilesOfATask proves that only the files of a task are found by its name, even if file systems would not accept
+// the name unchanged.
 func TestFilesOfATask(t *testing.T) {
 	t.Parallel()
 	tasks := []string{"+wf", "+wf+a", "+wf+a@b", "+wf+a/b", strings.Repeat("+long", 60) + "+x", strings.Repeat("+long", 60) + "+y", strings.Repeat("+é", 60), strings.Repeat("+é", 70), strings.Repeat("+é", 125)}

@@ -27,7 +27,7 @@ const timeForm = "2006-01-02 15:04:05.000 -0700"
 // Text is a parsed line of a log. Output of a task has only its text.
 type Text struct {
 	Text                   string
-	Engine                 bool // it is the engine's
+	Engine                 bool // it is a message of the engine
 	Moment, Level, Message string
 	At                     time.Time // of Moment; zero if that is not a time
 }
@@ -45,12 +45,13 @@ func Read(line string) Text {
 	return t
 }
 
-// NamesOperator reports whether a message of the engine names the operator of a run, as the first one of a run does.
+// NamesOperator reports whether a message of the engine names the operator of a run, as the first message of a run
+// does.
 func NamesOperator(level operators.Level, message string) bool {
 	return (level == operators.Info || level == operators.Debug) && operatorNamed().MatchString(message)
 }
 
-// Last returns the last lines that a task printed, at most n, of the file of its log as it is kept (gzip).
+// Last returns the last lines that a task printed, at most n, from its gzip-compressed log file.
 func Last(file io.Reader, n int) ([]string, error) {
 	z, err := gzip.NewReader(file)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -60,7 +61,7 @@ func Last(file io.Reader, n int) ([]string, error) {
 		return nil, err
 	}
 	var lines []string
-	said := false // the engine's lines about the failure, up to the next one with a level, are not output
+	said := false // the engine's lines about the failure, up to the next line with a level, are not output
 	for in := bufio.NewReader(z); ; {
 		line, err := in.ReadString('\n')
 		text := strings.TrimRight(line, "\r\n")

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// TestForms proves that a line names its task and no class of Java, and that Digdag's form is exact.
+// TestForms proves that a line names its task and no Java class, and that Digdag's form is exact.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 27, 10, 0, 0, 0, time.FixedZone("", 9*3600))
@@ -37,8 +37,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestRead proves that the engine's lines, in each form, are distinguished from a task's output, whatever that looks
-// like.
+// TestRead proves that the engine's lines, in each form, are distinguished from a task's output, whatever the output
+// looks like.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
@@ -60,7 +60,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestLast proves that the last lines are those of the task, also of a file that is cut short.
+// TestLast proves that the last lines are the output of the task, even in a truncated file.
 func TestLast(t *testing.T) {
 	t.Parallel()
 	var whole bytes.Buffer
@@ -100,7 +100,7 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// TestNamesOperator proves that a run's heading is recognised by its message, which both forms have.
+// TestNamesOperator proves that the first line of a run is recognised by its message, which both forms contain.
 func TestNamesOperator(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]bool{"sh>: make": true, "echo>: ": true, "my.op>: x": true, "type: sh": true, "Task +a failed.": false, "a b>: c": false, "": false, "Waiting: x": false} {
@@ -113,7 +113,7 @@ func TestNamesOperator(t *testing.T) {
 	}
 }
 
-// FuzzRead proves that no line breaks the reader, and that none loses its text.
+// FuzzRead proves that no line makes the reader panic or loses its text.
 func FuzzRead(f *testing.F) {
 	f.Add("2026-01-02 03:04:05.006 +0000 [WARN] (main) a.b: c")
 	f.Add("2026-01-02 03:04:05.006 +0000 [WARN] +a+b: c")

@@ -9,23 +9,23 @@ import (
 	"io"
 )
 
-// The members of a log that hold much text name their sizes in the header, as an extra field of gzip: so a reader can
-// skip them without unpacking them, and the sizes are an index of positions in the log. Other readers of gzip ignore
-// the field. Small members have none: it would be a tenth of them.
+// Members of a log with much text contain their sizes in the header, in an extra field of gzip, so that a reader can
+// skip them without unpacking them: the sizes are an index of positions in the log. Other readers of gzip ignore the
+// field. Small members have no such field because it would be a tenth of their size.
 const (
-	sizedText = 16 << 10 // bytes from which a member names its sizes
+	sizedText = 16 << 10 // bytes from which a member contains its sizes
 
-	extraAt  = 10          // of the length of the extra fields in a member
-	packedAt = extraAt + 6 // of the sizes: that of the member, then that of its text, in bytes
+	extraAt  = 10          // position of the length of the extra fields in a member
+	packedAt = extraAt + 6 // position of the sizes in bytes: of the member, then of its text
 	headSize = packedAt + 8
 )
 
 // sizes is the extra field: its name, its length, and room for the sizes.
 var sizes = []byte{'Z', 'D', 8, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
-// memberSizes returns the sizes that a member names in its first bytes; ok is false if it names none.
+// memberSizes returns the sizes in the first bytes of a member; ok is false if there are none.
 func memberSizes(head []byte) (packed, text int64, ok bool) {
-	const hasExtra = 4 // alone: a name or a comment would follow it
+	const hasExtra = 4 // and no other flag, because a name or a comment would follow the field
 	ok = len(head) >= headSize && head[0] == 0x1f && head[1] == 0x8b && head[3] == hasExtra &&
 		int(binary.LittleEndian.Uint16(head[extraAt:])) == len(sizes) && bytes.Equal(head[extraAt+2:packedAt], sizes[:4])
 	if !ok {
@@ -35,13 +35,13 @@ func memberSizes(head []byte) (packed, text int64, ok bool) {
 	return packed, text, packed > headSize
 }
 
-// After returns the text of a log file (gzip) behind its first bytes. The file may still be written: what it returns
-// then ends anywhere, with an error or without. The error is about what comes before: a damaged file, or
-// io.ErrUnexpectedEOF for one that has not so much text yet.
+// After returns the text of a log file (gzip) after the first skipped bytes of text. The file may still be growing:
+// then the text ends anywhere, with or without an error. The returned error is about the skipped text: the file is
+// damaged, or has less text than that (io.ErrUnexpectedEOF).
 func After(file io.Reader, skipped int64) (io.Reader, error) {
 	m := &members{in: bufio.NewReader(file)}
 	for {
-		head, _ := m.in.Peek(headSize) // a short one names no sizes
+		head, _ := m.in.Peek(headSize) // a short one contains no sizes
 		if packed, text, sized := memberSizes(head); sized && text <= skipped {
 			if _, err := m.in.Discard(int(packed)); err != nil {
 				return nil, io.ErrUnexpectedEOF
@@ -66,13 +66,13 @@ func After(file io.Reader, skipped int64) (io.Reader, error) {
 	}
 }
 
-// members reads the text of the current member and of all that follow.
+// members reads the text of the current member and of all following ones.
 type members struct {
 	in *bufio.Reader
 	z  *gzip.Reader
 }
 
-// next begins the next member; io.EOF if there is none.
+// next begins the next member; it returns io.EOF if there is none.
 func (m *members) next() (err error) {
 	if m.z == nil {
 		m.z, err = gzip.NewReader(m.in)
@@ -89,7 +89,7 @@ func (m *members) Read(p []byte) (int, error) {
 	for {
 		n, err := m.z.Read(p)
 		if n > 0 && errors.Is(err, io.EOF) {
-			err = nil // the next read finds it again
+			err = nil // the next read returns it again
 		}
 		if n > 0 || !errors.Is(err, io.EOF) {
 			return n, err
@@ -100,7 +100,7 @@ func (m *members) Read(p []byte) (int, error) {
 	}
 }
 
-// noEnd makes the end of a file that should have had more an unexpected one.
+// noEnd turns the end of a file that should have more data into an unexpected end.
 func noEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

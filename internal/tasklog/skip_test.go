@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// membered packs texts as the members of one file.
+// membered returns a file with texts as its members.
 func membered(t testing.TB, texts ...string) (file []byte, all string) {
 	t.Helper()
 	var z Zips
@@ -23,8 +23,8 @@ func membered(t testing.TB, texts ...string) (file []byte, all string) {
 
 func lines(n int, line string) string { return strings.Repeat(line+"\n", n) }
 
-// TestAfter proves that text behind any position is the same as without skipping, whatever members the file has, and
-// that other programs read the file as a whole.
+// TestAfter proves that the text after any position is the same as without skipping, whatever members the file has, and
+// that other programs can read the whole file.
 func TestAfter(t *testing.T) {
 	t.Parallel()
 	file, all := membered(t, "a short line\n", lines(9000, "a long text"), lines(3, "short"), lines(9000, "another one"), "the end\n")
@@ -51,7 +51,7 @@ func TestAfter(t *testing.T) {
 	if _, err := After(bytes.NewReader(file), int64(len(all)+1)); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("behind the end: %v", err)
 	}
-	for cut := range file { // as while it is written
+	for cut := range file { // as while it is being written
 		in, err := After(bytes.NewReader(file[:cut]), 13)
 		if err != nil {
 			continue
@@ -62,7 +62,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// BenchmarkAfter compares the end of a log of 100 MB with unpacking all of it.
+// BenchmarkAfter compares reading the end of a log of 100 MB with unpacking all of it.
 func BenchmarkAfter(b *testing.B) {
 	var texts []string
 	for range 100 {
@@ -91,7 +91,7 @@ func BenchmarkAfter(b *testing.B) {
 	})
 }
 
-// FuzzAfter proves that a damaged file is an error, and never a panic or an endless loop.
+// FuzzAfter proves that a damaged file causes an error, and never a panic or an endless loop.
 func FuzzAfter(f *testing.F) {
 	file, _ := membered(f, "a short line\n", lines(9000, "a long text"))
 	f.Add(file, int64(20))

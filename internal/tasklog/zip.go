@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// Zips lends compressors: one clears a megabyte when it is made, and a log needs it for a
-// moment only. It is safe for concurrent use.
+// Zips lends compressors, because creating one clears a megabyte and a log needs it only for a moment. It is safe for
+// concurrent use.
 type Zips struct{ small, large sync.Pool }
 
-// smallText is what the fastest level makes as small as others, for a tenth of the time.
+// smallText is the size up to which the fastest level compresses as well as others in a tenth of the time.
 const smallText = 1 << 10
 
 type zip struct {
@@ -21,7 +21,7 @@ type zip struct {
 	writer *gzip.Writer
 }
 
-// Compress hands a text as a member of a gzip file to f, which must not keep it.
+// Compress passes a text as a member of a gzip file to f, which must not keep it.
 func (z *Zips) Compress(text []byte, f func(content []byte) error) error {
 	pool, level := &z.large, gzip.DefaultCompression
 	if len(text) < smallText {
@@ -40,7 +40,7 @@ func (z *Zips) Compress(text []byte, f func(content []byte) error) error {
 	c.writer.Reset(&c.buffer)
 	sized := len(text) >= sizedText
 	if sized {
-		c.writer.Extra = slices.Clone(sizes) // its place is kept free
+		c.writer.Extra = slices.Clone(sizes) // placeholder, overwritten later
 	}
 	if _, err := c.writer.Write(text); err != nil {
 		return err
@@ -55,11 +55,11 @@ func (z *Zips) Compress(text []byte, f func(content []byte) error) error {
 	return f(c.buffer.Bytes())
 }
 
-// mostJoined is how much text Single takes, which limits its time.
+// mostJoined limits the size of texts that Single accepts, and thereby its time.
 const mostJoined = 64 << 20
 
-// Single makes one member of all members of a gzip file: browsers ignore everything after the first. An unreadable
-// file, or one with very much text, is returned as it is.
+// Single makes one member of all members of a gzip file: browsers ignore everything after the first. A file that is
+// unreadable or has too much text is returned unchanged.
 func (z *Zips) Single(file []byte) []byte {
 	r, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {

@@ -5,18 +5,18 @@ import (
 	"zerodag/internal/term"
 )
 
-// Changes writes a line when a task that does something begins, waits for a retry, or ends.
+// Changes writes a line when a task that does work begins, waits for a retry, or ends.
 type Changes struct {
 	lines Lines
 	seen  map[string]Row
 }
 
-// NewChanges writes to lines. The progress of the first tasks that it is shown counts as changed.
+// NewChanges returns a Changes that writes to lines. The progress of the tasks in its first call counts as changed.
 func NewChanges(lines Lines) *Changes {
 	return &Changes{lines: lines, seen: map[string]Row{}}
 }
 
-// Show writes the changes of the tasks of the one attempt since they were last shown.
+// Show writes the changes of the attempt's tasks since they were last shown.
 func (c *Changes) Show(_ any, rows []Row) {
 	groups := make([]bool, len(rows)+1)
 	for _, r := range rows {
@@ -26,15 +26,15 @@ func (c *Changes) Show(_ any, rows []Row) {
 		before := c.seen[r.Name]
 		c.seen[r.Name] = r
 		if text := r.news(before); text != "" && !groups[i+1] && !r.isNotice() {
-			c.lines.Show(r.Name, "", text) // the writer behind it keeps the error
+			c.lines.Show(r.Name, "", text) // the underlying writer keeps the error
 		}
 	}
 }
 
-// Close does nothing: all lines are written.
+// Close does nothing because all lines are written.
 func (c *Changes) Close() {}
 
-// news returns what happened to a task since it was seen; "" for nothing.
+// news returns what has happened to a task since before, or "" if nothing has.
 func (r *Row) news(before Row) string {
 	switch {
 	case r.State == before.State || r.State == engine.Blocked:
@@ -42,7 +42,7 @@ func (r *Row) news(before Row) string {
 	case r.waits():
 		return "failed, retrying"
 	case !r.State.Done() && before.active() && !before.waits():
-		return "" // it runs as before
+		return "" // it is still running
 	case !r.State.Done():
 		return "started"
 	case r.Started.IsZero():

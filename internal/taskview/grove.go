@@ -7,16 +7,16 @@ import (
 	"zerodag/engine"
 )
 
-// Grove is the tasks of an attempt as a tree. The parent of each comes before it.
+// Grove holds the tasks of an attempt as a tree. Every parent precedes its children.
 type Grove struct {
 	rows     []Row
 	over     bool    // tasks that have not begun never will
-	children [][]int // by place of the parent + 1, the first list has the root
+	children [][]int // by position of the parent + 1; the first list has the root
 	below    []Tally // of each row: its contents, or itself if it has none
 	broken   []bool  // a task has failed in it
 }
 
-// NewGrove makes a tree of rows. over means that a task which has not begun never will.
+// NewGrove makes a tree from rows. over means that tasks that have not begun never will.
 func NewGrove(rows []Row, over bool) *Grove {
 	g := &Grove{rows: rows, over: over, children: make([][]int, len(rows)+1), below: make([]Tally, len(rows)), broken: make([]bool, len(rows))}
 	parents := make([]engine.TaskID, len(rows))
@@ -29,7 +29,7 @@ func NewGrove(rows []Row, over bool) *Grove {
 			g.children[parents[i]] = append(g.children[parents[i]], i)
 		}
 	}
-	for i := len(rows) - 1; i >= 0; i-- { // contents come after their group
+	for i := len(rows) - 1; i >= 0; i-- { // contents follow their group
 		r := &rows[i]
 		if r.isNotice() || r.isShell() {
 			continue
@@ -46,12 +46,12 @@ func NewGrove(rows []Row, over bool) *Grove {
 	return g
 }
 
-// IsLeaf reports whether a row does work itself, and is not a group of tasks that do.
+// IsLeaf reports whether a row does work itself, that is, whether it is not a group.
 func (g *Grove) IsLeaf(i int) bool {
 	return !slices.ContainsFunc(g.children[i+1], func(child int) bool { return !g.rows[child].isHandler() })
 }
 
-// Tally counts the tasks that do something.
+// Tally counts the tasks that do work.
 func (g *Grove) Tally() (c Tally) {
 	for _, i := range g.children[0] {
 		c.plus(g.below[i])
@@ -62,14 +62,14 @@ func (g *Grove) Tally() (c Tally) {
 // line is a line of the picture: a row, or a summary of the hidden tasks of a group.
 type line struct {
 	row    int
-	folded bool // what it contains is not shown
+	folded bool // its contents are not shown
 	rest   *Tally
 	depth  int
 }
 
-// lines chooses what is shown in at most so many lines. If it ends in tasks that never began, they are folded. In a
-// tree that does not fit, groups that have succeeded or not begun fold to a line, and of each other group the failed
-// tasks are shown first, then the running ones; the others are counted.
+// lines chooses the rows to show in at most the given number of lines. Trailing tasks that never began are folded. In a
+// tree that does not fit, groups that have succeeded or not begun are folded into a line, and every other group shows
+// first its failed tasks, then its running ones; the rest are counted.
 func (g *Grove) lines(most int) []line {
 	fits := func(each int) []line {
 		if list := g.walk(nil, 0, 0, each); len(list) <= most {
@@ -84,7 +84,7 @@ func (g *Grove) lines(most int) []line {
 	return g.walk(nil, 0, 0, tooMany-1)
 }
 
-// walk adds the contents of a group, of which it shows at most so many.
+// walk adds the contents of a group, of which it shows at most each.
 func (g *Grove) walk(list []line, group, depth, each int) []line {
 	kids := g.children[group]
 	if len(kids) <= each || group == 0 {

@@ -8,13 +8,13 @@ import (
 	"zerodag/operators"
 )
 
-// lineSink takes the output of tasks and the engine's messages about them.
+// lineSink receives the output of tasks and the engine's messages about them.
 type lineSink interface {
 	printed(task, line string)
 	said(task string, first bool, level operators.Level, message string)
 }
 
-// longestLine is how much of a line is kept until it ends; of a longer one the parts are lines.
+// longestLine is how much of a line is kept until it ends; longer lines are split.
 const longestLine = 64 << 10
 
 // lineLog is the log of one run of a task, line by line.
@@ -23,7 +23,7 @@ type lineLog struct {
 	task string
 
 	mu    sync.Mutex
-	rest  []byte // the beginning of a line whose end has not come
+	rest  []byte // the beginning of an incomplete line
 	begun bool
 }
 
@@ -70,7 +70,7 @@ func (l *lineLog) Line(level operators.Level, logger, message string) {
 	l.sink.said(l.task, first, level, message)
 }
 
-// Close ends the last line: the run is over.
+// Close completes the last line because the run has ended.
 func (l *lineLog) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

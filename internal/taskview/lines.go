@@ -16,13 +16,13 @@ type Lines struct {
 	Whole bool // names are not shortened
 }
 
-// longestName is how much of the name of a task is shown before each of its lines.
+// longestName is the longest part of a task's name that is shown before its lines.
 const longestName = 32
 
-// Fit makes room for the name of a task.
+// Fit widens the column of names for the name of a task.
 func (v *Lines) Fit(name string) { v.width = max(v.width, min(longestName, term.Width(name))) }
 
-// Show writes one line of a task in a color, or without one if ink is "". Errors are those of Out.
+// Show writes one line of a task in a color, or without one if ink is "". It returns the error of Out.
 func (v *Lines) Show(task, ink, text string) error {
 	name := task
 	if !v.Whole {
@@ -36,7 +36,7 @@ func (v *Lines) Show(task, ink, text string) error {
 	return err
 }
 
-// taskInk is the color of a task, so that concurrent tasks can be distinguished.
+// taskInk returns the color of a task, so that concurrent tasks can be distinguished.
 func (v *Lines) taskInk(name string) string {
 	inks := []string{v.Ink.Cyan, v.Ink.Green, v.Ink.Yellow}
 	sum := 0

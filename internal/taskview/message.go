@@ -7,13 +7,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// LastLines is how much of its log is shown of a task that failed.
+// LastLines is how many lines of its log are shown for a failed task.
 const LastLines = 10
 
-// MostFailures is how many tasks that failed are shown with their logs.
+// MostFailures is how many failed tasks are shown with their logs.
 const MostFailures = 3
 
-// TriesNote returns how often a task ran, for the place after its name; "" for once.
+// TriesNote returns a note after a task's name about how often the task ran, or "" if it ran once.
 func TriesNote(tries int) string {
 	if tries < 2 {
 		return ""
@@ -21,7 +21,7 @@ func TriesNote(tries int) string {
 	return fmt.Sprintf(" (%d tries)", tries)
 }
 
-// OutputsText lists the outputs of an attempt, a line each; "" for none.
+// OutputsText lists the outputs of an attempt, one per line, or returns "" if there are none.
 func OutputsText(outputs *param.Map) string {
 	var b strings.Builder
 	for name, v := range outputs.All() {
@@ -30,7 +30,7 @@ func OutputsText(outputs *param.Map) string {
 	return b.String()
 }
 
-// Briefly returns a message without the part that shows where in a program it came from.
+// Briefly returns a message without the part that shows its origin in a program.
 func Briefly(message string) string {
 	message, _, _ = strings.Cut(message, "\n\t")
 	return strings.TrimSpace(message)

@@ -15,7 +15,7 @@ import (
 )
 
 // Output shows the output of the tasks of a run, each line after the name of its task, and keeps the last lines of
-// unsuccessful tasks. Tasks may print at once.
+// unsuccessful tasks. Tasks may print concurrently.
 type Output struct {
 	ctx context.Context //nolint:containedctx // it says whether the run was interrupted, after which tasks fail for that
 	OutputOptions
@@ -24,7 +24,7 @@ type Output struct {
 	last map[string][]string
 }
 
-// OutputOptions are the settings for showing the output of tasks.
+// OutputOptions holds the settings for showing the output of tasks.
 type OutputOptions struct {
 	Lines  Lines
 	Level  logstream.Level             // of the engine's own lines
@@ -32,7 +32,7 @@ type OutputOptions struct {
 	Reword func(message string) string // returns the text shown in place of a failure's message
 }
 
-// NewOutput shows output until ctx ends: later failures are those of an interrupted run.
+// NewOutput shows output until ctx ends: later failures belong to an interrupted run.
 func NewOutput(ctx context.Context, o OutputOptions) *Output {
 	return &Output{ctx: ctx, OutputOptions: o, last: map[string][]string{}}
 }
@@ -56,13 +56,13 @@ func (o *Output) printed(task, line string) {
 	if o.Tree {
 		o.Lines.Fit(task)
 	}
-	o.Lines.Show(task, "", line) // the writer behind it keeps the error
+	o.Lines.Show(task, "", line) // the underlying writer keeps the error
 }
 
 // Skipped is the message about a task that is not run again.
 const Skipped = "Skipped"
 
-// expect makes room for the names of tasks that may print something.
+// expect widens the column of names for the tasks that may print something.
 func (o *Output) expect(rows []Row) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -82,7 +82,7 @@ func (o *Output) said(task string, first bool, level operators.Level, message st
 	defer o.mu.Unlock()
 	switch canceled := "Task " + task + " is canceled."; {
 	case message == Skipped:
-		if !o.Tree && !strings.HasSuffix(task, engine.FailureAlert) { // the user wrote no task of that name
+		if !o.Tree && !strings.HasSuffix(task, engine.FailureAlert) { // the user wrote no task with that name
 			o.write(task, o.Lines.Ink.Dim, "skipped: it succeeded before")
 		}
 	case o.ctx.Err() != nil && (message == canceled || level == operators.Error && strings.Contains(message, context.Canceled.Error())):
@@ -101,21 +101,21 @@ func (o *Output) said(task string, first bool, level operators.Level, message st
 	}
 }
 
-// write writes each line of a text. The lock is held.
+// write writes each line of a text. The lock must be held.
 func (o *Output) write(task, ink, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		o.Lines.Show(task, ink, line) // the writer behind it keeps the error
+		o.Lines.Show(task, ink, line) // the underlying writer keeps the error
 	}
 }
 
-// Forget drops the lines that are kept of a task.
+// Forget drops the kept lines of a task.
 func (o *Output) Forget(task string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.last, task)
 }
 
-// LastOf returns the last lines that a task printed; none if it has succeeded or printed nothing.
+// LastOf returns the last lines that a task printed, or none if it has succeeded or printed nothing.
 func (o *Output) LastOf(task string) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// spinner are the pictures of a task that runs, one after the other.
+// spinner holds the successive symbols of a running task.
 const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 // painter draws rows.
@@ -18,11 +18,12 @@ type painter struct {
 	frame   int
 	now     time.Time
 	columns int
-	last    func(task string) string // what a task printed last
+	last    func(task string) string // the last line that a task printed
 	took    func(time.Duration) string
 }
 
-// picture draws an attempt in at most so many lines, the last of which has its totals unless the run is over.
+// picture draws an attempt in at most the given number of lines, the last of which has its totals unless the run has
+// ended.
 func (p painter) picture(rows []Row, most int, over bool) []string {
 	g := NewGrove(rows, over)
 	if !over {
@@ -47,7 +48,7 @@ func (p painter) picture(rows []Row, most int, over bool) []string {
 	return all
 }
 
-// barWidth is that of the bar next to the totals, for which narrow terminals have no room.
+// barWidth is the width of the bar next to the totals, for which narrow terminals have no room.
 const (
 	barWidth   = 20
 	barColumns = 60
@@ -87,7 +88,7 @@ func (p painter) line(g *Grove, l line) string {
 	return p.draw(g.rows[l.row], l.depth, note)
 }
 
-// folded counts the tasks of a group that is folded.
+// folded describes the numbers of tasks in a folded group.
 func (c Tally) folded(over bool) string {
 	switch {
 	case c == Tally{Total: c.Total} && over:
@@ -129,13 +130,13 @@ func (p painter) draw(r Row, depth int, note string) string {
 	return fmt.Sprintf("%s%s%s %s%s%s", strings.Repeat("  ", depth), colour, icon, name, p.ink.Reset, beside)
 }
 
-// leastName is how much of a name is left if text follows it.
+// leastName is the shortest length of a name that text follows.
 const leastName = 8
 
 // leastSaid is the room below which a task's last line is not shown.
 const leastSaid = 12
 
-// saying is the last line that a running task printed, if there is room for it.
+// saying returns the last line that a running task printed, if there is room for it.
 func (p painter) saying(r Row, room int) string {
 	if p.last == nil || r.State != engine.Running || room < leastSaid {
 		return ""

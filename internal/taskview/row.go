@@ -8,18 +8,18 @@ import (
 	"zerodag/engine"
 )
 
-// Row is one task of an attempt as it is drawn.
+// Row is one task of an attempt in the form in which it is drawn.
 type Row struct {
 	Name           string // the full name
 	State          engine.TaskState
 	Started, Ended time.Time
-	Parent         engine.TaskID // its place among all rows, from 1 on; 0 for none
-	Skipped        bool          // _if was false: a success that was not run
-	Ignored        bool          // a success although it failed
-	Old            bool          // another run of it counts: it is of an earlier round of a group
+	Parent         engine.TaskID // its position among all rows, from 1; 0 for none
+	Skipped        bool          // _if was false: it succeeded without running
+	Ignored        bool          // it counts as successful although it failed
+	Old            bool          // another run of it counts: it belongs to an earlier attempt at its group
 }
 
-// NewRow returns the row of a task as it is now.
+// NewRow returns the current row of a task.
 func NewRow(t *engine.Task) Row {
 	r := Row{Name: t.Name, Parent: t.Parent}
 	r.follow(t)
@@ -40,15 +40,16 @@ func (r *Row) waits() bool {
 	return r.State == engine.RetryWaiting || r.State == engine.GroupRetryWaiting
 }
 
-// active: it has begun and is not over.
+// active reports whether the task has begun and not ended.
 func (r *Row) active() bool { return r.State != engine.Blocked && !r.State.Done() }
 
-// isNotice: the engine has added it to report a failure. It is not shown unless it fails.
+// isNotice reports whether the engine added the task to report a failure. Such a task is shown only if it fails.
 func (r *Row) isNotice() bool {
 	return strings.HasSuffix(r.Name, engine.FailureAlert) && !r.State.Error()
 }
 
-// isHandler: its parent has failed, was killed or is over. That may be a task that contains nothing else.
+// isHandler reports whether the task runs when its parent has failed, was killed or has ended. The parent may be a task
+// that contains nothing else.
 func (r *Row) isHandler() bool {
 	return slices.ContainsFunc([]string{"^error", "^cancel", "^finally"}, func(end string) bool { return strings.HasSuffix(r.Name, end) })
 }

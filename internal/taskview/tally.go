@@ -33,18 +33,18 @@ func (c *Tally) plus(d Tally) {
 	c.Waiting += d.Waiting
 }
 
-// words names what there is of each kind.
+// words lists the kinds of tasks of which there are any, with their numbers.
 func (c Tally) words() string {
 	return listed([]string{fmt.Sprintf("%d of %d done", c.Done, c.Total)}, some{c.Running, "running"}, some{c.Waiting, "waiting"}, some{c.Failed, "failed"})
 }
 
-// some is how many there are of a kind.
+// some is the number of tasks of one kind.
 type some struct {
 	n    int
 	what string
 }
 
-// listed adds what there is any of.
+// listed adds the kinds whose number is not 0.
 func listed(parts []string, kinds ...some) string {
 	for _, k := range kinds {
 		if k.n > 0 {
@@ -54,7 +54,7 @@ func listed(parts []string, kinds ...some) string {
 	return strings.Join(parts, ", ")
 }
 
-// AtEnd returns the outcome of all tasks in words, as "2 of 3 tasks succeeded, 1 failed".
+// AtEnd returns the outcome of all tasks in words, such as "2 of 3 tasks succeeded, 1 failed".
 func (c Tally) AtEnd() string {
 	text := fmt.Sprintf("%d of %s succeeded", c.Done, term.Counted(c.Total, "task"))
 	if c.Failed > 0 {
@@ -66,7 +66,7 @@ func (c Tally) AtEnd() string {
 	return text
 }
 
-// others counts the tasks of a group that are not shown.
+// others describes the numbers of tasks of a group that are not shown.
 func (c Tally) others(over bool) string {
 	left := "to come"
 	if over {

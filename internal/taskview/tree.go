@@ -12,9 +12,9 @@ import (
 // Tree shows all tasks as a live tree, with their output above it.
 type Tree struct {
 	screen *term.Picture
-	took   func(time.Duration) string // as exactly as times are known
+	took   func(time.Duration) string // with the precision of the known times
 	ink    term.Palette
-	output *Output // nil if the output of tasks is not known
+	output *Output // nil if the output of tasks is unknown
 
 	mu     sync.Mutex
 	states []any // a value for each attempt, in the order of their start
@@ -26,8 +26,8 @@ type Tree struct {
 
 const redrawEvery = 80 * time.Millisecond
 
-// NewTree draws on a screen until it is closed. output, which writes to the screen, may be nil if the output of tasks
-// is not known. took formats durations.
+// NewTree returns a Tree that draws on a screen until it is closed. output, which writes to the screen, may be nil if
+// the output of tasks is unknown. took formats durations.
 func NewTree(screen *term.Picture, output *Output, took func(time.Duration) string) *Tree {
 	v := &Tree{screen: screen, took: took, ink: term.NewPalette(), output: output, rows: map[any][]Row{},
 		stop: make(chan struct{}), done: make(chan struct{})}
@@ -74,7 +74,7 @@ func (v *Tree) Changed(s *engine.State, changes []engine.Change) {
 	v.output.expect(rows[known:])
 }
 
-// Show replaces the rows of an attempt, which a value of any comparable type names.
+// Show replaces the rows of an attempt, which is identified by a value of any comparable type.
 func (v *Tree) Show(attempt any, rows []Row) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -102,8 +102,8 @@ func (v *Tree) redraw(now time.Time, last bool) {
 	v.screen.Draw(func(columns, lines int) []string { return v.picture(now, columns, v.room(lines, last), last) })
 }
 
-// room is how many lines the tree may take. The last picture leaves room for the text below it and the next prompt; if
-// a task failed, that is half of the screen.
+// room returns how many lines the tree may use. The last picture leaves room for the text below it and the next prompt:
+// half of the screen if a task failed.
 func (v *Tree) room(lines int, last bool) int {
 	switch {
 	case !last:
@@ -128,8 +128,8 @@ func (v *Tree) broken() bool {
 	return false
 }
 
-// picture draws all attempts in at most so many lines: the last one has most of the room, since those
-// before it are what it requires or required it.
+// picture draws all attempts in at most the given number of lines. The last attempt gets most of the room, because the
+// earlier ones are required by it or require it.
 func (v *Tree) picture(now time.Time, columns, lines int, last bool) []string {
 	p := painter{ink: v.ink, frame: v.frame, now: now, columns: columns, last: v.lastLine, took: v.took}
 	var all []string

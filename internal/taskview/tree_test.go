@@ -13,10 +13,10 @@ import (
 	"zerodag/operators"
 )
 
-// at is an instant so many seconds after the run began.
+// at returns the instant that is the given number of seconds after the run began.
 func at(seconds int) time.Time { return time.Unix(int64(1000+seconds), 0) }
 
-// row is a task that began and ended so many seconds after the run did; -1: it has not.
+// row returns a task that began and ended the given number of seconds after the run began; -1 means that it has not.
 func row(name string, parent engine.TaskID, state engine.TaskState, from, to int) Row {
 	r := Row{Name: name, Parent: parent, State: state}
 	if from >= 0 {
@@ -28,7 +28,7 @@ func row(name string, parent engine.TaskID, state engine.TaskState, from, to int
 	return r
 }
 
-// TestTreePicture proves that the tree shows each task below its parent, with its state, how long it took and its last
+// TestTreePicture proves that the tree shows each task below its parent, with its state, its duration and its last
 // line; that loops have no separate level; and that successful notices are hidden.
 func TestTreePicture(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestTreePicture(t *testing.T) {
 	}
 }
 
-// wide is a loop of many tasks of which some have ended, some failed and some run, before a small group.
+// wide returns a loop of many tasks, some of which have ended, failed or are running, followed by a small group.
 func wide(done, failed, running, left int) []Row {
 	rows := []Row{row("+wf", 0, engine.Planned, 0, -1), row("+wf+l", 1, engine.Planned, 0, -1)}
 	add := func(n int, state engine.TaskState, from, to int) {
@@ -73,9 +73,9 @@ func wide(done, failed, running, left int) []Row {
 	return append(rows, row("+wf+end+p", end, engine.Blocked, -1, -1), row("+wf+end+q", end, engine.Blocked, -1, -1))
 }
 
-// TestTreeFolds proves that a tree which does not fit shows failures first, then what runs, and counts the
-// rest; that its totals are always seen and count what failed, not what only contains that; and that
-// what has succeeded folds to a line.
+// TestTreeFolds proves that a tree that does not fit shows failures first, then running tasks, and counts the rest;
+// that its totals are always visible and count failed tasks but not the groups that contain them; and that successful
+// groups are folded into a line.
 func TestTreeFolds(t *testing.T) {
 	t.Parallel()
 	p := painter{took: term.ShortDuration, now: at(3), columns: 50}
@@ -113,8 +113,8 @@ func TestTreeFolds(t *testing.T) {
 	}
 }
 
-// TestTreeLeavesOutWhatWaits proves that groups which have not begun fold before anything that runs is left out, and
-// always when the run is over.
+// TestTreeLeavesOutWhatWaits proves that groups that have not begun are folded before any running task is omitted, and
+// always when the run has ended.
 func TestTreeLeavesOutWhatWaits(t *testing.T) {
 	t.Parallel()
 	p := painter{took: term.ShortDuration, now: at(3), columns: 50}
@@ -148,7 +148,7 @@ func TestTreeLeavesOutWhatWaits(t *testing.T) {
 	}
 }
 
-// TestTreeOfAnAttemptElsewhere proves that the tree draws what it was shown last, whatever it was shown before.
+// TestTreeOfAnAttemptElsewhere proves that the tree draws the rows it was last given, whatever it was given before.
 func TestTreeOfAnAttemptElsewhere(t *testing.T) {
 	t.Parallel()
 	rows := []Row{row("+w", 0, engine.GroupError, 3, 9), row("+w+g", 1, engine.Success, 3, 7), row(`+w+g+\x1ba`, 2, engine.Success, 3, 7), row("+w+b", 1, engine.Blocked, -1, -1)}
@@ -161,7 +161,7 @@ func TestTreeOfAnAttemptElsewhere(t *testing.T) {
 	}
 }
 
-// TestTreeLeavesRoom proves that below the last picture there is room for the text about failures.
+// TestTreeLeavesRoom proves that the last picture leaves room below it for the text about failures.
 func TestTreeLeavesRoom(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[engine.TaskState]int{engine.Success: 20, engine.Failed: 12, engine.Canceled: 12} {
@@ -188,8 +188,8 @@ func TestTallyOfHandlers(t *testing.T) {
 	}
 }
 
-// TestTreeFits proves that no picture has more lines than there are, whatever the tree, nor lines that are
-// wider than the terminal, and that the last line has the totals.
+// TestTreeFits proves that no picture, whatever the tree, has more lines than the terminal or lines wider than the
+// terminal, and that the last line has the totals.
 func TestTreeFits(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []int{3, 4, 5, 8, 22, 38} {
@@ -229,8 +229,8 @@ func TestTreeKeepsOutput(t *testing.T) {
 	}
 }
 
-// TestLineLog proves that lines reach the screen whole, in order with the engine's messages about the task, and that an
-// unfinished one is still shown.
+// TestLineLog proves that complete lines reach the screen, in order with the engine's messages about the task, and that
+// an unfinished line is still shown.
 func TestLineLog(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

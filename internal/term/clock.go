@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Took returns how long something lasted, or has lasted so far; "" if it has not begun.
+// Took returns how long something took or has taken so far, or "" if it has not begun.
 func Took(now time.Time, from, to *time.Time) string {
 	if from == nil {
 		return ""
@@ -20,10 +20,10 @@ func Took(now time.Time, from, to *time.Time) string {
 // listForm is short enough for a list of attempts to fit in 80 columns.
 const listForm = "2006-01-02 15:04:05Z07:00"
 
-// ShortTime formats a time for a list, in the zone of this machine and with its offset; an absent one is empty.
+// ShortTime formats a time for a list, in the machine's time zone, with its offset; nil gives "".
 func ShortTime(t *time.Time) string { return ShortTimeIn(time.Local, t) }
 
-// ShortTimeIn formats a time for a list, in the zone of another time in the same row; an absent one is empty.
+// ShortTimeIn formats a time for a list, in the time zone of another time in the same row; nil gives "".
 func ShortTimeIn(zone *time.Location, t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
@@ -31,8 +31,8 @@ func ShortTimeIn(zone *time.Location, t *time.Time) string {
 	return t.In(zone).Format(listForm)
 }
 
-// Ago returns how far away a time is, "2m 5s ago" or "in 2m 5s", from an hour on without seconds; an absent one is
-// empty.
+// Ago returns the distance of a time from now, "2m 5s ago" or "in 2m 5s", without seconds if it is an hour or more; nil
+// gives "".
 func Ago(now time.Time, t *time.Time) string {
 	if t == nil {
 		return ""
@@ -56,10 +56,10 @@ func WholeDuration(d time.Duration) string {
 	return Duration(d)
 }
 
-// Time formats a time as all output does, but for lists.
+// Time formats a time in the form of all output except lists.
 func Time(t time.Time) string { return t.Format("2006-01-02 15:04:05 -0700") }
 
-// TimeFrom formats a time and how far away it is.
+// TimeFrom formats a time and its distance from now.
 func TimeFrom(now, t time.Time) string {
 	if d := t.Sub(now); d >= 0 {
 		return fmt.Sprintf("%s (in %s)", Time(t), Duration(d))
@@ -91,7 +91,7 @@ func ShortDuration(d time.Duration) string {
 	return Duration(d)
 }
 
-// Away formats a time, in the zone of this machine, and how far away it is; an absent one is empty.
+// Away formats a time in the machine's time zone and its distance from now; nil gives "".
 func Away(now time.Time, t *time.Time) string {
 	if t == nil {
 		return ""
@@ -99,7 +99,7 @@ func Away(now time.Time, t *time.Time) string {
 	return TimeFrom(now, t.Local())
 }
 
-// OffsetText formats a time with its offset as Digdag's messages do: without seconds that are 0.
+// OffsetText formats a time with its offset in the form of Digdag's messages, which omit seconds if they are 0.
 func OffsetText(t time.Time) string {
 	form := "2006-01-02T15:04"
 	if t.Second() != 0 {

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// pagesOf are the pages of the documentation that the program shows.
+// pagesOf returns the pages of the documentation that the program shows.
 func pagesOf(t *testing.T) map[string]string {
 	t.Helper()
 	groups, err := docs.Groups()
@@ -33,7 +33,7 @@ func pagesOf(t *testing.T) map[string]string {
 	return pages
 }
 
-// TestBarsInTables proves that a bar within code of a table is shown, and takes nothing apart.
+// TestBarsInTables proves that a vertical bar within code in a table is shown and does not split the cell.
 func TestBarsInTables(t *testing.T) {
 	t.Parallel()
 	if got := PlainPage("| a | b |\n|---|---|\n| `k` | <code>/x (a&#124;b)/</code> |\n", same); !strings.Contains(got, "`/x (a|b)/`") {

@@ -4,5 +4,5 @@ package term
 
 import "os"
 
-// keepWhatIsDrawn has no effect: consoles of this system keep what was written to them.
+// keepWhatIsDrawn has no effect because consoles of this system keep everything written to them.
 func keepWhatIsDrawn(*os.File) (restore func()) { return func() {} }

@@ -20,7 +20,7 @@ func keepWhatIsDrawn(file *os.File) (restore func()) {
 	during := *before
 	during.Lflag |= unix.NOFLSH
 	if err := unix.IoctlSetTermios(fd, setTermios, &during); err != nil {
-		return func() {} // a picture may be cut, no more
+		return func() {} // at worst, a picture is cut off
 	}
 	return func() { unix.IoctlSetTermios(fd, setTermios, before) }
 }

@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// pageWidth is the length of lines of a page in a terminal.
+// pageWidth is the length of a page's lines in a terminal.
 const pageWidth = 80
 
-// PlainPage renders the Markdown of a user page as text for a terminal: titles, paragraphs, lists, tables and samples
-// of code, which is everything that the pages use. Links have numbers, and a list of their targets follows the page.
+// PlainPage renders the Markdown of a user page as text for a terminal: titles, paragraphs, lists, tables and code
+// samples, which is everything that the pages use. Links have numbers, and a list of their targets follows the page.
 // address returns the text to show for a target; a link without such a text has no number.
 func PlainPage(markdown string, address func(target string) string) string {
 	p := plain{address: address}
@@ -57,13 +57,13 @@ func PlainPage(markdown string, address func(target string) string) string {
 	return p.String()
 }
 
-// unseen is what a browser shows in another way, or not at all: comments and pictures.
+// unseen matches comments and pictures, which browsers do not show or show differently.
 var unseen = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(<!--.*?-->|!\[[^\]]*\]\([^)]*\))\n?`) })
 
-// indented4 begins the lines of a sample without a fence.
+// indented4 begins the lines of a code sample without a fence.
 const indented4 = "    "
 
-// IsFence reports whether a line of Markdown begins or ends a sample of code, perhaps within a list.
+// IsFence reports whether a line of Markdown begins or ends a code sample, possibly within a list.
 func IsFence(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "```") }
 
 // itemMark is the beginning of an entry of a list: "- ", or a number; "" if the line does not begin one.
@@ -163,7 +163,7 @@ func (p *plain) table(lines []string) {
 	p.WriteString("\n")
 }
 
-// labelled puts the name of its column before each cell that has something.
+// labelled puts the name of its column before each cell that is not empty.
 func labelled(names, cells []string) string {
 	var parts []string
 	for i, cell := range cells {
@@ -189,10 +189,11 @@ func typeAndDefault(kind, value string) string {
 	return kind + "; default: " + value
 }
 
-// codeTag is code in a table that has a bar, which Markdown would take for the end of a cell: <code>a&#124;b</code>.
+// codeTag matches code in a table that contains a vertical bar, which Markdown would take for the end of a cell:
+// <code>a&#124;b</code>.
 var codeTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<code>([^<]*)</code>`) })
 
-// Cells splits a row of a table in Markdown; "\|" is a bar within a cell.
+// Cells splits a row of a Markdown table; "\|" is a vertical bar within a cell.
 func Cells(row string) []string {
 	row = strings.ReplaceAll(row, `\|`, "\x00")
 	row = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(row), "|"), "|")
@@ -206,7 +207,8 @@ func Cells(row string) []string {
 
 var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]+)\]\(([^)]*)\)`) })
 
-// WithoutMarks returns a line of Markdown as plain text: no targets of links, no signs of code and of emphasis.
+// WithoutMarks returns a line of Markdown as plain text: without targets of links and without marks for code and
+// emphasis.
 func WithoutMarks(line string) string {
 	return strings.NewReplacer("`", "", "**", "").Replace(link().ReplaceAllString(line, "$1"))
 }

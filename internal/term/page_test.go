@@ -9,7 +9,7 @@ import (
 )
 
 // TestPlainPage proves how each form of Markdown that the pages use is shown, and that a link has the number of its
-// target, unless its text is the target or there is nothing to show for it.
+// target unless its text is the target or there is no text to show for the target.
 func TestPlainPage(t *testing.T) {
 	t.Parallel()
 	markdown := strings.Join([]string{
@@ -38,13 +38,13 @@ func TestPlainPage(t *testing.T) {
 	}
 }
 
-// FuzzPlainPage proves that no page is lost on its way to a terminal: of each word something is shown.
+// FuzzPlainPage proves that no word of a page is lost on its way to a terminal.
 func FuzzPlainPage(f *testing.F) {
 	f.Add("# a\n\ntext `b`\n\n- c\n1. d\n\n| e | f | g | h |\n|---|---|---|---|\n| i | j |\n\n```\nk\n")
 	f.Add("|\n|-|\n||||\n    x\n")
 	f.Fuzz(func(t *testing.T, page string) {
 		if strings.ContainsAny(page, "|`[#") || !utf8.ValidString(page) {
-			PlainPage(page, same) // signs of Markdown may go
+			PlainPage(page, same) // marks of Markdown may be removed
 			return
 		}
 		if want, got := strings.Fields(page), strings.Fields(PlainPage(page, same)); len(want) != len(got) {

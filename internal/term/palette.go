@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Look returns how wide the terminal behind a stream is, and its colors; 0 and no colors if it is not a terminal that a
-// user watches.
+// Look returns the width of the terminal behind a stream and its colors, or 0 and no colors if it is not a terminal
+// that a user watches.
 func Look(w io.Writer) (columns int, ink Palette) {
 	file, ok := Watched(w)
 	if !ok {
@@ -16,7 +16,7 @@ func Look(w io.Writer) (columns int, ink Palette) {
 	return columns, NewPalette()
 }
 
-// Palette has the escape sequences of colours; all are empty if NO_COLOR is set.
+// Palette holds the escape sequences of colours; all are empty if NO_COLOR is set.
 type Palette struct{ Green, Red, Yellow, Cyan, Dim, Reset string }
 
 // NewPalette returns the colours of a terminal.

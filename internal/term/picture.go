@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// Picture is lines below everything that was written to a terminal, which are drawn again and again in the same place.
-// Text written to a Picture appears above them when it is drawn the next time, and stays.
+// Picture is a block of lines below all other output of a terminal, which is redrawn in the same place. Text written to
+// a Picture appears above it at the next redraw, and stays.
 type Picture struct {
 	out     io.Writer
 	size    func() (columns, lines int)
-	restore func() // makes the terminal as it was
+	restore func() // restores the terminal
 	drawn   drawing
 
 	mu    sync.Mutex
 	above strings.Builder // whole lines, to be printed above
 }
 
-// NewPicture draws on a terminal of a size that may change meanwhile.
+// NewPicture returns a Picture on a terminal whose size may change.
 func NewPicture(out io.Writer, size func() (columns, lines int)) *Picture {
 	p := &Picture{out: out, size: size, restore: func() {}}
 	if file, ok := out.(*os.File); ok {
@@ -43,7 +43,7 @@ func (p *Picture) take() string {
 	return p.above.String()
 }
 
-// Draw replaces the lines on the screen by the lines that the function returns for a terminal of so many columns and
+// Draw replaces the lines on the screen by the lines that the function returns for the terminal's number of columns and
 // lines. Control sequences in text written to the picture are made readable. No two goroutines may draw at once.
 func (p *Picture) Draw(lines func(columns, lines int) []string) error {
 	columns, rows := p.size()
@@ -54,7 +54,7 @@ func (p *Picture) Draw(lines func(columns, lines int) []string) error {
 	}
 	printed, open := calm(p.take())
 	if printed += open; printed != "" {
-		beyond = 0 // it is between the picture and the lines beyond the screen
+		beyond = 0 // the printed text is between the picture and the lines beyond the screen
 	}
 	b.WriteString(strings.ReplaceAll(printed, "\n", newLine))
 	picture := lines(columns, rows)
@@ -68,7 +68,7 @@ func (p *Picture) Draw(lines func(columns, lines int) []string) error {
 	return err
 }
 
-// Close leaves the last picture as it is, and makes the terminal as it was before.
+// Close leaves the last picture on the screen and restores the terminal.
 func (p *Picture) Close() { p.restore() }
 
 // The terminal cuts lines of the picture that are too wide: a line that continued on the next one would make the cursor
@@ -78,8 +78,8 @@ const (
 	wrapLines = "\x1b[?7h"
 )
 
-// The previous picture is erased line by line, and below the last one: when a terminal is asked to erase its whole
-// screen, it adds a copy to its history, at each redraw of a picture that begins at its top.
+// The previous picture is erased line by line, followed by the screen below it: when a terminal is asked to erase its
+// whole screen, it adds a copy to its history, at each redraw of a picture that begins at the top.
 const (
 	newLine    = "\x1b[K\n"
 	eraseBelow = "\x1b[J"
@@ -88,13 +88,13 @@ const (
 // drawing is a picture on the screen.
 type drawing struct {
 	lines   []string
-	columns int // of the terminal when they were drawn
-	beyond  int // lines that went beyond the upper end of the screen, directly above
+	columns int // of the terminal when the lines were drawn
+	beyond  int // lines that have moved beyond the upper end of the screen, directly above it
 }
 
-// rows are the rows of the screen that the drawing takes now, and beyond it, if the size of the terminal may have
-// changed. A narrower one breaks wide lines; a lower one moves the upper lines out of sight, and a higher one brings
-// them back.
+// rows returns how many rows the drawing now takes on the screen and beyond it, because the size of the terminal may
+// have changed. A narrower terminal breaks wide lines; a lower one moves the upper lines out of sight, and a higher one
+// brings them back.
 func (d drawing) rows(columns, lines int) (up, beyond int) {
 	if len(d.lines) == 0 {
 		return 0, 0

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestTreeInAnotherSize proves that a picture, as that of the tree, is replaced whole when the terminal has changed its
-// size: a narrower one has broken its lines, and lines that a lower one has moved out of sight come back with a higher
-// one. Text printed since is below that, and stays.
+// TestTreeInAnotherSize proves that a picture such as the tree is completely replaced after the size of the terminal
+// has changed: a narrower terminal has broken its lines, and lines that a lower one has moved out of sight come back
+// with a higher one. Text printed since then is below the picture and stays.
 func TestTreeInAnotherSize(t *testing.T) {
 	t.Parallel()
 	lines := []string{"\x1b[32m" + strings.Repeat("x", 70) + "\x1b[0m", "", "ab", strings.Repeat("é", 100)}
@@ -34,7 +34,7 @@ func TestTreeInAnotherSize(t *testing.T) {
 		out.Reset()
 		fmt.Fprint(p, x.printed)
 		if err := p.Draw(func(columns, lines int) []string {
-			var cut []string // as who draws does, who knows how wide the terminal is
+			var cut []string // like callers of Draw, which receive the width of the terminal
 			for _, l := range picture[max(0, len(picture)-max(3, lines-2)):] {
 				cut = append(cut, ShortenEnd(l, columns))
 			}

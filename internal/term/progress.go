@@ -16,17 +16,17 @@ type Progress struct {
 	started, shown time.Time
 }
 
-// NewProgress draws on a terminal. Transfers that are short show no bar.
+// NewProgress returns a Progress that draws on a terminal. Short transfers show no bar.
 func NewProgress(out io.Writer) *Progress { return &Progress{out: out} }
 
-// A bar that would vanish at once is not shown; a bar that moves costs little.
+// A bar that would vanish at once is not shown, and redrawing must cost little.
 const (
 	progressAfter = 500 * time.Millisecond
 	progressEvery = 100 * time.Millisecond
 	progressWidth = 30
 )
 
-// Tell shows how many bytes are done; total is -1 if it is not known. Any goroutine may call it.
+// Tell shows how many bytes are done; total is -1 if it is unknown. Any goroutine may call it.
 func (p *Progress) Tell(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

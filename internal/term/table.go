@@ -6,7 +6,7 @@ import (
 )
 
 // Table is a list for users: one line for each object, its columns aligned. On a terminal the status is colored, and
-// the widest names are cut so that a line stays a line.
+// the widest names are cut so that each row stays on one line.
 type Table struct {
 	columns []Column
 	rows    [][]string
@@ -15,19 +15,19 @@ type Table struct {
 // Column is a column of a table.
 type Column struct {
 	Title string
-	Wide  bool                         // --output wide alone shows it
+	Wide  bool                         // shown only with --output wide
 	Name  bool                         // its texts may be cut
-	Spare bool                         // it is omitted if it is empty, and before a name is cut
+	Spare bool                         // omitted if it is empty or if a name would otherwise be cut
 	Ink   func(Palette, string) string // returns the colour of a text; nil for none
 }
 
 // NewTable makes a table without rows.
 func NewTable(columns ...Column) *Table { return &Table{columns: columns} }
 
-// Add appends a row: a text for each column, of which white space and line ends become single spaces.
+// Add appends a row: a text for each column, in which white space and line ends become single spaces.
 func (t *Table) Add(cells ...string) {
 	for i, c := range cells {
-		cells[i] = strings.Join(strings.Fields(c), " ") // foreign text stays in its line
+		cells[i] = strings.Join(strings.Fields(c), " ") // text from outside stays on its line
 	}
 	t.rows = append(t.rows, cells)
 }
@@ -35,14 +35,14 @@ func (t *Table) Add(cells ...string) {
 // Empty reports whether the table has no rows.
 func (t *Table) Empty() bool { return len(t.rows) == 0 }
 
-// gap is between two columns.
+// gap separates two columns.
 const gap = "  "
 
-// narrowest is how short a name may be cut.
+// narrowest is the shortest length to which a name may be cut.
 const narrowest = 12
 
-// Text draws the table in at most so many columns of a terminal; 0 cuts nothing. Columns that are Wide are shown if
-// wide is.
+// Text draws the table in at most the given number of terminal columns; 0 means that nothing is cut. Columns that are
+// Wide are shown if wide is.
 func (t *Table) Text(wide bool, columns int, ink Palette) string {
 	shown := t.shown(wide, columns)
 	widths := t.cut(shown, columns)
@@ -74,7 +74,7 @@ func (t *Table) Text(wide bool, columns int, ink Palette) string {
 	return b.String()
 }
 
-// shown are the places of the columns that are shown.
+// shown returns the positions of the columns that are shown.
 func (t *Table) shown(wide bool, most int) (shown []int) {
 	for i, c := range t.columns {
 		empty := !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "" })
@@ -90,7 +90,7 @@ func (t *Table) shown(wide bool, most int) (shown []int) {
 	return shown
 }
 
-// widths are those of the shown columns, by their places, and of a whole line.
+// widths returns the widths of the shown columns, by position, and of a whole line.
 func (t *Table) widths(shown []int) (widths map[int]int, sum int) {
 	widths = map[int]int{}
 	for n, i := range shown {
@@ -105,7 +105,7 @@ func (t *Table) widths(shown []int) (widths map[int]int, sum int) {
 	return widths, sum
 }
 
-// cut are the widths when names are cut until a line fits; 0 cuts none.
+// cut returns the widths after names are cut until a line fits; with 0, none are cut.
 func (t *Table) cut(shown []int, most int) map[int]int {
 	widths, sum := t.widths(shown)
 	for ; most > 0 && sum > most; sum-- {

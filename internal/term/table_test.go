@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTable proves that columns are aligned, that a line stays a line whatever a name holds, and that on
-// a narrow terminal names are cut in their middle, and nothing else is.
+// TestTable proves that columns are aligned, that a row stays on one line whatever a name contains, and that on a
+// narrow terminal only names are cut, in the middle.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	inked := func(ink Palette, status string) string {
@@ -45,8 +45,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestSpareColumns proves that a column which is spare is left out where it is empty, and where a name would be cut for
-// it, but not by --output wide nor in a pipe.
+// TestSpareColumns proves that a spare column is omitted if it is empty or if a name would be cut for it, but not with
+// --output wide or in a pipe.
 func TestSpareColumns(t *testing.T) {
 	t.Parallel()
 	list := NewTable(Column{Title: "NAME", Name: true}, Column{Title: "STARTED", Spare: true}, Column{Title: "NEVER", Spare: true}, Column{Title: "TOOK"})

@@ -13,16 +13,17 @@ import (
 )
 
 // terminal is a stream that a user watches. Text from elsewhere (names, logs of tasks, errors of a server) may change
-// colors there, but not move the cursor, clear the screen, set titles or answer for the keyboard. If output is not a
-// terminal it is unchanged.
+// colors there, but not move the cursor, clear the screen, set titles or send answers in place of the keyboard. Output
+// that does not go to a terminal is unchanged.
 type terminal struct {
 	*os.File
 
 	mu   sync.Mutex
-	rest string // the beginning of a character or a colour whose end has not come
+	rest string // the beginning of an incomplete character or colour sequence
 }
 
-// Guard returns a stream that hides hostile control sequences if the file is a terminal, and else the file itself.
+// Guard returns a stream that neutralizes hostile control sequences if the file is a terminal, otherwise the file
+// itself.
 func Guard(f *os.File) io.Writer {
 	if term.IsTerminal(int(f.Fd())) {
 		return &terminal{File: f}
@@ -30,7 +31,7 @@ func Guard(f *os.File) io.Writer {
 	return f
 }
 
-// Write writes harmless text, and the rest in readable form.
+// Write writes harmless text unchanged, and everything else in readable form.
 func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,10 +43,10 @@ func (t *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WriteString is Write: that of the file would let everything through.
+// WriteString calls Write, because the file's method would let everything through.
 func (t *terminal) WriteString(text string) (int, error) { return t.Write([]byte(text)) }
 
-// ReadFrom copies by Write, for the same reason.
+// ReadFrom copies through Write, for the same reason.
 func (t *terminal) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{t}, r)
 }
@@ -54,7 +55,7 @@ func (t *terminal) ReadFrom(r io.Reader) (int64, error) {
 const longestColour = 64
 
 // calm makes control characters readable, except line ends, tabs and sequences that set colors. rest is the end of the
-// text if it cannot be decided yet.
+// text if it cannot be judged yet.
 func calm(text string) (out, rest string) {
 	var b strings.Builder
 	for text != "" {
@@ -85,7 +86,7 @@ func calm(text string) (out, rest string) {
 	return b.String(), ""
 }
 
-// readable is a character in a form that may be shown.
+// readable returns a character in a form that may be shown.
 func readable(c rune) string {
 	switch {
 	case c < ' ' || c == 0x7f:
@@ -140,8 +141,8 @@ func OneLine(text string) string {
 	return b.String()
 }
 
-// Watched returns the terminal behind a stream of Guard. It reports false if there is none, if it cannot move its
-// cursor, or if no user watches it.
+// Watched returns the terminal behind a stream of Guard. It returns false if there is none, if the terminal cannot move
+// its cursor, or if no user watches it.
 func Watched(w io.Writer) (*os.File, bool) {
 	t, ok := w.(*terminal)
 	if !ok {
@@ -156,13 +157,13 @@ func Keyboard(r io.Reader) (*os.File, bool) {
 	return file, ok && term.IsTerminal(int(file.Fd()))
 }
 
-// ReadHidden reads a line that is typed at a keyboard, without showing it.
+// ReadHidden reads a line typed at a keyboard without showing it.
 func ReadHidden(keyboard *os.File) (string, error) {
 	text, err := term.ReadPassword(int(keyboard.Fd()))
 	return string(text), err
 }
 
-// Size returns a function that returns the columns and lines of a terminal as they are when it is called.
+// Size returns a function that returns the current columns and lines of a terminal.
 func Size(f *os.File) func() (int, int) {
 	return func() (int, int) {
 		w, h, err := term.GetSize(int(f.Fd()))

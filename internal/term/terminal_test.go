@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestCalm proves what comes through to a terminal: colours, text and line ends; every other
-// control sequence is shown as characters, also when it comes in pieces.
+// TestCalm proves that only colours, text and line ends reach a terminal, and that every other control sequence is
+// shown as characters, even if it arrives in pieces.
 func TestCalm(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
@@ -39,8 +39,8 @@ func TestCalm(t *testing.T) {
 	}
 }
 
-// TestTerminalGuardsEveryWay proves that whatever way a text is written to a terminal, it cannot move the
-// cursor: also the ways of which the file below has its own.
+// TestTerminalGuardsEveryWay proves that text cannot move the cursor of a terminal, whichever method writes it,
+// including methods that the underlying file also has.
 func TestTerminalGuardsEveryWay(t *testing.T) {
 	t.Parallel()
 	const evil = "a\u202e\u2066\x1b[2J\x1b[H\x1b]0;title\x07b\n"

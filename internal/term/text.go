@@ -8,11 +8,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width returns how many columns a text takes on a terminal: colours take none, and characters of Chinese, Japanese and
-// Korean two.
+// Width returns how many columns a text takes on a terminal: colours take none, and Chinese, Japanese and Korean
+// characters two.
 func Width(text string) int { return ansi.StringWidth(text) }
 
-// Shorten cuts a text that is wider than so many columns in its middle, where names differ least.
+// Shorten cuts a text that is wider than most columns in its middle, where names differ least.
 func Shorten(text string, most int) string {
 	all := Width(text)
 	if all <= most || most < 1 {
@@ -21,13 +21,13 @@ func Shorten(text string, most int) string {
 	begin := ansi.Truncate(text, (most-1)/2, "")
 	room := most - 1 - (most-1)/2
 	end := text
-	for gone := all - room; Width(end) > room; gone++ { // a character of two columns may reach over the edge
+	for gone := all - room; Width(end) > room; gone++ { // a character of two columns may cross the edge
 		end = ansi.TruncateLeft(text, gone, "")
 	}
 	return begin + "…" + end
 }
 
-// ShortenEnd cuts the end of a text that is wider than so many columns.
+// ShortenEnd cuts the end of a text that is wider than most columns.
 func ShortenEnd(text string, most int) string {
 	if most < 1 {
 		return ""
@@ -35,7 +35,7 @@ func ShortenEnd(text string, most int) string {
 	return ansi.Truncate(text, most, "…")
 }
 
-// wrapped breaks text into lines of at most so many columns; a longer word gets a separate line.
+// wrapped breaks text into lines that are no wider than most columns; a longer word gets a separate line.
 func wrapped(text, first, rest string, most int) string {
 	var b strings.Builder
 	line := first
@@ -55,7 +55,7 @@ func wrapped(text, first, rest string, most int) string {
 	return b.String()
 }
 
-// Fitting breaks lines between words if they are wider than a terminal of so many columns; 0 breaks none.
+// Fitting breaks lines between words if they are wider than the given number of columns; 0 means no limit.
 func Fitting(text string, columns int) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
@@ -69,7 +69,7 @@ func Fitting(text string, columns int) string {
 	return b.String()
 }
 
-// Counted returns a number and what it counts, with an s unless it is 1.
+// Counted returns a number followed by the noun that it counts, with an s unless the number is 1.
 func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

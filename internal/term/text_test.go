@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// TestWideTable proves that columns stay below each other where names are of characters that take two columns.
+// TestWideTable proves that columns stay aligned if names have characters that take two columns.
 func TestWideTable(t *testing.T) {
 	t.Parallel()
 	table := term.NewTable(term.Column{Title: "NAME", Name: true}, term.Column{Title: "STATUS"})
@@ -30,14 +30,14 @@ func TestWideTable(t *testing.T) {
 	}
 }
 
-// FuzzShorten proves that a shortened text is valid and no wider than requested, and that a text which fits is left
-// alone.
+// FuzzShorten proves that a shortened text is valid and no wider than requested, and that a text that fits is
+// unchanged.
 func FuzzShorten(f *testing.F) {
 	for _, text := range []string{"", "daily", "日次集計のバッチ", "e\u0301\u0301\u0301", "👩‍💻👩‍💻👩‍💻", "a\x1b[31mb\x1b[0mc", "\u200b\u200b", "\xff\xfe"} {
 		f.Add(text, 4)
 	}
 	f.Fuzz(func(t *testing.T, text string, most int) {
-		text = term.OneLine(strings.ToValidUTF8(text, "?")) // as every text of others is shown
+		text = term.OneLine(strings.ToValidUTF8(text, "?")) // like all text from outside
 		most %= 100
 		for name, cut := range map[string]func(string, int) string{"Shorten": term.Shorten, "ShortenEnd": term.ShortenEnd} {
 			got := cut(text, most)

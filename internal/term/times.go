@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ParseInstant reads a time with an offset (see ParseOffset) or seconds since 1970. Errors name the option that has the
-// text.
+// ParseInstant reads a time with an offset (see ParseOffset) or seconds since 1970. Errors name the option that the
+// text belongs to.
 func ParseInstant(text, option string) (time.Time, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return time.Unix(n, 0), nil
@@ -24,7 +24,7 @@ func ParseInstant(text, option string) (time.Time, error) {
 }
 
 // ParseLocal reads "yyyy-MM-dd" or "yyyy-MM-dd HH:mm:ss" as a time without zone, in the form of the API. The error
-// begins with the message, whose first word is the option that has the text.
+// begins with message, whose first word is the option that the text belongs to.
 func ParseLocal(text, message string) (string, error) {
 	for _, form := range LocalForms() {
 		if t, err := time.Parse(form, text); err == nil && len(text) == len(form) {
@@ -64,7 +64,8 @@ func offsetForms() []string {
 	return forms
 }
 
-// ParseOffset reads a time with an offset, in any form that the program prints, and reports whether it is one.
+// ParseOffset reads a time with an offset, in any form that the program prints, and reports whether the text is such a
+// time.
 func ParseOffset(text string) (time.Time, bool) {
 	for _, form := range offsetForms() {
 		if t, err := time.Parse(form, text); err == nil {
@@ -75,7 +76,7 @@ func ParseOffset(text string) (time.Time, bool) {
 }
 
 // Impossible returns the error for a text that has one of the forms of an option but is not a time, such as the 30th of
-// February; nil for any other text. Repeating the form would not explain what is wrong.
+// February, or nil for any other text. Repeating the form would not explain what is wrong.
 func Impossible(option, text string, forms ...string) error {
 	for _, form := range forms {
 		var wrong *time.ParseError

@@ -1,5 +1,5 @@
 // Package tick does the periodic work of a deployment in which nothing runs between two messages. Each minute it hands
-// the schedules and timers of the next minute to the queues and checks whether attempts have begun; now and then it
+// the schedules and timers of the next minute to the queues and checks whether attempts have begun; less often, it
 // sends dead letters back and ends attempts that live too long.
 //
 // The tick function calls it. It must never fire a schedule itself: it sends messages, and an agent fires them.
@@ -20,14 +20,14 @@ import (
 const (
 	ahead  = 65 * time.Second // how far ahead it reads: to the next tick, and a little more
 	young  = 2 * time.Minute  // the age at which an attempt must have begun
-	rounds = 15 * time.Minute // how often all is looked at again
+	rounds = 15 * time.Minute // how often everything is checked again
 	day    = 24 * time.Hour
 )
 
-// timersAtOnce limits how many are handed over together.
+// timersAtOnce limits how many timers are handed over together.
 const timersAtOnce = 500
 
-// stepTime is the most that a tick spends on looking after all attempts: the next one continues.
+// stepTime limits the time that a tick spends on checking all attempts: the next tick continues.
 const stepTime = 30 * time.Second
 
 // Node is the part of the deployment that a tick needs.
@@ -35,26 +35,26 @@ type Node interface {
 	// HandOver sends messages for the schedules that are due after from and up to until, as they are read. sent, unless
 	// nil, is called with the time up to which all are sent.
 	HandOver(ctx context.Context, from, until time.Time, sent func(time.Time) error) error
-	// Revive checks whether the attempts that were created in that time have begun.
+	// Revive checks whether the attempts created after from and up to until have begun.
 	Revive(ctx context.Context, from, until time.Time) error
-	// Sweep checks attempts that live too long and waiting ones, with ids above after, until there are no more (over)
-	// or ctx ends. next is the last id that it reached.
+	// Sweep checks attempts that live too long and waiting ones, with IDs above after, until there are no more (over)
+	// or ctx ends. next is the last ID that it reached.
 	Sweep(ctx context.Context, after int64) (next int64, over bool, err error)
 }
 
-// Chore is work that is done once a day, in parts: Do does one part, of the ids above after, and returns the last id it
-// reached or that there is no more (over). Reached and Done are its marks.
+// Chore is work that is done once a day, in parts: Do does one part, for the IDs above after, and returns the last ID
+// that it reached, or over if nothing is left. Reached and Done are its marks.
 type Chore struct {
 	Reached, Done host.Mark
 	Do            func(ctx context.Context, after int64) (next int64, over bool, err error)
 }
 
-// Ticker ticks. All of it may be done twice, late, or by several at once: that changes nothing.
+// Ticker does the work of a tick. All of it may be done twice, late, or by several processes at once without harm.
 type Ticker struct {
 	Node    Node
 	Horizon host.Horizon
 	Timers  host.Timers
-	Queues  map[string]host.Queue // by the names that timers have for them
+	Queues  map[string]host.Queue // by the names that timers use
 	Dead    []host.DeadLetters
 	Daily   []Chore
 	Now     func() time.Time
@@ -96,7 +96,7 @@ func (t *Ticker) Once(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// at is the time of a mark; zero if it was never set.
+// at returns the time of a mark, or zero if it was never set.
 func (o *once) at(m host.Mark) time.Time {
 	if at := o.mark(m); at > 0 {
 		return time.UnixMicro(at)
@@ -106,7 +106,7 @@ func (o *once) at(m host.Mark) time.Time {
 
 func (o *once) mark(m host.Mark) int64 { return o.marks[m] }
 
-// handOver hands over the schedules that are due until the next tick, from where the last tick stopped.
+// handOver hands over the schedules that are due until the next tick, starting where the last tick stopped.
 func (o *once) handOver(ctx context.Context) error {
 	reached := o.at(host.Handed)
 	move := func(to time.Time) error {
@@ -123,7 +123,7 @@ func (o *once) handOver(ctx context.Context) error {
 	return move(o.until)
 }
 
-// overdue hands over once in a round what should have fired and did not.
+// overdue hands over schedules that should have fired but did not, once per round.
 func (o *once) overdue(ctx context.Context) error {
 	return o.inRound(ctx, host.Overdue, func() error {
 		if reached := o.at(host.Handed); !reached.IsZero() {
@@ -133,7 +133,7 @@ func (o *once) overdue(ctx context.Context) error {
 	})
 }
 
-// revive checks whether the attempts have begun that became old enough since the last tick, and once more those of the
+// revive checks whether attempts that became old enough since the last tick have begun, and once more those of the
 // previous tick, which may have failed. A separate mark would cost a write each minute.
 func (o *once) revive(ctx context.Context) error {
 	last := o.at(host.Handed).Add(-ahead)
@@ -144,7 +144,7 @@ func (o *once) revive(ctx context.Context) error {
 	return o.Node.Revive(ctx, since, o.now.Add(-young))
 }
 
-// sweep checks all attempts once in a round, over as many ticks as that takes.
+// sweep checks all attempts once per round, over as many ticks as that takes.
 func (o *once) sweep(ctx context.Context) error {
 	if !o.at(host.Swept).Before(o.round) {
 		return nil
@@ -189,12 +189,12 @@ func (o *once) daily(ctx context.Context, c Chore) error {
 	}
 }
 
-// redrive sends dead letters back once in a round.
+// redrive sends dead letters back once per round.
 func (o *once) redrive(ctx context.Context) error {
 	return o.inRound(ctx, host.Redriven, func() error { return o.redriveSlowly(ctx, o.round) })
 }
 
-// inRound does something unless it was done in this round.
+// inRound calls do unless that was done in this round.
 func (o *once) inRound(ctx context.Context, m host.Mark, do func() error) error {
 	if !o.at(m).Before(o.round) {
 		return nil
@@ -205,7 +205,7 @@ func (o *once) inRound(ctx context.Context, m host.Mark, do func() error) error 
 	return o.Horizon.Move(ctx, m, o.mark(m), micros(o.round))
 }
 
-// micros is a time as a mark has it.
+// micros converts a time to the form of a mark.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -213,15 +213,14 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// redriveSlowly sends dead letters back, ever more slowly: at once, after half an hour, after an
-// hour, two, four ...
+// redriveSlowly sends dead letters back at growing intervals: at once, after half an hour, after an hour, two, four ...
 func (t *Ticker) redriveSlowly(ctx context.Context, round time.Time) error {
 	n := round.Unix() / int64(rounds/time.Second)
 	_, err := t.redrive(ctx, func(times int) bool { return n%(1<<min(times, 9)) == 0 })
 	return err
 }
 
-// Redrive sends all dead letters back now, and reports how many there were.
+// Redrive sends all dead letters back now and returns their number.
 func (t *Ticker) Redrive(ctx context.Context) (int, error) {
 	return t.redrive(ctx, func(int) bool { return true })
 }
@@ -237,8 +236,7 @@ func (t *Ticker) redrive(ctx context.Context, turn func(times int) bool) (n int,
 	return n, failed
 }
 
-// sendTimers sends first and deletes then: a crash in between sends twice, which the log
-// of the attempt notices.
+// sendTimers sends first and deletes afterwards: a crash in between sends twice, which the log of the attempt detects.
 func (t *Ticker) sendTimers(ctx context.Context, until time.Time) error {
 	for {
 		list, err := t.Timers.Due(ctx, until, timersAtOnce)
@@ -257,7 +255,7 @@ func (t *Ticker) sendTimers(ctx context.Context, until time.Time) error {
 	}
 }
 
-// sent deletes messages that were sent. Those that are kept until they are done with are due again later.
+// sent deletes messages that were sent. Messages that are kept until their work is done become due again later.
 func (t *Ticker) sent(ctx context.Context, list []host.Timer, until time.Time) error {
 	var over []host.Timer
 	for _, x := range list {

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// world is a deployment that notes what a tick asks of it.
+// world is a deployment that records the calls of a tick.
 type world struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -23,19 +23,19 @@ type world struct {
 	calls  []string
 	failed map[string]error // by part
 
-	sentUpTo time.Time // HandOver fails after all is sent up to then; zero: it does not fail
-	steps    []int64   // up to which attempt each step of a sweep comes; 0 is the end
-	sweeps   []int64   // from which attempt each began
+	sentUpTo time.Time // HandOver fails after everything up to then is sent; zero: it does not fail
+	steps    []int64   // the attempt that each step of a sweep reaches; 0 means the end
+	sweeps   []int64   // the attempt after which each began
 	from     []time.Time
 	forgets  bool
-	parts    []int64 // up to which attempt each part of old ones comes; 0 is the end
-	forgot   []int64 // from which attempt each began
+	parts    []int64 // the attempt that each removal of old attempts reaches; 0 means the end
+	forgot   []int64 // the attempt after which each began
 	moves    int
 	timers   map[string]time.Time
 	sent     outbox
 }
 
-// outbox notes what is sent.
+// outbox records sent messages.
 type outbox struct {
 	host.Queue
 	ids []string
@@ -108,7 +108,7 @@ func (w *world) Sweep(_ context.Context, after int64) (next int64, over bool, er
 	return next, next == 0, err
 }
 
-// daily are the chores.
+// daily returns the chores.
 func (w *world) daily() []Chore {
 	if !w.forgets {
 		return nil
@@ -151,7 +151,7 @@ func (w *world) Redrive(context.Context, func(int) bool) (int, error) {
 func (w *world) Look(context.Context, func(host.DeadLetter) bool) error { return w.call("look") }
 func (w *world) Return(context.Context, string) error                   { return w.call("return") }
 
-// tick lets a minute pass and ticks; it returns how often each part was asked for.
+// tick lets a minute pass and ticks; it returns how often each part was called.
 func (w *world) tick(t *testing.T, wantErr bool) map[string]int {
 	t.Helper()
 	w.now = w.now.Add(time.Minute)
@@ -166,7 +166,7 @@ func (w *world) tick(t *testing.T, wantErr bool) map[string]int {
 	return count
 }
 
-// tickWrites is how many marks a tick moves.
+// tickWrites returns how many marks a tick moves.
 func (w *world) tickWrites(t *testing.T) int {
 	t.Helper()
 	w.moves = 0
@@ -174,14 +174,14 @@ func (w *world) tickWrites(t *testing.T) int {
 	return w.moves
 }
 
-// TestPartsGoOnApart proves that a part which fails holds up no other: they are done and not done again
-// in their round, and that part is asked for again each minute.
+// TestPartsGoOnApart proves that a failing part does not delay the others: they are done once in their round, and the
+// failing part is repeated every minute.
 func TestPartsGoOnApart(t *testing.T) {
 	t.Parallel()
 	everyMinute := map[string]int{"timers": 1, "hand over": 1, "revive": 1}
 	for part, again := range map[string]map[string]int{
 		"timers": everyMinute, "hand over": everyMinute, "revive": everyMinute,
-		"sweep":   everyMinute, // what is wrong with single attempts is for the next round
+		"sweep":   everyMinute, // problems of single attempts wait for the next round
 		"redrive": {"timers": 1, "hand over": 1, "revive": 1, "redrive": 1},
 	} {
 		w := newWorld()
@@ -200,8 +200,8 @@ func TestPartsGoOnApart(t *testing.T) {
 	}
 }
 
-// TestSweepInSteps proves that a round of looking after all attempts that takes longer than a tick continues
-// with the next one where it was, and that schedules are handed over meanwhile.
+// TestSweepInSteps proves that a check of all attempts that takes longer than a tick resumes at the next one, and that
+// schedules are handed over meanwhile.
 func TestSweepInSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -225,8 +225,8 @@ func TestSweepInSteps(t *testing.T) {
 	}
 }
 
-// TestHandOverGoesOn proves that schedules which were sent before a tick was cut off are not sent again by the next
-// one, which continues behind them.
+// TestHandOverGoesOn proves that schedules that were sent before a tick was cut off are not sent again by the next
+// tick, which continues after them.
 func TestHandOverGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -240,9 +240,8 @@ func TestHandOverGoesOn(t *testing.T) {
 	}
 }
 
-// TestForgetsOnceADay proves that a tick makes no calls and moves no mark if attempts are kept forever, that old ones
-// are removed part by part once a day, and that a day's work that failed continues with the next tick from where it
-// stopped.
+// TestForgetsOnceADay proves that a tick makes no calls and moves no mark if attempts are kept forever, that old
+// attempts are removed part by part once a day, and that failed daily work resumes at the next tick.
 func TestForgetsOnceADay(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -268,8 +267,8 @@ func TestForgetsOnceADay(t *testing.T) {
 	}
 }
 
-// TestKeptMessages proves that a timer is removed once it is sent, but one that is in no log is sent again after a
-// while, until its work is done.
+// TestKeptMessages proves that a timer is removed once it is sent, but that a timer that is in no log is sent again
+// after a while until its work is done.
 func TestKeptMessages(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -281,7 +280,7 @@ func TestKeptMessages(t *testing.T) {
 	if got, want := strings.Join(slices.Sorted(slices.Values(w.sent.ids)), " "), kept+" "+kept+" 7/wake"; got != want {
 		t.Errorf("sent %q, want %q", got, want)
 	}
-	delete(w.timers, kept) // by who has done it
+	delete(w.timers, kept) // by the process that has done the work
 	for range 40 {
 		w.tick(t, false)
 	}

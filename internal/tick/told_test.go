@@ -24,7 +24,7 @@ func (n *slow) Notify(ctx context.Context, _ host.Notice) error {
 	}
 }
 
-// Ports whose names none of their methods has; what is not made here is not called.
+// Names for ports that differ from their methods' names; methods that are not implemented here are not called.
 type (
 	anySessions  interface{ host.Sessions }
 	anyAttempts  interface{ host.Attempts }
@@ -66,8 +66,8 @@ func (schedules) EachDue(context.Context, time.Time, time.Time, func([]host.Sche
 	return nil
 }
 
-// TestTimeoutIsTold proves that users are notified of an attempt that a tick has killed for its age, though the part of
-// the tick that did so is long over when they are reached.
+// TestTimeoutIsTold proves that users are notified of an attempt that a tick has killed because of its age, even if
+// that part of the tick ended long before the notice is delivered.
 func TestTimeoutIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

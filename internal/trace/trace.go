@@ -44,7 +44,7 @@ func SpanID(trace [16]byte, task engine.TaskID) (id [8]byte) {
 	return id
 }
 
-// Of returns the spans of an attempt that has ended, the attempt's own first. s is its final state, or nil if the
+// Of returns the spans of an attempt that has ended, with the attempt's span first. s is its final state, or nil if the
 // attempt ended without one. Tasks that never ran, and tasks whose results were taken over from another attempt, have
 // no span.
 func Of(a host.Attempt, s *engine.State) []Span {
@@ -95,7 +95,7 @@ func attributes(a host.Attempt) []Attribute {
 	return list
 }
 
-// beginnings returns when each task that ran began. A group begins with the first task below it.
+// beginnings returns the time at which each task that ran began. A group begins with the first task below it.
 func beginnings(tasks []*engine.Task) map[engine.TaskID]time.Time {
 	began := map[engine.TaskID]time.Time{}
 	for i := len(tasks) - 1; i >= 0; i-- { // tasks follow their parents

@@ -1,8 +1,8 @@
-// Package turns shares a few places among many callers, so that none of them can keep the others waiting: a caller who
-// uses no place gets the next one, and of the others each gets one in turn.
+// Package turns shares a few places among many callers, so that none of them can keep the others waiting: a caller that
+// uses no place gets the next one, and the others get one each in turn.
 //
-// Servers use it for work whose cost a caller decides: expressions and checks of files by site, costly reads by user.
-// It must never know what is done at a place.
+// Servers use it for work whose cost a caller determines: expressions and checks of files by site, costly reads by
+// user. It must never depend on the work that is done at a place.
 package turns
 
 import (
@@ -11,34 +11,34 @@ import (
 	"time"
 )
 
-// Places are shared by callers, each identified by a key. It is safe for concurrent use.
+// Places holds places that callers share, each identified by a key. It is safe for concurrent use.
 type Places struct {
 	all, each, spare int
 
 	mu      sync.Mutex
 	taken   int
 	callers map[string]*caller
-	order   []*caller // those who wait, the one whose turn is next at the front
-	recent  [2]visit  // the last ones of different callers, the newest first
+	order   []*caller // waiting callers, the next one first
+	recent  [2]visit  // the last visits of two different callers, newest first
 	wake    *time.Timer
 }
 
-// visit is when a caller last asked for a place.
+// visit records when a caller last requested a place.
 type visit struct {
 	key string
 	at  time.Time
 }
 
-// caller exists while someone with its key waits, has a place or is kept waiting.
+// caller exists while a call with its key waits or has a place, or while the caller is kept waiting.
 type caller struct {
 	key     string
 	taken   int
-	waiting []chan struct{} // in the order they came; a closed one has its place
-	until   time.Time       // no place before
-	pause   time.Duration   // the next one
+	waiting []chan struct{} // in order of arrival; a closed channel has its place
+	until   time.Time       // no place before this time
+	pause   time.Duration   // length of the last pause
 }
 
-// New returns places for `all` at once and for `each` of one caller; 0 is all of them. While they are taken, up to
+// New returns `all` places, of which one caller can have `each`; 0 means all of them. While they are taken, up to
 // `spare` more go to callers without a place, one each.
 func New(all, each, spare int) *Places {
 	if each <= 0 {
@@ -48,7 +48,7 @@ func New(all, each, spare int) *Places {
 }
 
 // Take waits for a place and returns a function that gives it back, which must be called once. The error is the cause
-// of the end of ctx.
+// with which ctx ended.
 func (p *Places) Take(ctx context.Context, key string) (leave func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (p *Places) Take(ctx context.Context, key string) (leave func(), err error)
 	return nil, context.Cause(ctx)
 }
 
-// visited notes who asks for a place.
+// visited records which caller requests a place.
 func (p *Places) visited(key string) {
 	if p.recent[0].key != key {
 		p.recent[1] = p.recent[0]
@@ -87,7 +87,8 @@ func (p *Places) visited(key string) {
 	p.recent[0] = visit{key, time.Now()}
 }
 
-// alone returns when a caller has had the places for itself for long enough, unless others ask for one until then.
+// alone returns the time at which a caller will have had the places to itself for long enough, unless others request
+// one before.
 func (p *Places) alone(c *caller) (since time.Time) {
 	for _, v := range p.recent {
 		if v.key != c.key && !v.at.IsZero() && v.at.After(since) {
@@ -107,8 +108,8 @@ const (
 	company    = 10 * time.Second
 )
 
-// Delay keeps a caller waiting before its next place while others ask for places, twice as long each time: its work had
-// to be ended. Calls within a pause count once.
+// Delay makes a caller whose work had to be ended wait before its next place while others request places, twice as long
+// each time. Calls within a pause count once.
 func (p *Places) Delay(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +140,7 @@ func (p *Places) leave(c *caller) {
 	p.left(c)
 }
 
-// left gives a place back, and on.
+// left frees a place and gives it to the next caller.
 func (p *Places) left(c *caller) {
 	p.taken--
 	c.taken--
@@ -147,7 +148,7 @@ func (p *Places) left(c *caller) {
 	p.give()
 }
 
-// forget drops a caller about whom nothing must be remembered.
+// forget drops a caller of which nothing must be remembered.
 func (p *Places) forget(c *caller) {
 	if len(c.waiting) == 0 && c.taken == 0 && time.Since(c.until) > 2*mostPause {
 		delete(p.callers, c.key)
@@ -167,7 +168,7 @@ func (p *Places) free(c *caller) time.Time {
 	return c.until
 }
 
-// give hands out places while there is someone to take one.
+// give hands out places while callers can take one.
 func (p *Places) give() {
 	var next time.Time
 	for given := true; given; {
@@ -212,7 +213,7 @@ func (p *Places) give() {
 	}
 }
 
-// remove takes someone who no longer waits out of the line.
+// remove removes a call that no longer waits from the line.
 func (c *caller) remove(turn chan struct{}) {
 	for i, w := range c.waiting {
 		if w == turn {

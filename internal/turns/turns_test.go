@@ -46,7 +46,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// TestSpare proves that a caller with all places does not keep one without a place waiting.
+// TestSpare proves that a caller with all places does not keep a caller without a place waiting.
 func TestSpare(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestSpare(t *testing.T) {
 	})
 }
 
-// TestEach proves that a caller cannot have more places than its own.
+// TestEach proves that a caller cannot have more places than its limit.
 func TestEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestDelay(t *testing.T) {
 	})
 }
 
-// TestGiveUp proves that one who no longer waits leaves no trace, even at the moment of its turn.
+// TestGiveUp proves that a call that no longer waits leaves no trace, even at the moment of its turn.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	p := New(2, 0, 0)
@@ -154,7 +154,7 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-// BenchmarkTake is the cost of a place that is free.
+// BenchmarkTake measures the cost of taking a free place.
 func BenchmarkTake(b *testing.B) {
 	p := New(2, 0, 1)
 	for b.Loop() {

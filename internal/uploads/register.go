@@ -12,16 +12,16 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits of a registration: the part of the function's time reserved to report that it was too short, and how often it
-// is tried while the store is unavailable. Lambda would try again after a minute, with the pusher waiting.
+// Limits of a registration: the time that is reserved to report that the function's time was too short, and how often a
+// registration is tried while the store is unavailable. Lambda would retry only after a minute, while the pusher waits.
 const (
 	toSayWhy    = 10 * time.Second
 	uploadTries = 4
 )
 
 // Register registers archives that were put into slots, by the keys of the blobs, each separately. The store may
-// announce a blob twice, late, or while another call is working on it. The error is of registrations that failed for
-// reasons of ours; their pushers are notified.
+// announce a blob twice, late, or while another call is working on it. The error is about registrations that failed
+// because of the deployment; their pushers are notified.
 func (u *Uploads) Register(ctx context.Context, keys ...string) error {
 	var failed []error
 	for _, key := range keys {
@@ -44,7 +44,7 @@ func (u *Uploads) answer(ctx context.Context, id string) error {
 	}
 	var before result
 	if err := u.load(ctx, resultFolder+id, &before); !errors.Is(err, host.ErrNotFound) {
-		return err // it was answered: reported again, or a failure that Lambda tries again
+		return err // the pusher has its answer: this was reported again, or it is a failure that Lambda retries
 	}
 	p, err := u.register(ctx, id, s)
 	r := result{Project: p.ID, Revision: s.Revision}
@@ -66,10 +66,11 @@ func (u *Uploads) answer(ctx context.Context, id string) error {
 	return errors.Join(err, u.keep(kept, resultFolder+id, r))
 }
 
-// retryWait is how long to wait before the next try: 1 s, 2 s, 4 s.
+// retryWait returns how long to wait before the next retry: 1 s, 2 s, 4 s.
 func retryWait(try int) time.Duration { return time.Second << (try - 1) }
 
-// register pushes, again while the store is away. A panic is an error: other records wait.
+// register pushes, and retries while the store is unavailable. It turns a panic into an error because other records
+// wait.
 func (u *Uploads) register(ctx context.Context, id string, s slot) (p host.Project, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -94,7 +95,7 @@ func (u *Uploads) register(ctx context.Context, id string, s slot) (p host.Proje
 	}
 }
 
-// audit records the push. If it cannot be recorded the push still stands.
+// audit records the push. If that fails, the push remains valid.
 func (u *Uploads) audit(ctx context.Context, s slot) {
 	r := host.Record{At: u.Now().UTC(), Site: s.Site, Who: s.Who, Action: catalogue.PushAction, Target: s.PushRequest.Target()}
 	if err := u.Audit.Record(ctx, r); err != nil {

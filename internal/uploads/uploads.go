@@ -2,7 +2,7 @@
 // slot, puts the archive into the store of blobs by a signed link, and polls the result.
 //
 // The API opens slots; the upload function registers the archives put into them. It must never trust the content of the
-// store beyond treating it as an archive: the request was announced by a caller who may push, and is stored where only
+// store beyond treating it as an archive: the request was announced by a caller that may push, and is stored where only
 // this package writes.
 package uploads
 
@@ -24,7 +24,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Slot is a push that was announced: the request, and the expected archive.
+// Slot is an announced push: the request and the expected archive.
 type Slot struct {
 	catalogue.PushRequest
 	Who      string   // for the audit log
@@ -33,21 +33,21 @@ type Slot struct {
 	Sums     []string // SHA-256 of each part, base64
 }
 
-// Place is where the parts of an archive are sent until a time.
+// Place is where the parts of an archive can be sent until a given time.
 type Place struct {
 	ID      string
 	Parts   []PlacePart
 	Expires time.Time
 }
 
-// PlacePart takes one part by PUT, with these headers.
+// PlacePart accepts one part by PUT, with these headers.
 type PlacePart struct {
 	URL    string
 	Header map[string]string
 	Size   int64
 }
 
-// Outcome is how far a slot is: once Ended, it is a revision of a project or an error.
+// Outcome is the progress of a slot: once Ended, it is a revision of a project or an error.
 type Outcome struct {
 	Stored, Ended bool
 	Project       int64
@@ -55,15 +55,15 @@ type Outcome struct {
 	Err           *host.Error
 }
 
-// Registrar makes revisions of uploaded archives.
+// Registrar makes revisions from uploaded archives.
 type Registrar interface {
-	// PushUploaded is catalogue.PushUploaded: the same upload pushes once.
+	// PushUploaded is catalogue.PushUploaded, which pushes the same upload only once.
 	PushUploaded(ctx context.Context, r catalogue.PushRequest, u catalogue.Uploaded) (host.Project, error)
 }
 
-// Uploads are the slots of a deployment. A slot is three blobs of one name, which a rule of the bucket deletes after a
-// day: the request (slots/, written before the link is given away), the archive (uploads/, the only part that a link
-// can write) and the result (results/, written once: the first answer counts).
+// Uploads handles the slots of a deployment. A slot is three blobs with the same name, which a rule of the bucket
+// deletes after a day: the request (slots/, written before the link is given away), the archive (uploads/, the only
+// part that a link can write) and the result (results/, written once: the first answer counts).
 type Uploads struct {
 	Registrar Registrar
 	Blobs     host.Blobs
@@ -79,11 +79,11 @@ const (
 	resultFolder = "results/"
 )
 
-// slotValid is how long an upload may take. It is no longer than the shortest life of a function's credentials.
+// slotValid is how long an upload may take. It is not longer than the shortest life of a function's credentials.
 const slotValid = time.Hour
 
-// slot is the content of the blob. It may have been written by a function that is older or newer than this one: fields
-// are only added.
+// slot is the content of the blob. It may have been written by an older or newer function, so fields are only ever
+// added.
 type slot struct {
 	Slot
 	Parts string `json:",omitempty"` // of the store: the id of an upload in parts
@@ -98,7 +98,7 @@ type result struct {
 
 var slotID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z2-7]{26}$`) })
 
-// OpenSlot signs where an archive goes.
+// OpenSlot returns a signed place for an archive.
 func (u *Uploads) OpenSlot(ctx context.Context, asked Slot) (Place, error) {
 	id := strings.ToLower(rand.Text())
 	place := Place{ID: id, Expires: u.Now().Add(slotValid)}
@@ -130,7 +130,7 @@ func partsOf(s Slot) []host.Part {
 	return parts
 }
 
-// CloseSlot puts together what came in parts.
+// CloseSlot assembles an archive that was sent in parts.
 func (u *Uploads) CloseSlot(ctx context.Context, site int64, id string, tags []string) error {
 	s, err := u.slot(ctx, id)
 	if err != nil {

@@ -28,15 +28,15 @@ import (
 	"zerodag/internal/sqlite"
 )
 
-// projects gives the port a name that none of its methods has.
+// projects gives the port a name that differs from its methods' names.
 type projects interface{ host.Projects }
 
-// deployment has what tests replace of a deployment of one machine.
+// deployment is a single-node deployment with parts that tests replace.
 type deployment struct {
 	*Uploads
 	projects
 	unpack func(ctx context.Context, key string) (host.Archive, error)
-	first  func() // is first with a push, once
+	first  func() // makes a push before the tested one, once
 }
 
 // Push implements host.Projects.
@@ -48,7 +48,7 @@ func (d *deployment) Push(ctx context.Context, p host.Push) (host.Project, error
 	return d.projects.Push(ctx, p)
 }
 
-// slots are those of a deployment of one machine; what S3 signs needs no network.
+// slots returns the slots of a single-node deployment; signing for S3 needs no network.
 func slots(t *testing.T, log *bytes.Buffer) *deployment {
 	t.Helper()
 	must := func(err error) {
@@ -106,7 +106,7 @@ func (u *deployment) stored(t *testing.T, r catalogue.PushRequest) string {
 	return place.ID
 }
 
-// fixture are the keys of functions/upload/event.json, about two slots.
+// fixture returns the keys in functions/upload/event.json, for two slots.
 func fixture(t *testing.T, first, second string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../functions/upload/event.json")
@@ -125,7 +125,7 @@ func fixture(t *testing.T, first, second string) []string {
 }
 
 // TestRegister proves that records are independent: one that makes the engine panic is reported to its pusher and to
-// Lambda, the others are registered as in their slots, and Lambda's second try changes nothing.
+// Lambda, the others are registered as in their slots, and Lambda's retry changes nothing.
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -188,8 +188,8 @@ func TestRegisterLate(t *testing.T) {
 	}
 }
 
-// TestRegisterTwice proves that two calls for one upload that both find no revision make one,
-// and that the later one does not take the archive away from it.
+// TestRegisterTwice proves that two calls for one upload that both find no revision make only one, and that the later
+// call does not remove its archive.
 func TestRegisterTwice(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

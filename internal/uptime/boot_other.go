@@ -4,5 +4,5 @@ package uptime
 
 import "time"
 
-// sinceBoot has no answer: Go shows no clock here that counts sleep.
+// sinceBoot returns false because Go offers no clock that counts sleep on this system.
 func sinceBoot() (time.Duration, bool) { return 0, false }

@@ -6,8 +6,8 @@ package uptime
 
 import "time"
 
-// Clock returns a clock that shows the right time now and counts on from there; nil if the system has none that counts
-// sleep.
+// Clock returns a clock that shows the correct time now and counts from there, or nil if the system has no clock that
+// counts sleep.
 func Clock() func() time.Time {
 	since, ok := sinceBoot()
 	if !ok {

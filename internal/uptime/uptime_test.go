@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/uptime"
 )
 
-// TestClock proves that the clock begins at the time of the machine and runs as fast as that of the process.
+// TestClock proves that the clock begins at the time of the machine and runs as fast as the clock of the process.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	before := time.Now()

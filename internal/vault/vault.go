@@ -1,5 +1,5 @@
-// Package vault gives runs of tasks the secrets of their project, and masks the secrets that it gave in everything that
-// is shown of the run: its log, its errors, its parameters.
+// Package vault gives runs of tasks the secrets of their project, and masks these secrets in everything that is shown
+// of the run: its log, its errors, its parameters.
 //
 // Delivery uses one vault per run, package local one for all. It must never write a secret anywhere, nor log one.
 package vault
@@ -18,8 +18,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// Vault gives runs secrets and remembers which it gave, so that their logs can leave them
-// out: one for a run, or for all runs of an attempt.
+// Vault gives secrets to runs and remembers them, so that it can mask them in logs. It serves one run, or all runs of
+// an attempt.
 type Vault struct {
 	from run.SecretStore
 
@@ -27,7 +27,7 @@ type Vault struct {
 	given []string
 }
 
-// New makes a vault over the secrets of a project.
+// New returns a vault over the secrets of a project.
 func New(from run.SecretStore) *Vault { return &Vault{from: from} }
 
 // Secret implements run.SecretStore.
@@ -37,8 +37,8 @@ func (v *Vault) Secret(key string) (string, bool, error) {
 	return value, found, err
 }
 
-// hide adds a value to mask. For a value of several lines each line is also masked: programs show keys and certificates
-// line by line.
+// hide adds a value to mask. Each line of a multi-line value is also masked, because programs show keys and
+// certificates line by line.
 func (v *Vault) hide(value string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -55,7 +55,7 @@ func (v *Vault) hide(value string) {
 	}
 }
 
-// projectSecrets are the secrets of a project, read when the first one is requested.
+// projectSecrets holds the secrets of a project, which it reads when the first one is requested.
 type projectSecrets struct {
 	ctx           context.Context //nolint:containedctx // a vault lives as long as its run, and its methods are those of run.SecretStore
 	secrets       host.Secrets
@@ -86,9 +86,9 @@ func (p *projectSecrets) Secret(key string) (string, bool, error) {
 	return value, found, err
 }
 
-// Of makes the vault of a run of a project's task. hidden: an earlier run was given secrets and stored something, so
-// that parameters may hold any of them: all secrets of the project are masked. An error means that they could not be
-// read; the vault is usable nevertheless.
+// Of returns the vault for a run of a project's task. hidden means that an earlier run got secrets and stored
+// something, so that parameters may contain any of them: then all secrets of the project are masked. An error means
+// that they could not be read; the vault can still be used.
 func Of(ctx context.Context, secrets host.Secrets, site, project int64, hidden bool) (*Vault, error) {
 	from := &projectSecrets{ctx: ctx, secrets: secrets, site: site, project: project}
 	v := New(from)
@@ -102,7 +102,7 @@ func Of(ctx context.Context, secrets host.Secrets, site, project int64, hidden b
 	return v, err
 }
 
-// Gave reports whether the vault gave a secret that is left out.
+// Gave reports whether the vault gave a secret that it masks.
 func (v *Vault) Gave() bool { return len(v.values()) > 0 }
 
 func (v *Vault) values() []string {
@@ -111,8 +111,8 @@ func (v *Vault) values() []string {
 	return v.given
 }
 
-// shortestMasked: shorter secrets are words and numbers that logs contain anyway; masking every "1" because a secret is
-// "1" would reveal more than it hides.
+// shortestMasked is the shortest length of secrets that are masked. Shorter ones are words and numbers that logs
+// contain anyway; masking every "1" because a secret is "1" would reveal more than it hides.
 const shortestMasked = 8
 
 const mask = "****"
@@ -120,8 +120,8 @@ const mask = "****"
 // span is a part of a text.
 type span struct{ from, to int }
 
-// hidden finds what of a text belongs to a secret. What overlaps is one span: of two
-// secrets that share a part neither shows the rest.
+// hidden returns the parts of a text that belong to secrets. Overlapping parts form one span, so that two secrets that
+// overlap are both hidden completely.
 func hidden(text string, secrets []string) []span {
 	var all []span
 	for _, s := range secrets {
@@ -146,7 +146,7 @@ func hidden(text string, secrets []string) []span {
 	return merged
 }
 
-// Log returns a log that leaves out what the vault gives, to be closed at the end.
+// Log returns a log that masks the vault's secrets. The caller must close it at the end.
 func (v *Vault) Log(to host.TaskLog) host.TaskLog { return &maskedLog{TaskLog: to, vault: v} }
 
 func (v *Vault) mask(text string) string {
@@ -195,9 +195,8 @@ func (v *Vault) maskValue(value param.Value) param.Value {
 	return value
 }
 
-// maskedLog replaces secrets that were given to the run in what it writes. A secret may
-// come in pieces, so the end of a text that could be the beginning of one is held back
-// until more comes.
+// maskedLog masks the run's secrets in the text that it writes. A secret may arrive in pieces, so the end of a text
+// that could begin one is held until more arrives.
 type maskedLog struct {
 	host.TaskLog
 	vault *Vault
@@ -221,7 +220,7 @@ func (m *maskedLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// write writes text up to cut and holds the rest. A secret across the cut is masked now, and its rest not written
+// write writes text up to cut and holds the rest. A secret across the cut is masked now, and its rest is not written
 // later.
 func (m *maskedLog) write(text string, spans []span, cut int) error {
 	var b strings.Builder
@@ -233,7 +232,7 @@ func (m *maskedLog) write(text string, spans []span, cut int) error {
 		if x.from >= at {
 			b.WriteString(text[at:x.from])
 			b.WriteString(mask)
-		} // else it overlaps an earlier mask
+		} // otherwise it overlaps an earlier mask
 		at = max(at, x.to)
 	}
 	if at < cut {
@@ -249,7 +248,7 @@ func (m *maskedLog) write(text string, spans []span, cut int) error {
 	return err
 }
 
-// longestBeginning is how many bytes at the end of text begin a secret.
+// longestBeginning returns how many bytes at the end of text begin a secret.
 func longestBeginning(text string, secrets []string) int {
 	longest := 0
 	for _, s := range secrets {
@@ -274,7 +273,7 @@ func (m *maskedLog) Echo(message string) {
 	m.TaskLog.Echo(m.vault.mask(message))
 }
 
-// release writes the held text; a log never fails its task.
+// release writes the held text and ignores errors, because a log never fails its task.
 func (m *maskedLog) release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"zerodag/operators"
 )
 
-// logged is what a log was given.
+// logged holds the text that a log received.
 type logged struct{ strings.Builder }
 
 func (w *logged) Line(_ operators.Level, _, message string) { w.WriteString(message + "\n") }
 func (w *logged) Echo(message string)                       { w.WriteString(message + "\n") }
 func (w *logged) Close() error                              { return nil }
 
-// FuzzMask proves that a secret never appears in a log, however the text is cut into writes,
-// and that a text without one is written as it is.
+// FuzzMask proves that a secret never appears in a log, however the text is split into writes, and that a text without
+// secrets is written unchanged.
 func FuzzMask(f *testing.F) {
 	f.Add("a password1 b", "password1", "password1-extended", []byte{3, 1, 200})
 	f.Add("aaaaaaaaaaaaaaaa", "aaaaaaaa", "aaaaaaaaa", []byte{1})

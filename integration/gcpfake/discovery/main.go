@@ -3,8 +3,8 @@
 //
 //	go run ./integration/gcpfake/discovery > integration/gcpfake/google.json
 //
-// The description is that of a pinned version of Google's library, which `go mod download` fetches;
-// no program here links it. It must never be needed to build or to test.
+// The description comes from a pinned version of Google's library, which `go mod download` fetches; no program here
+// links it. The library must never be needed to build or to test.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 // library is the version of Google's library whose descriptions are read.
 const library = "google.golang.org/api@v0.311.0"
 
-// used are the methods that operators call, by the file of their API.
+// used lists the methods that operators call, by the file of their API.
 var used = map[string][]string{
 	"bigquery/v2/bigquery-api.json": {"bigquery.jobs.insert", "bigquery.jobs.get", "bigquery.jobs.cancel", "bigquery.datasets.insert",
 		"bigquery.datasets.delete", "bigquery.tables.insert", "bigquery.tables.delete"},
@@ -39,7 +39,7 @@ type node struct {
 	Properties map[string]*node `json:"properties"`
 }
 
-// api is a description.
+// api is the description of an API.
 type api struct {
 	ServicePath string              `json:"servicePath"`
 	Resources   map[string]resource `json:"resources"`
@@ -59,7 +59,7 @@ type resource struct {
 	} `json:"methods"`
 }
 
-// method and description are what the fake reads.
+// method and description are the form that the fake reads.
 type method struct {
 	ID, Method, Path string
 	Query            []string `json:",omitempty"`
@@ -68,8 +68,8 @@ type method struct {
 
 type description struct {
 	Methods []method
-	// Schemas are the fields of each schema with their types: the name of another schema, "string",
-	// "int64" ..., with "[]" before it for a list and "{}" for a mapping.
+	// Schemas holds the fields of each schema with their types: the name of another schema, "string", "int64" ..., with
+	// "[]" before it for a list and "{}" for a mapping.
 	Schemas map[string]map[string]string
 }
 
@@ -107,7 +107,7 @@ func run() error {
 	return nil
 }
 
-// add takes methods over, and the schemas that their requests reach.
+// add copies methods, and the schemas that their requests use.
 func (d *description) add(a api, ids []string) {
 	for _, r := range a.Resources {
 		for _, m := range r.Methods {
@@ -129,8 +129,8 @@ func (d *description) add(a api, ids []string) {
 	}
 }
 
-// typeOf is the type of a node; a schema that it names, or that it is, is added. name is that of
-// a schema without one.
+// typeOf returns the type of a node, and adds the schema that the node names or defines. name is the name for a schema
+// that has none.
 func (d *description) typeOf(a api, n *node, name string) string {
 	switch {
 	case n.Ref != "":
@@ -157,7 +157,7 @@ func (d *description) schema(a api, name string, n *node) {
 	d.Schemas[name] = fields
 	for key, p := range n.Properties {
 		if strings.Contains(p.About, "Output only") || strings.Contains(p.About, "[Output-only]") {
-			continue // no one sends it
+			continue // no operator sends it
 		}
 		fields[key] = d.typeOf(a, p, name+"."+key)
 	}

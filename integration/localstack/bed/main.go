@@ -1,12 +1,12 @@
 // Command bed runs another command while the functions of a stage on LocalStack are subject to the rules of a real
 // account: it rejects calls that the policies of their roles do not allow, requests that are larger than AWS accepts,
-// and calls of SSM beyond forty a second. With -fresh it is a new account, in which ten calls of functions run at once.
-// It writes the functions' usage to FILE, in the units of the bill.
+// and calls of SSM beyond forty a second. With -fresh, it imitates a new account, in which ten calls of functions can
+// run at once. It writes the functions' usage to FILE, in the units of the bill.
 //
 //	go run ./integration/localstack/bed [-fresh] [-usage FILE] STAGE COMMAND...
 //
 // It fails if the command does, or if a policy refused anything. It must never be used together with tests that put
-// their own proxy before the functions.
+// their own proxy in front of the functions.
 package main
 
 import (
@@ -29,10 +29,10 @@ import (
 	"zerodag/internal/prices"
 )
 
-// parameterCalls is what SSM takes in a second, of an account: GetParametersByPath and the like.
+// parameterCalls is how many calls such as GetParametersByPath SSM accepts per second from an account.
 const parameterCalls = 40
 
-// How many calls of functions run at once in a new account, and in one of some age.
+// How many calls of functions can run at once in a new account, and in an older one.
 const (
 	freshCalls = 10
 	usualCalls = 1000
@@ -91,7 +91,7 @@ func run(ctx context.Context, fresh bool, used, stage string, command []string) 
 	return errors.Join(failed, report(p), writeUsage(used, p.Look()))
 }
 
-// writeUsage writes what the functions asked for, as package prices has it.
+// writeUsage writes the usage of the functions in the form of package prices.
 func writeUsage(file string, b proxy.Bill) error {
 	if file == "" {
 		return nil
@@ -119,7 +119,7 @@ func writeUsage(file string, b proxy.Bill) error {
 	})
 }
 
-// report prints the usage, and fails if a policy refused any of it, or nothing was used.
+// report prints the usage, and fails if a policy refused a call or if there was no usage.
 func report(p *proxy.Proxy) error {
 	asked := p.Asked()
 	for _, f := range slices.Sorted(maps.Keys(asked)) {

@@ -1,8 +1,8 @@
-// Package iam decides as AWS does whether the policies of a role allow the calls of a function. LocalStack checks no
-// policy: a missing right shows on an account only.
+// Package iam decides like AWS whether the policies of a role allow the calls of a function. LocalStack checks no
+// policies, so a missing right would show only on an account.
 //
-// The proxy uses it. The decision itself is that of a policy simulator from npm, which runs along with the tests and is
-// part of no build.
+// The proxy uses it. A policy simulator from npm makes the decision; it runs along with the tests and is not part of
+// any build.
 package iam
 
 import (
@@ -17,17 +17,17 @@ import (
 	"sync"
 )
 
-// Account is LocalStack's.
+// Account is the number of LocalStack's account.
 const Account = "000000000000"
 
-// Access is what a request needs: an action on a resource, with the values that conditions may test.
+// Access is the right that a request needs: an action on a resource, with the values that conditions may test.
 type Access struct {
 	Action   string            `json:"action"`
 	Resource string            `json:"resource"`
 	Context  map[string]string `json:"context,omitempty"`
 }
 
-// Judge decides. It is safe for concurrent use.
+// Judge decides about accesses. It is safe for concurrent use.
 type Judge struct {
 	mu    sync.Mutex
 	in    io.WriteCloser
@@ -75,14 +75,14 @@ func (j *Judge) Close() error {
 	return j.wait()
 }
 
-// Role makes the policies of a role known, as JSON documents.
+// Role registers the policies of a role, as JSON documents.
 func (j *Judge) Role(role string, policies []json.RawMessage) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write(map[string]any{"role": role, "policies": policies})
 }
 
-// Allows reports whether a role may, and if not why not.
+// Allows reports whether a role has an access, and if not, why not.
 func (j *Judge) Allows(role string, a Access) (bool, string, error) {
 	key, err := json.Marshal([]any{role, a})
 	if err != nil {

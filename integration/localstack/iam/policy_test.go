@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBoundary proves, by the rules of IAM in a simulator, that a deploy with the policy of infra/policy makes no role
-// without the boundary, gives none of the roles that lack it a right, and takes the boundary from none.
+// TestBoundary proves, by the rules of IAM in a simulator, that a deploy with the policy of infra/policy can create no
+// role without the boundary, give no right to a role that lacks it, and remove the boundary from no role.
 func TestBoundary(t *testing.T) {
 	t.Parallel()
 	judge, err := Open()

@@ -20,16 +20,16 @@ import (
 	"zerodag/integration/localstack/judge"
 )
 
-// verdict is what the judge prints.
+// verdict is the output of the judge.
 type verdict struct {
 	Requests, Operations          int
 	Violations, Warnings, Missing []string
 }
 
-// judged has the judge read messages, in a separate process: none of them counts for the run of the tests.
+// judged makes a judge read messages in a separate process, so that they do not count for the run of the tests.
 func judged(t *testing.T, messages ...judge.Message) verdict {
 	t.Helper()
-	localstack.Config(t) // which installs what the judge needs
+	localstack.Config(t) // this also installs the judge's requirements
 	var text bytes.Buffer
 	for _, m := range messages {
 		m.Answered = [][2]string{}
@@ -73,7 +73,8 @@ func rest(service, protocol, operation, method, target, body string, headers ...
 	return m
 }
 
-// packed is a request in CBOR. No value of the tests has more than 23 members or bytes, which are lengths in one byte.
+// packed is a request in CBOR. No value of the tests has more than 23 members or bytes, so that each length fits into
+// one byte.
 func packed(operation string, in any) judge.Message {
 	return judge.Message{Service: "cloudwatch", Operation: operation, Protocol: "smithy-rpc-v2-cbor", Method: http.MethodPost, Target: "/service/GraniteServiceVersion20100801/operation/" + operation,
 		Body: pack(nil, in), Headers: [][2]string{{"Smithy-Protocol", "rpc-v2-cbor"}, {"Content-Type", "application/cbor"}}}
@@ -102,7 +103,7 @@ func pack(to []byte, v any) []byte {
 }
 
 // TestPlanted proves that one violation of each rule is found in each protocol, and nothing else, and that the same
-// request without it has none.
+// request without the violation has none.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 129)
@@ -110,7 +111,7 @@ func TestPlanted(t *testing.T) {
 	cases := []struct {
 		name string
 		m    judge.Message
-		want string // how the violation begins after service and operation; "" for none
+		want string // the beginning of the violation after service and operation; "" for none
 	}{
 		{"json", jsonCall("ssm", "1.1", "PutParameter", `{"Name": "/a", "Value": "v", "Type": "SecureString"}`), ""},
 		{"json: null counts as missing", jsonCall("ssm", "1.1", "PutParameter", `{"Name": "/a", "Value": "v", "Type": null}`), ""},
@@ -195,7 +196,7 @@ func TestPlanted(t *testing.T) {
 		messages = append(messages, c.m)
 	}
 	all := judged(t, messages...)
-	wanted := map[string]bool{"cloudwatch PutMetricData .Namespace: pattern [^:].*: ''": true} // which says the same as its least length
+	wanted := map[string]bool{"cloudwatch PutMetricData .Namespace: pattern [^:].*: ''": true} // which is equivalent to its minimum length
 	if all.Requests != len(cases) {
 		t.Errorf("%d requests were judged, not %d", all.Requests, len(cases))
 	}
@@ -218,7 +219,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestUnnamed proves that the operation is found where the emulator failed before it knew which it was.
+// TestUnnamed proves that the operation is found even if the emulator failed before it knew the operation.
 func TestUnnamed(t *testing.T) {
 	t.Parallel()
 	var messages []judge.Message
@@ -247,8 +248,8 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// TestAnnounced proves that a violation which a test announces does not count, that another one does, and that its
-// absence does.
+// TestAnnounced proves that a violation that a test announces does not count, but that any other violation and the
+// absence of the announced one do.
 func TestAnnounced(t *testing.T) {
 	t.Parallel()
 	announced := func(body string) judge.Message {
@@ -267,7 +268,7 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// TestNothing proves that a verdict on nothing is a bad one.
+// TestNothing proves that a verdict on no requests is a failure.
 func TestNothing(t *testing.T) {
 	t.Parallel()
 	if v := judged(t); len(v.Missing) != 1 || v.Requests != 0 {
@@ -275,7 +276,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestAnswers proves that fields that an emulator adds to the model are reported, and fail nothing.
+// TestAnswers proves that fields that an emulator adds to the model are reported but do not fail the run.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	list := jsonCall("sqs", "1.0", "ListQueues", `{}`)

@@ -10,15 +10,15 @@ import (
 	"zerodag/integration/localstack/iam"
 )
 
-// region is LocalStack's in all tests.
+// region is LocalStack's region in all tests.
 const region = "us-east-1"
 
 func arn(service, resource string) string {
 	return "arn:aws:" + service + ":" + region + ":" + iam.Account + ":" + resource
 }
 
-// Accesses are what IAM checks for a call: an action on each resource. An error means that the needs of this call are
-// not in the table yet.
+// accesses returns what IAM checks for a call: an action on each resource. An error means that the accesses of this
+// call are not in the table yet.
 func accesses(c Call, r *http.Request, body []byte) ([]iam.Access, error) {
 	switch c.Service {
 	case "dynamodb":
@@ -34,7 +34,7 @@ func accesses(c Call, r *http.Request, body []byte) ([]iam.Access, error) {
 		Entries                                      []struct{ EventBusName string }
 	}
 	if len(body) > 0 {
-		json.Unmarshal(body, &in) // forms and payloads of functions are not of this shape
+		json.Unmarshal(body, &in) // forms and payloads of functions do not have this shape
 	}
 	action := c.Service + ":" + c.Operation
 	one := func(resource string) ([]iam.Access, error) {
@@ -84,7 +84,7 @@ func each(action string, names []string, resource func(string) string) ([]iam.Ac
 	return list, nil
 }
 
-// tableAccess are the actions of single rows: a transaction needs those of its parts.
+// tableAccess returns the actions on single rows: a transaction needs the actions of its parts.
 func tableAccess(operation string, body []byte) ([]iam.Access, error) {
 	type part struct{ TableName string }
 	var in struct {
@@ -126,7 +126,7 @@ func tableAccess(operation string, body []byte) ([]iam.Access, error) {
 	return list, nil
 }
 
-// objectAccess are those of S3 in the form https://host/bucket/key.
+// objectAccess returns the accesses of S3 calls in the form https://host/bucket/key.
 func objectAccess(r *http.Request) []iam.Access {
 	bucket, key, object := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	q := r.URL.Query()
@@ -148,7 +148,7 @@ func objectAccess(r *http.Request) []iam.Access {
 			list = append(list, iam.Access{Action: "s3:GetObject", Resource: "arn:aws:s3:::" + name})
 		}
 	}
-	action := "s3:PutObject" // also parts, and the calls that begin and end them
+	action := "s3:PutObject" // also for parts, and for calls that begin and end an upload
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		action = "s3:GetObject"
@@ -171,7 +171,7 @@ func prefixOf(q url.Values) map[string]string {
 	return map[string]string{"s3:prefix": q.Get("prefix")}
 }
 
-// machineAccess are those of ECS: to register a definition is to pass its roles on.
+// machineAccess returns the accesses of ECS calls: registering a definition passes its roles.
 func machineAccess(operation string, body []byte) ([]iam.Access, error) {
 	var in struct {
 		Cluster, Task, TaskDefinition, Family string

@@ -18,7 +18,7 @@ import (
 type Bill struct {
 	Calls    map[Call]int
 	Units    map[Call]float64 // of DynamoDB's operations
-	Messages int              // requests to standard queues: each 64 KB are one
+	Messages int              // requests to standard queues: each 64 KB counts as one
 	Ordered  int              // requests to FIFO queues
 	Reads    float64          // DynamoDB's read units
 	Writes   float64          // DynamoDB's write units
@@ -26,7 +26,7 @@ type Bill struct {
 
 func emptyBill() Bill { return Bill{Calls: map[Call]int{}, Units: map[Call]float64{}} }
 
-// Of is the number of calls of a service.
+// Of returns the number of calls of a service.
 func (b Bill) Of(service string) int {
 	n := 0
 	for c, times := range b.Calls {
@@ -37,7 +37,7 @@ func (b Bill) Of(service string) int {
 	return n
 }
 
-// String lists the operations, "GetItem 1, Query 8".
+// String lists the operations, such as "GetItem 1, Query 8".
 func (b Bill) String() string {
 	var list []string
 	for c, times := range b.Calls {
@@ -47,7 +47,7 @@ func (b Bill) String() string {
 	return strings.Join(list, ", ")
 }
 
-// Take returns the usage since the last Take, and begins again.
+// Take returns the usage since the last Take, and resets it.
 func (p *Proxy) Take() Bill {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *Proxy) Take() Bill {
 	return b
 }
 
-// Look returns what Take would, and does not begin again.
+// Look returns the same as Take without resetting the usage.
 func (p *Proxy) Look() Bill {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +65,7 @@ func (p *Proxy) Look() Bill {
 	return b
 }
 
-// chargeable are the operations of DynamoDB that return what they cost.
+// chargeable matches the operations of DynamoDB that return their cost.
 var chargeable = regexp.MustCompile(`Items?$|^(Query|Scan)$`)
 
 // metered makes DynamoDB report the cost of the call.
@@ -100,7 +100,7 @@ func (p *Proxy) count(c Call, body []byte, a answer) {
 }
 
 // countUnits adds DynamoDB's counts, except for transactions, which DynamoDB Local counts differently from AWS. A write
-// that its condition refused costs one unit.
+// refused by its condition costs one unit.
 func (p *Proxy) countUnits(c Call, body []byte, a answer) {
 	units := consumed(a.body)
 	switch {
@@ -118,7 +118,7 @@ func (p *Proxy) countUnits(c Call, body []byte, a answer) {
 	}
 }
 
-// consumed is the consumption in an answer of DynamoDB: of one table, or a list of them.
+// consumed returns the consumption in an answer of DynamoDB, which is for one table or a list of tables.
 func consumed(body []byte) float64 {
 	var one struct{ ConsumedCapacity capacity }
 	if json.Unmarshal(body, &one) == nil {
@@ -136,7 +136,7 @@ func consumed(body []byte) float64 {
 
 type capacity struct{ CapacityUnits float64 }
 
-// value is an attribute as DynamoDB's JSON has it.
+// value is an attribute in DynamoDB's JSON.
 type value struct{ S, N, B *string }
 
 func (v value) size() int {
@@ -151,8 +151,8 @@ func (v value) size() int {
 	return 1
 }
 
-// transaction is AWS's charge for a transaction: twice the units of each item, and those of its index entries, which
-// are written once. An update counts as one unit, as small rows do.
+// transaction returns AWS's charge for a transaction: twice the units of each item, and the units of its index entries,
+// which are written once. An update counts as one unit, like a small row.
 func transaction(body []byte) float64 {
 	var in struct {
 		TransactItems []struct {
@@ -160,7 +160,7 @@ func transaction(body []byte) float64 {
 		}
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		return math.NaN() // it succeeded, so it is JSON
+		return math.NaN() // the call succeeded, so this is JSON
 	}
 	units := 0.0
 	for _, x := range in.TransactItems {
@@ -180,7 +180,7 @@ func transaction(body []byte) float64 {
 	return units
 }
 
-// message is one as it is sent.
+// message is a message as it is sent.
 type message struct {
 	MessageBody       string
 	MessageAttributes map[string]struct{ StringValue string }
@@ -200,7 +200,7 @@ func (o outgoing) messages() []message {
 	return []message{o.message}
 }
 
-// payload is what SQS bills of a call that sends.
+// payload returns the number of bytes that SQS bills for a call that sends.
 func payload(body []byte) int {
 	var o outgoing
 	if json.Unmarshal(body, &o) != nil {

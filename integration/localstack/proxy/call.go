@@ -10,7 +10,7 @@ import (
 // Call is an operation of a service: {"dynamodb", "PutItem"}.
 type Call struct{ Service, Operation string }
 
-// services by the prefix of X-Amz-Target.
+// targets holds services by the prefix of X-Amz-Target.
 var targets = map[string]string{"DynamoDB_20120810": "dynamodb", "AmazonSQS": "sqs", "AmazonSSM": "ssm", "AWSEvents": "events", "AmazonEC2ContainerServiceV20141113": "ecs"}
 
 var scope = regexp.MustCompile(`Credential=[^/]*/[0-9]*/[^/]*/([a-z0-9-]*)/aws4_request`)

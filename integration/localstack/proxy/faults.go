@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Faults are shares of calls that go wrong, of each kind.
+// Faults holds the shares of calls that fail, by kind of fault.
 type Faults struct {
 	Throttle  float64  // refused: too many requests
 	Before    float64  // not carried out, and answered with 500
 	After     float64  // carried out, and answered with 500
 	Duplicate float64  // messages of a standard queue are sent twice
-	Redeliver float64  // a message in flight becomes visible as soon as its lease was extended
-	Services  []string // none is all
+	Redeliver float64  // a message in flight becomes visible as soon as its lease is extended
+	Services  []string // empty means all
 }
 
 type faults struct {
@@ -28,14 +28,14 @@ type faults struct {
 	random *rand.Rand
 }
 
-// Trouble makes calls fail from now on, by a seed; the zero Faults end it.
+// Trouble makes calls fail from now on, depending on a seed; zero Faults end it.
 func (p *Proxy) Trouble(seed uint64, f Faults) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.faults = &faults{Faults: f, random: rand.New(rand.NewPCG(seed, seed))}
 }
 
-// quota is how many calls a service takes in a second, of all functions together.
+// quota is how many calls per second a service accepts from all functions together.
 type quota struct {
 	most int
 
@@ -44,7 +44,7 @@ type quota struct {
 	calls  int
 }
 
-// Quota makes a service refuse calls beyond so many a second from now on, as AWS does for an account.
+// Quota makes a service refuse calls beyond a number per second from now on, as AWS does for an account.
 func (p *Proxy) Quota(service string, most int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *Proxy) draw(c Call) fate {
 	return fate{hit(f.Throttle), hit(f.Before), hit(f.After), hit(f.Duplicate), hit(f.Redeliver), f.random.IntN(2)}
 }
 
-// refuse is a refusal in the form of the service.
+// refuse returns a refusal in the form of the service.
 func refuse(c Call, f fate) answer {
 	if c.Service == "s3" {
 		status, code := http.StatusInternalServerError, "InternalError"
@@ -113,7 +113,7 @@ func throttled(service string, kind int) string {
 	return "ThrottlingException"
 }
 
-// repeated is the request that is sent once more behind the client's back: nil for none.
+// repeated returns the request that is sent once more without the client's knowledge, or nil for none.
 func (f fate) repeated(c Call, body []byte, a answer) []byte {
 	if c.Service != "sqs" || a.status != http.StatusOK {
 		return nil
@@ -138,10 +138,10 @@ func fifo(body []byte) bool {
 	return json.Unmarshal(body, &o) == nil && strings.HasSuffix(o.QueueUrl, ".fifo")
 }
 
-// Order is a task that a message of the queue of tasks has an agent run.
+// Order is a task that a message of the queue of tasks tells an agent to run.
 type Order struct{ Attempt, Task int64 }
 
-// note remembers how often each task was sent.
+// note records how often each task was sent.
 func (p *Proxy) note(c Call, body []byte, a answer) {
 	var o outgoing
 	if c.Service != "sqs" || !strings.HasPrefix(c.Operation, "SendMessage") || a.status != http.StatusOK || json.Unmarshal(body, &o) != nil {

@@ -15,13 +15,13 @@ import (
 	"zerodag/integration/localstack/iam"
 )
 
-// guard refuses what the role of a function does not allow.
+// guard refuses calls that the role of a function does not allow.
 type guard struct {
 	judge *iam.Judge
 
 	mu      sync.Mutex
 	refused []string
-	asked   map[string]map[string]int // by function: how often each action was asked for
+	asked   map[string]map[string]int // by function: how often each action was requested
 }
 
 // Guard makes the proxy refuse, from now on, calls that the policies of the calling function's role do not allow. It
@@ -46,7 +46,7 @@ func (p *Proxy) Guard(ctx context.Context, stage string, j *iam.Judge) error {
 	return nil
 }
 
-// Refused are the accesses that were refused, each once, and accesses that cannot be judged.
+// Refused returns the accesses that were refused, each once, and accesses that cannot be judged.
 func (p *Proxy) Refused() []string {
 	g := p.guard
 	g.mu.Lock()
@@ -69,7 +69,7 @@ func isOwn(r *http.Request) bool {
 	return r.Header.Get("X-Amz-Security-Token") != "" || r.URL.Query().Get("X-Amz-Security-Token") != ""
 }
 
-// refusal is the answer to a call that the caller may not make; nil if it may.
+// refusal returns the answer to a call that the caller may not make, or nil if it may.
 func (g *guard) refusal(caller string, c Call, r *http.Request, body []byte) *answer {
 	if g == nil || caller == "" || !isOwn(r) {
 		return nil
@@ -109,18 +109,18 @@ func (g *guard) note(caller string, c Call, why string) *answer {
 	return &out
 }
 
-// denial is a service's answer to a caller without permission.
+// denial returns a service's answer to a caller without permission.
 func denial(c Call, why string) answer {
 	if c.Service == "s3" {
 		var text strings.Builder
-		xml.EscapeText(&text, []byte(why)) // a builder takes all
+		xml.EscapeText(&text, []byte(why)) // a builder never fails
 		return answer{http.StatusForbidden, http.Header{"Content-Type": {"application/xml"}}, []byte("<Error><Code>AccessDenied</Code><Message>" + text.String() + "</Message></Error>")}
 	}
 	text, _ := json.Marshal(map[string]string{"__type": "AccessDeniedException", "message": why}) // texts only
 	return answer{http.StatusBadRequest, http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Errortype": {"AccessDeniedException"}}, text}
 }
 
-// policiesOf reads what the role of a function allows.
+// policiesOf reads the policies of a function's role.
 func policiesOf(ctx context.Context, stage, function string) ([]json.RawMessage, error) {
 	var c struct{ Role string }
 	if err := lambda(ctx, http.MethodGet, stage, function, nil, &c); err != nil {

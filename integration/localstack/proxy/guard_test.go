@@ -15,7 +15,7 @@ import (
 	"zerodag/integration/localstack/iam"
 )
 
-// request is one of a function to a service, as the SDK makes it.
+// request returns a request of a function to a service, in the SDK's form.
 func request(t *testing.T, method, url, target, service, body string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -68,8 +68,8 @@ func TestAccesses(t *testing.T) {
 	}
 }
 
-// TestGuard proves that what a role does not allow is refused as AWS refuses it and is remembered, that
-// what it allows passes, and that keys of a task's own are not judged.
+// TestGuard proves that calls that a role does not allow are refused like on AWS and recorded, that allowed calls pass,
+// and that calls with a task's own keys are not judged.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	judge, err := iam.Open()
@@ -131,7 +131,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestQuota proves that what is more than a service takes in a second is refused, and only that.
+// TestQuota proves that only calls beyond a service's quota per second are refused.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	var none *quota

@@ -22,12 +22,12 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// Proxy is a running one.
+// Proxy is a running proxy.
 type Proxy struct {
 	URL string // for AWS_ENDPOINT_URL
 
 	target string
-	tables string // where DynamoDB is asked; "" is the target
+	tables string // address for calls of DynamoDB; "" means the target
 	client *http.Client
 	stop   []func()
 	mu     sync.Mutex
@@ -40,14 +40,14 @@ type Proxy struct {
 	excesses []string
 }
 
-// Excesses are the calls that were refused for their sizes, of all functions.
+// Excesses returns the calls of all functions that were refused because of their sizes.
 func (p *Proxy) Excesses() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.excesses)
 }
 
-// Start starts a proxy before LocalStack, or before another target. It ends with the test.
+// Start starts a proxy in front of LocalStack or of another target. It ends with the test.
 func Start(t testing.TB, target string) *Proxy {
 	t.Helper()
 	p, stop, err := Open(target)
@@ -58,7 +58,7 @@ func Start(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Open starts a proxy before a target; "" is LocalStack.
+// Open starts a proxy in front of a target; "" means LocalStack.
 func Open(target string) (p *Proxy, stop func(), err error) {
 	p = &Proxy{target: target, bill: emptyBill(),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200, DisableCompression: true}}}
@@ -90,15 +90,15 @@ func (p *Proxy) listen(caller string) (address string, err error) {
 	return "http://" + l.Addr().String(), nil
 }
 
-// answer is what a call brought.
+// answer is the result of a call.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// serve passes a call of a function on, unless its role does not allow it, it is larger than AWS takes,
-// there are too many or a fault is drawn for it.
+// serve forwards a call of a function, unless its role does not allow it, it is larger than AWS accepts, there are too
+// many calls, or a fault is drawn for it.
 func (p *Proxy) serve(caller string, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *Proxy) serve(caller string, w http.ResponseWriter, r *http.Request) {
 		fate.throttle = true
 	}
 	if fate.throttle || fate.before {
-		p.count(c, nil, answer{}) // it is billed nevertheless
+		p.count(c, nil, answer{}) // it is still billed
 		refuse(c, fate).write(w)
 		return
 	}
@@ -147,8 +147,8 @@ func (p *Proxy) serve(caller string, w http.ResponseWriter, r *http.Request) {
 	a.write(w)
 }
 
-// to is the target of a call: calls of DynamoDB, which are half of all, go directly to where LocalStack would only
-// forward them.
+// to returns the target of a call: calls of DynamoDB, which are half of all calls, go directly to DynamoDB, because
+// LocalStack would only forward them.
 func (p *Proxy) to(r *http.Request) string {
 	if p.tables != "" && strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
 		return p.tables
@@ -156,8 +156,8 @@ func (p *Proxy) to(r *http.Request) string {
 	return p.target
 }
 
-// forward keeps the name that the client called: pre-signed links are signed with it. A call is carried out even if its
-// client was killed meanwhile, so that its outcome is known.
+// forward keeps the host name that the client used, because pre-signed links are signed with it. A call is carried out
+// even if its client was killed meanwhile, so that its outcome is known.
 func (p *Proxy) forward(r *http.Request, body []byte) (answer, error) {
 	out, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), r.Method, p.to(r)+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"zerodag/integration/localstack/proxy"
 )
 
-// service answers every call with 200 and notes what it was asked.
+// service answers every call with 200 and records it.
 type service struct {
 	answer string
 	calls  atomic.Int64
@@ -45,7 +45,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, s.answer)
 }
 
-// setup is a proxy before a service, and how clients reach it; they try once.
+// setup returns a proxy in front of a service, and the configuration of clients, which do not retry.
 func setup(t *testing.T, answer string) (*service, *proxy.Proxy, aws.Config) {
 	t.Helper()
 	s := &service{answer: answer}
@@ -72,7 +72,7 @@ func send(t *testing.T, c aws.Config, queue, body string) error {
 	return err
 }
 
-// TestBill proves that calls are distinguished and cost what AWS charges for them.
+// TestBill proves that calls are distinguished and counted at AWS's charges.
 func TestBill(t *testing.T) {
 	t.Parallel()
 	s, p, c := setup(t, `{"ConsumedCapacity":{"TableName":"t","CapacityUnits":3}}`)
@@ -100,7 +100,7 @@ func TestBill(t *testing.T) {
 	}
 	store := s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true })
 	store.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("b"), Key: aws.String("k"), Body: strings.NewReader("x")})
-	store.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String("b")}) // its answer is no XML
+	store.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String("b")}) // its answer is not XML
 	want := proxy.Bill{Messages: 3, Reads: 3, Writes: 3 + 4 + 1 + 2, Calls: map[proxy.Call]int{{Service: "dynamodb", Operation: "PutItem"}: 1, {Service: "dynamodb", Operation: "GetItem"}: 1,
 		{Service: "dynamodb", Operation: "TransactWriteItems"}: 1, {Service: "sqs", Operation: "SendMessageBatch"}: 2, {Service: "s3", Operation: "PUT"}: 1, {Service: "s3", Operation: "LIST"}: 1},
 		Units: map[proxy.Call]float64{{Service: "dynamodb", Operation: "PutItem"}: 3, {Service: "dynamodb", Operation: "GetItem"}: 3, {Service: "dynamodb", Operation: "TransactWriteItems"}: 7}}
@@ -116,8 +116,7 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// TestFaults proves that each kind of fault is what a client meets on AWS, and whether the
-// call was carried out.
+// TestFaults proves that each kind of fault looks like AWS's to a client, and whether the call was carried out.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	code := func(err error) string {
@@ -165,8 +164,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestSent proves that it is known how often a task was sent, also by a client that was
-// killed before it had its answer.
+// TestSent proves that the proxy knows how often a task was sent, even by a client that was killed before it got its
+// answer.
 func TestSent(t *testing.T) {
 	t.Parallel()
 	_, p, c := setup(t, `{}`)

@@ -18,20 +18,20 @@ const (
 	mostDeleted     = 1000      // objects of one DeleteObjects
 	longestDelay    = 900       // seconds of a message
 	mostAttributes  = 10        // of a message
-	mostSubject     = 100       // characters of a notice's subject, which are fewer
+	mostSubject     = 100       // a notice's subject has fewer characters than this
 	mostEvents      = 256 << 10 // bytes of all entries of one PutEvents
 	mostParameter   = 4 << 10   // bytes of a standard parameter
-	mostAdvanced    = 8 << 10   // bytes of an advanced one
+	mostAdvanced    = 8 << 10   // bytes of an advanced parameter
 	mostName        = 1011      // characters of a parameter's ARN
 	mostLevels      = 15        // of a parameter's name
 	mostInvocation  = 6 << 20   // bytes of a call that waits for its answer
-	mostLaterOne    = 1 << 20   // bytes of a request that does not
+	mostLaterOne    = 1 << 20   // bytes of a call that does not wait
 	mostOverrides   = 8192      // characters of the overrides of a task of ECS
 	metadataPrefix  = "X-Amz-Meta-"
 	invocationIsOne = "RequestResponse"
 )
 
-// excess is AWS's error about the size of a request; nil for nothing.
+// excess is AWS's error about the size of a request; nil if there is none.
 type excess struct {
 	status     int
 	code, text string
@@ -145,7 +145,7 @@ func eventExcess(c Call, body []byte) *excess {
 	return nil
 }
 
-// parameterName is what a name may be made of.
+// parameterName matches valid names.
 var parameterName = regexp.MustCompile(`^[a-zA-Z0-9_.\-/]+$`)
 
 func parameterExcess(c Call, body []byte) *excess {
@@ -191,7 +191,7 @@ func overrideExcess(body []byte) *excess {
 	return nil
 }
 
-// answer is the error in the form of the service.
+// answer returns the error in the form of the service.
 func (e *excess) answer(c Call) answer {
 	switch c.Service {
 	case "s3":

@@ -15,7 +15,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// Functions lists the functions of a stage, by the names that they have in functions/.
+// Functions lists the functions of a stage by their names in functions/.
 func Functions(ctx context.Context, stage string) ([]string, error) {
 	var names []string
 	for marker := ""; ; {
@@ -41,12 +41,11 @@ func Functions(ctx context.Context, stage string) ([]string, error) {
 	return names, nil
 }
 
-// endpoint is what the SDK reads.
+// endpoint is the variable that the SDK reads.
 const endpoint = "AWS_ENDPOINT_URL"
 
-// Attach makes the functions of a stage call through the proxy until detach, with variables
-// of their environment replaced. Their processes begin anew both times, so nothing should be
-// under way.
+// Attach makes the functions of a stage call through the proxy until detach, with variables of their environment
+// replaced. Their processes restart both times, so no work should be in progress.
 func (p *Proxy) Attach(ctx context.Context, stage string, replaced map[string]string) (detach func(context.Context) error, err error) {
 	names, err := Functions(ctx, stage)
 	if err != nil {
@@ -57,11 +56,11 @@ func (p *Proxy) Attach(ctx context.Context, stage string, replaced map[string]st
 		if before[f], err = Environment(ctx, stage, f); err != nil {
 			return nil, err
 		}
-		if len(before[f]) == 0 { // that of commands, which calls nothing
+		if len(before[f]) == 0 { // the function of commands, which makes no calls
 			delete(before, f)
 			continue
 		}
-		delete(before[f], endpoint) // of a run that was cut off
+		delete(before[f], endpoint) // left by a run that was cut off
 		now := maps.Clone(before[f])
 		maps.Copy(now, replaced)
 		if now[endpoint], err = p.listen(f); err != nil {
@@ -81,7 +80,7 @@ func (p *Proxy) Attach(ctx context.Context, stage string, replaced map[string]st
 	}, nil
 }
 
-// tell sets the environment of a function and waits until it has it.
+// tell sets the environment of a function and waits until the change has taken effect.
 func tell(ctx context.Context, stage, function string, variables map[string]string) error {
 	in := map[string]any{"Environment": map[string]any{"Variables": variables}}
 	body, err := json.Marshal(in)
@@ -107,7 +106,7 @@ func tell(ctx context.Context, stage, function string, variables map[string]stri
 	}
 }
 
-// Environment is the environment of a function of a stage.
+// Environment returns the environment of a function of a stage.
 func Environment(ctx context.Context, stage, function string) (map[string]string, error) {
 	var c struct {
 		Environment struct{ Variables map[string]string }
@@ -116,15 +115,15 @@ func Environment(ctx context.Context, stage, function string) (map[string]string
 	return c.Environment.Variables, err
 }
 
-// Memory is what a function of a stage has, in MiB.
+// Memory returns the memory of a function of a stage in MiB.
 func Memory(ctx context.Context, stage, function string) (int, error) {
 	var c struct{ MemorySize int }
 	err := lambda(ctx, http.MethodGet, stage, function, nil, &c)
 	return c.MemorySize, err
 }
 
-// Invoke calls a function, as EventBridge does, and waits for its end. While the function has no free concurrency it
-// tries again, as EventBridge would.
+// Invoke calls a function like EventBridge and waits for its end. While the function has no free concurrency, it
+// retries, as EventBridge would.
 func Invoke(ctx context.Context, stage, function string, event any) error {
 	body, err := json.Marshal(event)
 	if err != nil {
@@ -156,12 +155,12 @@ func of(ctx context.Context, method, stage, function, what string, body []byte, 
 	return nil
 }
 
-// ask calls the first version of Lambda's API, which has nearly all.
+// ask calls the first version of Lambda's API, which has nearly all operations.
 func ask(ctx context.Context, method, path string, body []byte, into any) error {
 	return askPath(ctx, method, "/2015-03-31/"+path, body, into)
 }
 
-// askPath calls the API of Lambda. LocalStack checks the signature's scope only.
+// askPath calls the API of Lambda. LocalStack checks only the signature's scope.
 func askPath(ctx context.Context, method, path string, body []byte, into any) error {
 	r, err := http.NewRequestWithContext(ctx, method, localstack.Endpoint()+path, bytes.NewReader(body))
 	if err != nil {
@@ -184,13 +183,13 @@ func askPath(ctx context.Context, method, path string, body []byte, into any) er
 }
 
 // Concurrency limits how many calls of all functions run at once: more are refused, as in an account at its limit. A
-// new account has ten of them, an ordinary one a thousand.
+// new account may run ten, an ordinary one a thousand.
 func Concurrency(ctx context.Context, most int) error {
 	return askPath(ctx, http.MethodPut, fmt.Sprint("/_lsproc/concurrency/", most), nil, nil)
 }
 
 // Drops make receives of a queue for a function fail, as when Lambda has given up a throttled batch: no function is
-// called, and the messages are back after the visibility of the queue, with one more receive.
+// called, and the messages reappear after the queue's visibility timeout, with one more receive.
 type Drops struct{ queue, path string }
 
 // DropReceives drops a share of the batches of a queue until End.
@@ -202,10 +201,10 @@ func DropReceives(ctx context.Context, queue string, seed uint64, share float64)
 	return d, nil
 }
 
-// Count reports how many batches were dropped so far.
+// Count returns how many batches were dropped so far.
 func (d Drops) Count(ctx context.Context) (int, error) { return d.ask(ctx, http.MethodGet) }
 
-// End lets all messages reach the function again, and reports how many batches were dropped.
+// End lets all messages reach the function again, and returns how many batches were dropped.
 func (d Drops) End(ctx context.Context) (int, error) { return d.ask(ctx, http.MethodDelete) }
 
 func (d Drops) ask(ctx context.Context, method string) (int, error) {

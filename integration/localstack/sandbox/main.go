@@ -1,11 +1,11 @@
 //go:build linux
 
 // Command sandbox runs a program with as little as Lambda's sandbox allows: system calls that Lambda's filter rejects
-// return EPERM, only /tmp can be written, there is no shared memory, 1,024 files may be open, and the program sees no
-// process but its own.
+// return EPERM, only /tmp can be written, there is no shared memory, 1,024 files may be open, and the program sees only
+// its own processes.
 //
 // The test bed starts every function with it. AWS does not publish its filter. The refused calls are named in public
-// reports (chromedp#720, terraform-exec#172, ClickHouse#43589, catboost#1606) or need rights which a function lacks.
+// reports (chromedp#720, terraform-exec#172, ClickHouse#43589, catboost#1606) or need rights that a function lacks.
 package main
 
 import (
@@ -25,11 +25,11 @@ const (
 	// insideName is the first argument of this program within the new namespaces.
 	insideName = "inside"
 	mostFiles  = 1024
-	// signalled is added to the number of the signal that ended the program, as shells do.
+	// signalled is added to the number of the signal that ended the program, like in shells.
 	signalled = 128
 )
 
-// refused are the calls that answer EPERM.
+// refused returns the calls that return EPERM.
 func refused() []string {
 	return []string{"prctl", "ptrace", "mount", "umount2", "move_mount", "open_tree", "fsopen", "mount_setattr", "pivot_root", "chroot", "unshare", "setns", "bpf",
 		"keyctl", "add_key", "request_key", "perf_event_open", "process_vm_readv", "process_vm_writev", "userfaultfd", "kexec_load", "init_module", "finit_module",
@@ -68,11 +68,11 @@ func outside(args []string) (int, error) {
 		c.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		c.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
-	runtime.LockOSThread() // the death signal is that of the thread
+	runtime.LockOSThread() // the death signal belongs to the thread
 	if err := c.Start(); err != nil {
 		return 0, fmt.Errorf("create namespaces, which requires root or user namespaces: %w", err)
 	}
-	c.Wait() // how it ended is in its state
+	c.Wait() // its state holds how it ended
 	return ended(c.ProcessState.Sys().(syscall.WaitStatus)), nil
 }
 
@@ -83,7 +83,8 @@ func ended(s syscall.WaitStatus) int {
 	return s.ExitStatus()
 }
 
-// inside is the first process of the namespaces: it confines itself, starts the program, and reaps what that leaves.
+// inside is the first process of the namespaces: it confines itself, starts the program, and reaps the processes that
+// it leaves.
 func inside(tmp string, args []string) (int, error) {
 	runtime.LockOSThread() // capabilities belong to a thread and its children
 	if err := confine(tmp); err != nil {
@@ -144,8 +145,8 @@ func attribute(path string, flags uint, set, unset uint64) error {
 	return unix.MountSetattr(unix.AT_FDCWD, path, flags, &unix.MountAttr{Attr_set: set, Attr_clr: unset})
 }
 
-// dropCapabilities leaves none to the programs that this thread starts. The user stays root, since the code of
-// functions may be in a folder that only root can read.
+// dropCapabilities removes all capabilities from the programs that this thread starts. The user stays root because the
+// code of functions may be in a folder that only root can read.
 func dropCapabilities() error {
 	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {

@@ -4,7 +4,7 @@
 //	tap TARGET SOCKET
 //
 // The plugin of LocalStack starts it, reads its address from its output, and ends it by closing its input.
-// It knows DynamoDB and its streams only, whose operations are in a header.
+// It handles only DynamoDB and its streams, whose operations are in a header.
 package main
 
 import (
@@ -46,11 +46,11 @@ type tap struct {
 	target string
 	client *http.Client
 
-	mu    sync.Mutex // a message of the judge is written whole
+	mu    sync.Mutex // each message to the judge is written as a whole
 	judge io.Writer
 }
 
-// ServeHTTP answers only when the judge has the request: nothing that a client did is missing from a verdict.
+// ServeHTTP answers only when the judge has the request, so that no request of a client is missing from a verdict.
 func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -72,9 +72,9 @@ func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		status, header = in.StatusCode, in.Header
 	}
-	// Judge the request even if its client has gone: it was sent.
+	// Judge the request even if its client has gone, because it was sent.
 	if told := t.tell(r, body, status, header, text); told != nil {
-		log.Fatalf("tap: cannot connect to the judge of requests: %v", told) // its users fail, loudly
+		log.Fatalf("tap: cannot connect to the judge of requests: %v", told) // its users then fail visibly
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)

@@ -1,6 +1,6 @@
 // Command model writes the data that the fake checks requests and answers against: names, types and limits of the
-// operations that zerodag uses, from AWS's service model. The file is that of botocore, as its package has it
-// (service-2.json.gz, unpacked or not):
+// operations that zerodag uses, from AWS's service model. The file is from botocore's package (service-2.json.gz,
+// unpacked or not):
 //
 //	go run ./integration/microvmfake/model FILE > integration/microvmfake/model.json
 //
@@ -17,10 +17,10 @@ import (
 	"strings"
 )
 
-// used are the operations that zerodag calls.
+// used lists the operations that zerodag calls.
 var used = []string{"RunMicrovm", "GetMicrovm", "ListMicrovms", "TerminateMicrovm", "ListManagedMicrovmImageVersions"}
 
-// kept are the words of the model that are taken over.
+// kept lists the keys of the model that are copied.
 var kept = []string{"type", "required", "members", "member", "key", "value", "shape", "location", "locationName", "max", "min", "pattern", "enum", "union", "error", "httpStatusCode"}
 
 func main() {
@@ -94,7 +94,7 @@ func take(all map[string]map[string]any, name string, into map[string]any) {
 	into[name] = bare(all[name], func(of string) { take(all, of, into) })
 }
 
-// bare is a part of the model without its texts.
+// bare returns a part of the model without its texts.
 func bare(v any, found func(shape string)) any {
 	m, is := v.(map[string]any)
 	if !is {

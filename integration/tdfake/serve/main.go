@@ -1,7 +1,7 @@
 // Command serve runs the fake of Treasure Data's API alone, for workflows that are run by hand: it prints its address,
 // and then each request.
 //
-// It listens on this machine only and must never be given a real key.
+// It listens only on the local machine and must never be given a real key.
 package main
 
 import (

@@ -1,6 +1,7 @@
 // Package mail sends the notices of a server by SMTP, in the same way as `mail>`.
 //
-// It is separate from package notice because a function on AWS has notices, but no mail and no operator for it.
+// It is separate from package notice because a Lambda function on AWS sends notices but has neither mail nor an
+// operator for it.
 package mail
 
 import (
@@ -20,7 +21,7 @@ type Sender struct {
 	Server *param.Map
 	// Message holds from, to, cc, bcc, subject and html.
 	Message *param.Map
-	// Body makes the text; nil is one line for each field.
+	// Body makes the text; nil means one line per field.
 	Body func(fields *param.Map) (string, error)
 }
 
@@ -49,7 +50,7 @@ func (m Sender) Send(ctx context.Context, fields *param.Map) error {
 // title is the first line of a mail.
 const title = "Digdag Notification"
 
-// lines is Digdag's own text of a mail: a title, what happened, and where.
+// lines returns Digdag's text of a mail: a title, what happened, and where.
 func lines(fields *param.Map) (string, error) {
 	text := []string{title, ""}
 	for _, line := range [][2]string{{"Message", "message"}, {"Date", "timestamp"}, {}, {"Site Id", "site_id"}, {"Project Name", "project_name"},
@@ -70,7 +71,7 @@ func lines(fields *param.Map) (string, error) {
 	return strings.Join(append(text, failure(fields)...), "\n"), nil
 }
 
-// failure describes what has failed, as far as that is known.
+// failure describes the failure, as far as it is known.
 func failure(fields *param.Map) []string {
 	field := func(key string) string {
 		v, _ := fields.Get(key)
@@ -99,7 +100,7 @@ func failure(fields *param.Map) []string {
 	return append(text, "Resume: "+field("resume"))
 }
 
-// noSecrets: what a notice needs is in the server's configuration.
+// noSecrets holds no secrets: the settings of a notice are in the server's configuration.
 type noSecrets struct{}
 
 func (noSecrets) Get(string) (string, bool, error)          { return "", false, nil }

@@ -64,8 +64,8 @@ Time Zone: Asia/Tokyo
 Session Uuid: u
 Session Time: 2024-01-02T00:00:00+09:00`
 
-// TestMailSaysWhatFailed proves that a mail about an attempt that failed says, below Digdag's lines,
-// which task did, why, what it printed last, and what continues.
+// TestMailSaysWhatFailed proves that a mail about a failed attempt shows, below Digdag's lines, the failed task, its
+// error, its last output, and the command that resumes.
 func TestMailSaysWhatFailed(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,7 +89,7 @@ func TestMailSaysWhatFailed(t *testing.T) {
 	}
 }
 
-// serveMail takes one mail and hands its lines over.
+// serveMail accepts one mail and sends its lines to got.
 func serveMail(l net.Listener, got chan<- string) {
 	c, err := l.Accept()
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package oidctest is an identity provider for tests, on 127.0.0.1: a test sets its metadata, its keys and its users,
-// and it checks requests as a real one does.
+// and it checks requests like a real provider.
 //
-// Tests use it. It must never be linked into a program: it believes every caller.
+// Tests use it. It must never be linked into a program because it trusts every caller.
 package oidctest
 
 import (
@@ -31,7 +31,7 @@ const (
 // Provider signs in the user that the test sets, without asking.
 type Provider struct {
 	URL      string
-	Callback string // to which it sends browsers back: others are refused
+	Callback string // to which it sends browsers back; other addresses are refused
 
 	mu     sync.Mutex
 	key    *rsa.PrivateKey
@@ -40,12 +40,12 @@ type Provider struct {
 	codes  map[string]code
 	broken bool
 
-	pages string // where users sign in and codes are taken
+	pages string // where users sign in and codes are exchanged
 	paths paths
 	says  map[string]any // its metadata, except the addresses of its parts
 }
 
-// paths are the addresses of a provider's parts: authorize and token below its pages, keys below its URL.
+// paths holds the addresses of a provider's endpoints: authorize and token below its pages, keys below its URL.
 type paths struct{ authorize, token, keys string }
 
 // code is the data of an authorization code, which is exchanged for an id token once.
@@ -86,7 +86,7 @@ func newProvider(t *testing.T, at paths) *Provider {
 	return &Provider{key: key, codes: map[string]code{}, claims: map[string]any{"sub": "nobody"}, paths: at}
 }
 
-// serve makes the parts of the provider answer on a separate host, and returns its address.
+// serve runs the provider's endpoints on a separate host and returns its address.
 func (p *Provider) serve(t *testing.T, below string) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -99,15 +99,15 @@ func (p *Provider) serve(t *testing.T, below string) string {
 	return server.URL
 }
 
-// Says sets the claims of the next users to sign in. Standard claims, such as iss, can be overridden; header is that of
-// the id token, overriding the correct one.
+// Says sets the claims of the next users to sign in. Standard claims, such as iss, can be overridden; header overrides
+// the correct header of the ID token.
 func (p *Provider) Says(claims, header map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.claims, p.header = claims, header
 }
 
-// Break has the provider fail from now on, or not any more.
+// Break makes the provider fail from now on, or stop failing.
 func (p *Provider) Break(broken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +152,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, p.Callback+"?"+url.Values{"code": {text}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
 }
 
-// token takes a code, once, from a client that has the verifier and the secret.
+// token exchanges a code, once, for a client that has the verifier and the secret.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	if p.fails(w) {
 		return
@@ -186,7 +186,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "id_token": p.sign(header, all)})
 }
 
-// sign makes an id token. The signature is always RS256, whatever the header claims; with alg none there is none.
+// sign makes an id token. The signature is always RS256, whatever the header claims; with alg none, there is no
+// signature.
 func (p *Provider) sign(header, claims map[string]any) string {
 	text := encode(marshal(header)) + "." + encode(marshal(claims))
 	if header["alg"] == "none" {
@@ -205,7 +206,7 @@ func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 func marshal(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("oidctest: %v", err)) // the test said what cannot be said
+		panic(fmt.Sprintf("oidctest: %v", err)) // the test set a value that JSON cannot express
 	}
 	return text
 }

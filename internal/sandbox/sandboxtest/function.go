@@ -17,21 +17,21 @@ import (
 // Environment is a function with a single instance: each call is a process of the runner, in the same folder as the
 // previous call.
 type Environment struct {
-	Env []string // what Lambda gives it, and the handler hands on
+	Env []string // the variables that Lambda sets and the handler passes on
 	// Dir is the function's own folder.
 	Dir string
-	// Said is what the last runner wrote in addition to its answer.
+	// Said holds what the last runner wrote in addition to its answer.
 	Said bytes.Buffer
-	// Calls are the calls under way.
+	// Calls counts the calls in progress.
 	Calls sync.WaitGroup
 
 	runner string
 	user   *syscall.Credential
 }
 
-// NewEnvironment makes an environment of a user other than root, as on Lambda, if the test runs as root.
+// NewEnvironment returns an environment. If the test runs as root, it runs as another user, as on Lambda.
 func NewEnvironment(t testing.TB, runner string) *Environment {
-	dir, err := os.MkdirTemp("", "function-") // not t.TempDir: other users must get in
+	dir, err := os.MkdirTemp("", "function-") // not t.TempDir: other users must have access
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,8 @@ func NewEnvironment(t testing.TB, runner string) *Environment {
 	return e
 }
 
-// Call implements sandbox.Caller. As on Lambda, a call continues when no caller waits for it any
-// more; Calls waits for all of them.
+// Call implements sandbox.Caller. As on Lambda, a call continues when its caller no longer waits for it; Calls waits
+// for all calls.
 func (e *Environment) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, error) {
 	type end struct {
 		sandbox.Result

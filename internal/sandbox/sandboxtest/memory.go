@@ -26,7 +26,7 @@ type Memory struct {
 	runners  map[string]*sandbox.Runner // by slot
 }
 
-// NewMemory makes an empty one.
+// NewMemory returns an empty Memory.
 func NewMemory() *Memory {
 	return &Memory{commands: map[string]*sandbox.Command{}, runners: map[string]*sandbox.Runner{}}
 }
@@ -90,7 +90,7 @@ func (m *Memory) all(which func(*sandbox.Command) bool) []sandbox.Command {
 	return list
 }
 
-// change changes a command that is as it must be, and returns it as it is then.
+// change changes a command if may allows it, and returns the changed command.
 func (m *Memory) change(attempt int64, key string, may func(*sandbox.Command) bool, do func(*sandbox.Command)) (sandbox.Command, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -182,7 +182,7 @@ func (m *Memory) AddRunner(_ context.Context, r sandbox.Runner) error {
 	return nil
 }
 
-// found returns a runner; the lock is held.
+// found returns a runner; the lock must be held.
 func (m *Memory) found(name string) (*sandbox.Runner, string) {
 	p, err := sandbox.ParseName(name)
 	if err != nil {
@@ -218,7 +218,7 @@ func (m *Memory) Runners(_ context.Context, attempt int64) ([]sandbox.Runner, er
 	return list, nil
 }
 
-// alter changes a runner that is there and not fenced.
+// alter changes a runner that exists and is not fenced.
 func (m *Memory) alter(name string, do func(*sandbox.Runner)) (sandbox.Runner, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -346,7 +346,7 @@ func (m *Memory) remove(name string, asked int, may func(*sandbox.Runner) bool) 
 	return nil
 }
 
-// Keys makes a ring with its own key.
+// Keys returns a key ring with a new key.
 func Keys() *sandbox.Keyring {
 	text := ""
 	return &sandbox.Keyring{

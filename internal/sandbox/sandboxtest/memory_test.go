@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/sandbox/sandboxtest"
 )
 
-// TestMemory proves that the model keeps the contract.
+// TestMemory proves that the model meets the contract.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	m, n := sandboxtest.NewMemory(), atomic.Int64{}

@@ -12,14 +12,15 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Stores are the ports for commands and runners, of one driver. Attempts of tests differ: a store may be shared.
+// Stores holds one driver's ports for commands and runners. Each test uses its own attempts, so tests may share a
+// store.
 type Stores struct {
 	Commands sandbox.Commands
 	Work     sandbox.Work
 	Runners  sandbox.Registry
 	Liveness sandbox.Liveness
 	Fences   sandbox.Fences
-	Attempt  func() int64 // an id that no other test has
+	Attempt  func() int64 // an ID that no other test uses
 }
 
 // Suite runs the tests that every driver of these ports must pass.
@@ -180,7 +181,8 @@ func endOnce(t *testing.T, s Stores) {
 	fails(t, "claim an ended command", host.ErrConflict, second(s.Work.Claim(t.Context(), a, "3.0", "r")))
 }
 
-// endedWithAll records that no process of a command that r has ended is running any more.
+// endedWithAll tests that only runner r can report that all processes of a command have ended, and that it may repeat
+// the report.
 func endedWithAll(t *testing.T, s Stores, a int64) {
 	t.Helper()
 	fails(t, "Ended by another runner", host.ErrConflict, s.Work.Ended(t.Context(), a, "2.0", "other"))
@@ -225,7 +227,7 @@ func large(t *testing.T, s Stores) {
 	a := s.Attempt()
 	c := command(a, "2.0", "k", time.Now())
 	var b strings.Builder
-	for i := range 60_000 { // nothing that compresses well
+	for i := range 60_000 { // data that does not compress well
 		b.WriteByte(byte(i*i*7919>>3) | 1)
 	}
 	c.Spec = []byte(b.String())

@@ -26,13 +26,13 @@ import (
 	"zerodag/operators"
 )
 
-// World is a sandbox of one test: its service over a Memory, its runners as processes of
-// this machine that speak to it over loopback.
+// World is the sandbox of one test: a service over a Memory, and runners that are local processes and call the service
+// over loopback.
 type World struct {
 	*sandbox.Service
 	Memory *Memory
 	Store  *Store
-	// Machines are the launched machines.
+	// Machines holds the launched machines.
 	Machines *Machines
 	API      *httptest.Server
 	Secrets  map[string]string
@@ -43,15 +43,15 @@ type World struct {
 	away func(*http.Request) int
 }
 
-// Away has f decide with what status requests of machines are refused before they are carried out: like a gateway that
-// throttles them, or whose function is gone. 0 does not refuse.
+// Away lets f choose the status with which requests of machines are refused before they are carried out, like a gateway
+// that throttles them or whose function is gone. 0 means that the request is not refused.
 func (w *World) Away(f func(*http.Request) int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.away = f
 }
 
-// New makes a World whose machines run the program runner, in a separate folder.
+// New returns a World whose machines run the program runner, each in a separate folder.
 func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	w := &World{Memory: NewMemory(), t: t, Secrets: map[string]string{}}
 	w.Store = newStore(t)
@@ -90,17 +90,17 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	return w
 }
 
-// Task is the identity of a run of a task.
+// Task returns the identity of a run of a task.
 func Task(attempt int64, task int64, dispatch int) operators.Identity {
 	return operators.Identity{SiteID: 0, ProjectID: 7, AttemptID: attempt, TaskID: task, Workflow: "w", TaskName: fmt.Sprintf("+w+t%d", task), Dispatch: dispatch, RetryCount: dispatch - 1}
 }
 
-// Run runs a command as a task does: again each time that it is woken, until it is over.
+// Run runs a command like a task: it runs again each time it is woken, until the command has ended.
 func (w *World) Run(ctx context.Context, id operators.Identity, c operators.Command) (operators.Exit, error) {
 	return w.RunBy(ctx, w.For, id, c)
 }
 
-// RunBy is Run by another executor.
+// RunBy is Run with another executor.
 func (w *World) RunBy(ctx context.Context, of func(operators.Identity, string) operators.Commands, id operators.Identity, c operators.Command) (operators.Exit, error) {
 	if c.Stdout == nil {
 		c.Stdout = io.Discard
@@ -120,7 +120,7 @@ func (w *World) RunBy(ctx context.Context, of func(operators.Identity, string) o
 	}
 }
 
-// Await returns when a run of a task is woken, or due after a time.
+// Await waits until a run of a task is woken, or until after has passed.
 func (w *World) Await(id operators.Identity, after time.Duration) {
 	run := engine.Run{Task: engine.TaskID(id.TaskID), Dispatch: id.Dispatch}
 	if err := w.await(w.t.Context(), run, after); err != nil {
@@ -128,7 +128,7 @@ func (w *World) Await(id operators.Identity, after time.Duration) {
 	}
 }
 
-// await waits until a run is woken, or due.
+// await waits until a run is woken or due.
 func (w *World) await(ctx context.Context, run engine.Run, after time.Duration) error {
 	due := time.NewTimer(after)
 	defer due.Stop()
@@ -154,7 +154,7 @@ func (w *World) await(ctx context.Context, run engine.Run, after time.Duration) 
 // Machines launches runners as processes.
 type Machines struct {
 	Env []string // more of it
-	// Refuse, unless nil, is asked before each launch.
+	// Refuse, unless nil, is called before each launch and may refuse it.
 	Refuse func(sandbox.Runner) error
 	// Into, unless nil, changes how a machine's program is started: in its own image, for example.
 	Into func(program *exec.Cmd)
@@ -165,7 +165,7 @@ type Machines struct {
 	list        []*Machine
 }
 
-// Machine is one.
+// Machine is a launched machine.
 type Machine struct {
 	Of    sandbox.Runner
 	Ended chan struct{}
@@ -173,10 +173,10 @@ type Machine struct {
 	cmd   *exec.Cmd
 }
 
-// Kill ends it as the end of its host would.
+// Kill ends the machine as the end of its host would.
 func (m *Machine) Kill() { m.cmd.Process.Kill() }
 
-// Pid is the runner's process.
+// Pid returns the process ID of the runner.
 func (m *Machine) Pid() int { return m.cmd.Process.Pid }
 
 // Check implements sandbox.Launcher.
@@ -196,7 +196,7 @@ func (m *Machines) Launch(_ context.Context, r sandbox.Runner, ticket string) (s
 			return "", err
 		}
 	}
-	dir, err := os.MkdirTemp("", "machine-") // not t.TempDir: commands of other users must get in
+	dir, err := os.MkdirTemp("", "machine-") // not t.TempDir: commands of other users must have access
 	if err != nil {
 		return "", err
 	}
@@ -252,7 +252,7 @@ func (m *Machines) Ended(_ context.Context, runners []sandbox.Runner) (map[strin
 	return over, nil
 }
 
-// of is the machine of a runner; nil when none was launched for it.
+// of returns the machine of a runner, or nil if none was launched for it.
 func (m *Machines) of(r sandbox.Runner) *Machine {
 	for _, x := range m.All() {
 		if x.Of.Name() == r.Name() {
@@ -262,7 +262,7 @@ func (m *Machines) of(r sandbox.Runner) *Machine {
 	return nil
 }
 
-// All are the machines that were launched so far.
+// All returns the machines that were launched so far.
 func (m *Machines) All() []*Machine {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -287,7 +287,7 @@ type Store struct {
 	server *httptest.Server
 	mu     sync.Mutex
 	blobs  map[string][]byte
-	// Archives counts how often one was fetched.
+	// Archives counts how often an archive was fetched.
 	Archives int
 	// Refuse, unless nil, selects requests that fail after they were carried out.
 	Refuse func(*http.Request) bool
@@ -324,7 +324,7 @@ func (s *Store) serve(w http.ResponseWriter, r *http.Request) {
 	w.Write(content)
 }
 
-// Archive0 is the key of the archive of tests; see SetProject.
+// Archive0 returns the key of the archive of tests; see SetProject.
 func (s *Store) Archive0() string { return "archive/0" }
 
 // SetProject makes the project's archive, a tar.gz.
@@ -368,7 +368,7 @@ func (s *Store) Read(_ context.Context, key string) ([]byte, error) {
 	return content, nil
 }
 
-// LogOf is what the commands of a task have said.
+// LogOf returns the output of a task's commands.
 func (s *Store) LogOf(attempt int64, task string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

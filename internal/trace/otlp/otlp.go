@@ -31,25 +31,25 @@ import (
 const (
 	mostSpans = 2000
 	mostTime  = 23 * time.Hour
-	// longest is the most that is sent of a text, in bytes.
+	// longest limits how many bytes of a text are sent.
 	longest = 4 << 10
 )
 
-// The limit of one try, and the pauses before the next ones.
+// The time limit of one request, and the pauses before retries.
 const requestTime = 10 * time.Second
 
 func pauses() []time.Duration { return []time.Duration{time.Second, 4 * time.Second} }
 
-// Options are the parts of an Exporter.
+// Options holds the settings of an Exporter.
 type Options struct {
 	URL     string            // of the signal: https://collector:4318/v1/traces
 	Headers map[string]string // added to each request
 	Service string            // the attribute service.name; "" is "zerodag"
-	// Resource has further attributes of the sender, such as deployment.environment.name.
+	// Resource holds further attributes of the sender, such as deployment.environment.name.
 	Resource map[string]string
-	// Sign, unless nil, signs a request whose body is text.
+	// Sign, unless nil, signs a request with the body text.
 	Sign func(r *http.Request, text []byte) error
-	// Pause, unless nil, replaces the waiting between tries.
+	// Pause, unless nil, replaces the wait between retries.
 	Pause func(context.Context, time.Duration) error
 }
 
@@ -93,7 +93,7 @@ func (x *Exporter) Export(ctx context.Context, spans []trace.Span) error {
 	return nil
 }
 
-// retryable reports whether OTLP lets a client try again after an answer.
+// retryable reports whether OTLP allows a retry after an answer with the given status.
 func retryable(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
@@ -144,7 +144,7 @@ func (x *Exporter) try(ctx context.Context, text []byte) (again bool, err error)
 	}
 	var part struct {
 		PartialSuccess struct {
-			RejectedSpans json.RawMessage `json:"rejectedSpans"` // a number, or as protobuf has it in JSON a text
+			RejectedSpans json.RawMessage `json:"rejectedSpans"` // a number or, as in protobuf's JSON form, a text
 			ErrorMessage  string          `json:"errorMessage"`
 		} `json:"partialSuccess"`
 	}
@@ -156,7 +156,7 @@ func (x *Exporter) try(ctx context.Context, text []byte) (again bool, err error)
 	return false, nil
 }
 
-// withoutAddress removes the URL from an error: it may contain a key.
+// withoutAddress removes the URL from an error because it may contain a key.
 func withoutAddress(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -185,7 +185,7 @@ type (
 		Name string `json:"name"`
 	}
 	span struct {
-		TraceID      string     `json:"traceId"` // ids are in hexadecimal in OTLP's JSON, unlike other bytes
+		TraceID      string     `json:"traceId"` // OTLP's JSON encodes IDs in hexadecimal, unlike other bytes
 		SpanID       string     `json:"spanId"`
 		ParentSpanID string     `json:"parentSpanId,omitempty"`
 		Name         string     `json:"name"`

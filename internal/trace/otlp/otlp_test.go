@@ -18,8 +18,7 @@ import (
 	"zerodag/internal/trace/otlp"
 )
 
-// collector receives traces as the OpenTelemetry collector does, by its own decoder, and answers with the given
-// statuses first.
+// collector receives traces with the decoder of the OpenTelemetry collector, and first answers with the given statuses.
 type collector struct {
 	t        *testing.T
 	mu       sync.Mutex
@@ -117,8 +116,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestRetries proves that an answer which asks for it is followed by another try, that others are not, and that errors
-// do not contain the address, which may have a key in it.
+// TestRetries proves that only answers that allow it are followed by a retry, and that errors do not contain the
+// address, which may have a key in it.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -155,7 +154,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestRequestsAreBounded proves that no request has more spans, or spans that are further apart, than a receiver
+// TestRequestsAreBounded proves that no request has more spans, or spans further apart in time, than a receiver
 // accepts, and that long texts are cut between characters.
 func TestRequestsAreBounded(t *testing.T) {
 	t.Parallel()
@@ -177,7 +176,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	}
 }
 
-// TestSigned proves that each try is signed with the body that is sent.
+// TestSigned proves that each request is signed with the body that is sent.
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	c, url := start(t, 503)
