@@ -131,13 +131,21 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
 	}
-	f := h.find(strings.TrimPrefix(r.URL.Path, "/"))
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	f := h.find(name)
 	if f == nil {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	f.serve(w, r)
+	status := http.StatusOK
+	if first, _, _ := strings.Cut(name, "/"); f == h.index && name != "index.html" && !slices.Contains(pages, first) {
+		status = http.StatusNotFound // the page shows a way back, and a probe of a wrong path fails
+	}
+	f.serve(w, r, status)
 }
+
+// pages are the first parts of the page's routes (src/router.tsx).
+var pages = []string{"", "sessions", "projects", "attempts", "admin"} // never changed
 
 func protect(header http.Header) {
 	header.Set("Content-Security-Policy", policy)
@@ -157,7 +165,7 @@ func (h *handler) find(name string) *file {
 	return h.index
 }
 
-func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+func (f *file) serve(w http.ResponseWriter, r *http.Request, status int) {
 	header := w.Header()
 	header.Set("Cache-Control", f.cache)
 	header.Set("ETag", f.tag)
@@ -173,7 +181,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	header.Set("Content-Type", f.kind)
 	header.Set("Content-Length", strconv.Itoa(len(content)))
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	if r.Method == http.MethodGet {
 		_, _ = w.Write(content) // the client may have disconnected
 	}

@@ -3,6 +3,9 @@ package ui
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -44,6 +47,8 @@ func TestPaths(t *testing.T) {
 	}{
 		{"/", "the index", "text/html; charset=utf-8", checking, 200},
 		{"/attempts/33", "the index", "text/html; charset=utf-8", checking, 200},
+		{"/metrics", "the index", "text/html; charset=utf-8", checking, 404},
+		{"/healthz", "the index", "text/html; charset=utf-8", checking, 404},
 		{"/attempts/", "the index", "text/html; charset=utf-8", checking, 200},
 		{"/theme.js", "theme", "text/javascript; charset=utf-8", checking, 200},
 		{"/assets/x-1a2b.js", "script of some length", "text/javascript; charset=utf-8", forever, 200},
@@ -61,6 +66,25 @@ func TestPaths(t *testing.T) {
 		if w.Header().Get("Content-Security-Policy") != policy || w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Referrer-Policy") != "no-referrer" {
 			t.Errorf("%s: without protection: %v", x.path, w.Header())
 		}
+	}
+}
+
+// TestPages proves that the paths of the page's router are those that answer with 200.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("src/router.tsx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, m := range regexp.MustCompile(`path: "/([^"/]*)`).FindAllStringSubmatch(string(source), -1) {
+		if !slices.Contains(found, m[1]) {
+			found = append(found, m[1])
+		}
+	}
+	slices.Sort(found)
+	if want := slices.Sorted(slices.Values(pages)); !slices.Equal(found, want) {
+		t.Errorf("the router has %q, and these answer with 200: %q", found, want)
 	}
 }
 

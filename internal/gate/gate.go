@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -207,11 +208,11 @@ func (g *Gate) State(n net.Conn, s http.ConnState) {
 
 // Handler keeps some connections free: when nearly all carry a request, further ones are asked to come again, except
 // those to the path of the liveness check.
-func (g *Gate) Handler(h http.Handler, always string) http.Handler {
+func (g *Gate) Handler(h http.Handler, always ...string) http.Handler {
 	most := g.most - max(1, g.most/8)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer g.left(r)
-		if g.entered() <= most || r.URL.Path == always {
+		if g.entered() <= most || slices.Contains(always, r.URL.Path) {
 			h.ServeHTTP(w, r)
 			return
 		}

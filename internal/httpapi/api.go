@@ -49,7 +49,7 @@ func endpoints(room *server.Room) []endpoint.Route {
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.EscapedPath()
-	below := path == "/api" || strings.HasPrefix(path, "/api/")
+	below := path == "/api" || strings.HasPrefix(path, "/api/") || path == endpoint.Live || path == endpoint.Ready
 	access.Protect(w.Header(), below)
 	c := endpoint.NewCall(a.Server, a.gate.Caller(w, r))
 	if err := a.gate.Named(r); err != nil {

@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// A process that could not reach the database does not know whether others could. When it reconnects, it judges no
+// A process that could not reach the database has no information about the others. When it reconnects, it judges no
 // leases for a while: holders whose leases have ended meanwhile may be alive, and about to extend them. So an outage of
 // the database, which all processes see, ends no lease, and an outage of a single process leaves the judgment to
 // others.

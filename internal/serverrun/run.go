@@ -65,6 +65,7 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 	defer cut()
 	again := make(chan struct{})
 	defer program.WhenToldAgain(ctx, func() (leave bool) { close(again); return false })()
+	o.Web.API.Draining = ctx.Done()
 	web, err := startWeb(engine, o.Web, logger)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"zerodag/internal/gate"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/httpapi/access"
+	"zerodag/internal/httpapi/endpoint"
 	"zerodag/internal/plainfile"
 	"zerodag/internal/serverconfig"
 	"zerodag/ui"
@@ -73,7 +74,7 @@ func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) 
 			handler = allowOrigins(handler)
 		}
 		door := gate.New(o.Connections)
-		server := &http.Server{Handler: logged(door.Handler(unstalled(handler, o.Stalled), "/api/health")), ReadHeaderTimeout: o.Parse, IdleTimeout: o.Idle,
+		server := &http.Server{Handler: logged(door.Handler(unstalled(handler, o.Stalled), "/api/health", endpoint.Live, endpoint.Ready)), ReadHeaderTimeout: o.Parse, IdleTimeout: o.Idle,
 			MaxHeaderBytes: gate.MaxHeaderBytes, ConnState: door.State, ConnContext: door.Context, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug)}
 		var listeners []net.Listener
 		for _, a := range addresses {

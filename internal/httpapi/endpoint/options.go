@@ -60,6 +60,8 @@ type Options struct {
 	Uploads Uploads
 	// UpgradeIfOlder and IncompatibleIfOlder are client versions (server.client-version-check.*).
 	UpgradeIfOlder, IncompatibleIfOlder string
+	// Draining is closed when the server takes no more work: from then on it is not ready. nil is never.
+	Draining <-chan struct{}
 	// Stopping is closed when the server shuts down: streams end. nil is never.
 	Stopping <-chan struct{}
 	Limits   Limits

@@ -6,6 +6,12 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
+// Probes of orchestrators, which are not below /api.
+const (
+	Live  = "/livez"  // whether the process must be restarted
+	Ready = "/readyz" // whether it should get requests
+)
+
 // Kind determines how long a request may take.
 type Kind int
 

@@ -16,12 +16,22 @@ import (
 type restHealth struct {
 	Status  string `json:"status"` // "ok" or "unavailable"
 	Version string `json:"version"`
-	Reason  string `json:"reason,omitempty"` // "disk-full", "read-only" or "store"
+	Reason  string `json:"reason,omitempty"` // "disk-full", "read-only", "stopping" or "store"
+}
+
+// getLive answers while the process serves requests, whatever its store does: a restart would not help the store.
+func getLive(c *endpoint.Call) (any, error) {
+	return restHealth{Status: "ok", Version: c.Version}, nil
 }
 
 // getHealth makes the cheapest query of the store, and checks whether it can be written. It needs no authentication:
-// load balancers call it.
+// load balancers call it. A server that shuts down is unavailable from then on.
 func (r *Room) getHealth(c *endpoint.Call) (any, error) {
+	select {
+	case <-c.Draining:
+		return unavailable(c, "stopping"), nil
+	default:
+	}
 	ctx, cancel := context.WithTimeout(c.Ctx(), patience)
 	defer cancel()
 	_, err := c.Node.NextFiring(ctx)
@@ -33,10 +43,14 @@ func (r *Room) getHealth(c *endpoint.Call) (any, error) {
 	}
 	if err != nil {
 		c.Logger.Warn("health check failed", "error", err)
-		c.W.Header().Set("Retry-After", "1")
-		return endpoint.WithStatus{Status: http.StatusServiceUnavailable, Body: restHealth{"unavailable", c.Version, reason(err)}}, nil
+		return unavailable(c, reason(err)), nil
 	}
 	return restHealth{Status: "ok", Version: c.Version}, nil
+}
+
+func unavailable(c *endpoint.Call, reason string) endpoint.WithStatus {
+	c.W.Header().Set("Retry-After", "1")
+	return endpoint.WithStatus{Status: http.StatusServiceUnavailable, Body: restHealth{"unavailable", c.Version, reason}}
 }
 
 // reason is the public description of a fault: one word.

@@ -24,6 +24,8 @@ func (r *Room) Routes() []endpoint.Route {
 		{Method: http.MethodPost, Path: "/api/x/admin/dead-letters/{letter}/redrive", Name: "redriveDeadLetter", Role: access.Owner,
 			Change: "redrive", Serve: redriveLetter},
 		{Method: http.MethodGet, Path: "/api/health", Name: "getHealth", Serve: r.getHealth},
+		{Method: http.MethodGet, Path: endpoint.Live, Name: "getLive", Serve: getLive},
+		{Method: http.MethodGet, Path: endpoint.Ready, Name: "getReady", Serve: r.getHealth},
 		{Method: http.MethodGet, Path: "/api/metrics", Name: "getMetrics", Role: access.Owner, Serve: r.getMetrics},
 		endpoint.Get("/api/openapi.yaml", "getOpenAPI", getOpenAPI),
 		{Method: http.MethodGet, Path: "/api/tokens", Name: "getTokens", Role: access.Admin, Serve: getTokens},
