@@ -21,7 +21,7 @@ import (
 	"zerodag/internal/awscall"
 )
 
-// Account is the account and region of some credentials.
+// Account is an AWS account in one region, as its credentials see it.
 type Account struct {
 	config   aws.Config
 	calls    *awscall.Client // for services whose clients are not linked
@@ -45,27 +45,28 @@ func Open(ctx context.Context) (*Account, error) {
 	return New(c), nil
 }
 
-// New is Open for a configuration that is there.
+// New is Open with an existing configuration.
 func New(c aws.Config) *Account {
 	return &Account{config: c, calls: awscall.New(c), lambda: lambda.NewFromConfig(c), ecs: ecs.NewFromConfig(c),
 		ssm: ssm.NewFromConfig(c), sts: sts.NewFromConfig(c), dynamodb: dynamodb.NewFromConfig(c), pause: 5 * time.Second}
 }
 
-// Region is the region of the account.
+// Region returns the region of the account.
 func (a *Account) Region() string { return a.config.Region }
 
-// Answer is the answer to a yes-no question about an account. The credentials may not be allowed to ask it.
+// Answer is the answer to a yes-no question about an account. It is unknown if the credentials lack the permission to
+// find out.
 type Answer string
 
 // The answers.
 const (
 	Yes        Answer = "yes"
 	No         Answer = "no"
-	NotAllowed Answer = "unknown" // the credentials may not ask
+	NotAllowed Answer = "unknown" // the credentials lack the permission
 )
 
-// Deployed answers whether the stage has a table: then its stack is there, or was, and a deploy need not
-// be able to undo the making of it.
+// Deployed reports whether the stage has a table. If it has, its stack exists or existed, and a deploy need not be able
+// to roll back its creation.
 func (a *Account) Deployed(ctx context.Context, stage string) (Answer, error) {
 	_, err := a.dynamodb.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("zerodag-" + stage + "-table")})
 	var missing *dynamotypes.ResourceNotFoundException
@@ -90,7 +91,7 @@ func isDenied(err error) bool {
 	return errors.As(err, &answer) && (strings.HasPrefix(answer.ErrorCode(), "AccessDenied") || answer.ErrorCode() == "UnauthorizedOperation")
 }
 
-// partition is what ARNs of the region begin with, after "arn:".
+// partition returns the part of the region's ARNs that follows "arn:".
 func (a *Account) partition() string {
 	switch {
 	case strings.HasPrefix(a.config.Region, "cn-"):
@@ -101,7 +102,7 @@ func (a *Account) partition() string {
 	return "aws"
 }
 
-// global is IAM, which is one for all regions of a partition.
+// global returns the address of IAM, which serves all regions of a partition.
 func (a *Account) global() awscall.Service {
 	switch {
 	case strings.HasPrefix(a.config.Region, "cn-"):

@@ -32,9 +32,9 @@ import (
 type fake struct {
 	mu                      sync.Mutex
 	table, role, throughput bool
-	bootstrap               string // "" is none
+	bootstrap               string // "": there is none
 	concurrency, free       int
-	programs                int // MB of programs of 75,000 that Lambda may store
+	programs                int // MB of programs that Lambda stores, of 75,000 allowed
 	reserved                int // for each function of the stage; 0: it is not deployed
 	cpus, vpcQuota          float64
 	vpcs                    int
@@ -45,10 +45,10 @@ type fake struct {
 	entrances               map[string]string // service and state of endpoints for execute-api, by id
 	cluster                 bool
 	images                  []string // versions of the base image of MicroVMs with their status; nil: the region has none
-	noImages                int      // status of the answer then
+	noImages                int      // HTTP status of the answer about images if there are none
 	microvms                string   // ARN of the image of the stage's MicroVMs
-	template                string   // of the stage's stack; "" is no stack
-	set                     []string // what the reserved concurrency of functions was set to
+	template                string   // of the stage's stack; "": there is no stack
+	set                     []string // the reserved concurrency that functions were set to
 	calls                   []string
 }
 
@@ -56,7 +56,7 @@ func healthy() *fake {
 	return &fake{role: true, throughput: true, bootstrap: "21", concurrency: 1000, free: 1000, cpus: 140, vpcQuota: 5, vpcs: 1, cluster: true}
 }
 
-// refusal is an error in the forms of the protocols.
+// refusal answers with an error in the format of the protocol.
 func refusal(w http.ResponseWriter, status int, code string, asXML bool) {
 	w.Header().Set("X-Amzn-Errortype", code)
 	w.WriteHeader(status)
@@ -146,7 +146,7 @@ func (f *fake) answer(w http.ResponseWriter, name string, in map[string]any, for
 	}
 }
 
-// endpoints answers for the endpoints of one VPC, as a request asks for them.
+// endpoints answers a request about the endpoints of one VPC.
 func (f *fake) endpoints(w io.Writer, form url.Values) {
 	fmt.Fprint(w, `<DescribeVpcEndpointsResponse><vpcEndpointSet>`)
 	if form.Get("Filter.1.Name") == "vpc-id" && form.Get("Filter.1.Value.1") == f.vpcWithEndpoint && form.Get("Filter.2.Value.1") == "com.amazonaws.eu-central-1.execute-api" {
@@ -161,7 +161,7 @@ func (f *fake) endpoints(w io.Writer, form url.Values) {
 	fmt.Fprint(w, `</vpcEndpointSet></DescribeVpcEndpointsResponse>`)
 }
 
-// bases answers with the versions of the base image of MicroVMs, one on each page, or as a region without MicroVMs.
+// bases answers with the versions of the base image of MicroVMs, one on each page, or like a region without MicroVMs.
 func (f *fake) bases(w http.ResponseWriter, token string) {
 	if f.images == nil {
 		refusal(w, f.noImages, "AccessDeniedException", false)
@@ -177,7 +177,7 @@ func (f *fake) bases(w http.ResponseWriter, token string) {
 	fmt.Fprintf(w, `{"items":[{"imageArn":"a","imageVersion":%q,"status":%q,"createdAt":1}]%s}`, version, status, next)
 }
 
-// list has two VPCs on each page.
+// list answers with two VPCs on each page.
 func (f *fake) list(w io.Writer, token string) {
 	from, next := 0, ""
 	fmt.Sscan(token, &from)
@@ -191,7 +191,7 @@ func (f *fake) list(w io.Writer, token string) {
 	fmt.Fprintf(w, `</vpcSet><nextToken>%s</nextToken></DescribeVpcsResponse>`, next)
 }
 
-// machine answers for ECS and the switches of functions. A task that is stopped takes a look more.
+// machine answers requests about ECS and the concurrency of functions. A stopped task is listed once more as stopping.
 func (f *fake) machine(w http.ResponseWriter, name string, in map[string]any) {
 	switch name {
 	case "GET /2019-09-30/functions/zerodag-main-agent/concurrency", "GET /2019-09-30/functions/zerodag-main-executor/concurrency", "GET /2019-09-30/functions/zerodag-main-api/concurrency",
@@ -234,7 +234,7 @@ func (f *fake) machine(w http.ResponseWriter, name string, in map[string]any) {
 	case "StopTask":
 		f.tasks[in["task"].(string)] = "STOPPING"
 		fmt.Fprint(w, `{}`)
-	default: // a function that is not there
+	default: // a function that does not exist
 		refusal(w, 404, "ResourceNotFoundException", false)
 	}
 }
@@ -251,7 +251,7 @@ func (h transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// judged holds requests to the fake against the models of AWS. That of MicroVMs is newer than those of the judge.
+// judged checks requests to the fake against the models of AWS. The model of MicroVMs is too new for the judge.
 func judged(t *testing.T, f *fake) http.Handler {
 	others := localstack.Judged(t, f)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -270,7 +270,7 @@ func open(t *testing.T, f *fake) *account.Account {
 	return account.New(c)
 }
 
-// inVPC places a stage.
+// inVPC places a stage in a VPC.
 func inVPC(s *settings.Settings) { s.VPC, s.Subnets = "vpc-9", []string{"subnet-1"} }
 
 // hidden makes the API of a stage private.
@@ -284,11 +284,11 @@ func small(s *settings.Settings) { s.Microvms = "allowed" }
 // bases makes an account whose region has these versions of the base image, each with its status.
 func bases(versions ...string) func(*fake) { return func(f *fake) { f.images = versions } }
 
-// entrances are both endpoints of hidden, for a service and in a state.
+// entrances returns both endpoints of hidden, with this service and state.
 func entrances(as string) map[string]string { return map[string]string{"vpce-1": as, "vpce-2": as} }
 
-// TestDoctor proves what is said of an account: one line for each check, with what to change, and a
-// failure for what makes a deploy fail, and for nothing else.
+// TestDoctor proves that each check of an account yields one line with the necessary change, and that a check fails
+// only if a deploy would fail.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -413,7 +413,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestCreateRole proves that ECS gets its role once.
+// TestCreateRole proves that the role of ECS is created only once.
 func TestCreateRole(t *testing.T) {
 	t.Parallel()
 	f := healthy()
@@ -439,8 +439,8 @@ func TestCreateRole(t *testing.T) {
 	}
 }
 
-// TestStop proves that a stage which is switched off has no machine left, including those that were already stopping,
-// and that nothing launches another.
+// TestStop proves that after a stage is switched off none of its machines is left, including machines that were already
+// stopping, and that nothing launches another.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -469,7 +469,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// split hands requests about MicroVMs to their own fake, over the network.
+// split sends requests about MicroVMs to a separate fake over the network.
 type split struct{ others http.Handler }
 
 func (s split) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -479,8 +479,8 @@ func (s split) RoundTrip(r *http.Request) (*http.Response, error) {
 	return transport{s.others}.RoundTrip(r)
 }
 
-// TestStopMicrovms proves that a stage which is switched off has no MicroVM left, and that MicroVMs which cannot be
-// listed or terminated are reported and keep nothing else from being stopped.
+// TestStopMicrovms proves that after a stage is switched off none of its MicroVMs is left, and that a failure to list
+// or terminate MicroVMs is reported but does not keep anything else from being stopped.
 func TestStopMicrovms(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -542,8 +542,8 @@ func TestStopMicrovms(t *testing.T) {
 	}
 }
 
-// TestStart proves that a stage which was switched off gets back the reserved concurrency of its template, whatever its
-// file says now.
+// TestStart proves that a stage that was switched off gets back the reserved concurrency of its template, whatever its
+// file now contains.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	const function = `"%s": {"Type": "AWS::Lambda::Function", "Properties": {"FunctionName": "zerodag-main-%[1]s"%s}}, `

@@ -26,16 +26,17 @@ type BillLine struct {
 	Dollars   float64 `json:"dollars"`
 }
 
-// The tags by which Cost Explorer finds the resources of a stage. CloudFormation sets the first one on the resources
-// that it creates, and machines have the others.
+// Cost Explorer finds the resources of a stage by these tags. CloudFormation sets the first one on the resources that
+// it creates, and machines have the others.
 const (
 	StackTag   = "aws:cloudformation:stack-name"
 	StageTag   = "zerodag-stage"
 	ProjectTag = "zerodag-project"
 )
 
-// Billed asks Cost Explorer what a stage cost in the days from one to another, the last not included. Each page of the
-// answer is a request that costs prices.CostRequest; the number is right also with an error.
+// Billed queries Cost Explorer for the cost of a stage on the days from `from` up to but not including `to`. Each page
+// of the answer is a request that costs prices.CostRequest; the number of requests is correct even if there is an
+// error.
 func (a *Account) Billed(ctx context.Context, stage string, from, to time.Time) (Bill, error) {
 	tagged := func(key, value string) map[string]any {
 		return map[string]any{"Tags": map[string]any{"Key": key, "Values": []string{value}, "MatchOptions": []string{"EQUALS"}}}
@@ -82,7 +83,7 @@ func (a *Account) Billed(ctx context.Context, stage string, from, to time.Time) 
 	}
 }
 
-// add adds a line to that of the same service and project, which another page may have.
+// add merges a line with the line of the same service and project, which may come from another page.
 func (b *Bill) add(line BillLine) {
 	b.Dollars += line.Dollars
 	for i, l := range b.Lines {
@@ -94,7 +95,7 @@ func (b *Bill) add(line BillLine) {
 	b.Lines = append(b.Lines, line)
 }
 
-// billLine reads a group: the keys are a service and a tag as NAME$VALUE, with no value if there is no such tag.
+// billLine reads a group: the keys are a service and a tag as NAME$VALUE, without a value if the tag is missing.
 func billLine(keys []string, amount, unit string) (BillLine, error) {
 	if len(keys) != 2 {
 		return BillLine{}, fmt.Errorf("Cost Explorer returned the group %q instead of a service and a tag", keys)
@@ -109,7 +110,7 @@ func billLine(keys []string, amount, unit string) (BillLine, error) {
 	return BillLine{keys[0], strings.TrimPrefix(keys[1], ProjectTag+"$"), dollars}, nil
 }
 
-// costs is Cost Explorer, which is one for all regions of a partition.
+// costs returns the address of Cost Explorer, which serves all regions of a partition.
 func (a *Account) costs() awscall.Service {
 	if strings.HasPrefix(a.config.Region, "cn-") {
 		return awscall.Service{Name: "ce", Endpoint: "https://ce.cn-northwest-1.amazonaws.com.cn", Region: "cn-northwest-1"}

@@ -24,7 +24,7 @@ import (
 // Level is the result of a check.
 type Level string
 
-// The levels: a deploy works, works but will hit a limit, cannot be foreseen, or fails.
+// The levels: a deploy works, works but will hit a limit, may or may not work, or fails.
 const (
 	OK      Level = "ok"
 	Advice  Level = "advice"
@@ -36,11 +36,11 @@ const (
 type Finding struct {
 	Check  string `json:"check" yaml:"check"`
 	Level  Level  `json:"level" yaml:"level"`
-	What   string `json:"what" yaml:"what"`                         // as it is
-	Change string `json:"change,omitempty" yaml:"change,omitempty"` // what to do, with the command
+	What   string `json:"what" yaml:"what"`                         // the present situation
+	Change string `json:"change,omitempty" yaml:"change,omitempty"` // the necessary change, with the command
 }
 
-// The smallest that is enough.
+// Minimum values for a deploy.
 const (
 	leastBootstrap = 6   // required version of the CDK's bootstrap stack
 	leastLeft      = 100 // concurrency that Lambda wants to keep for functions without a reservation
@@ -48,16 +48,16 @@ const (
 	otherFunctions = 20  // concurrency for the API, the tick and uploads in addition to both queues
 )
 
-// Codes of quotas.
+// Codes of service quotas.
 const (
 	onDemandCPUs = "L-3032A538"
 	spotCPUs     = "L-36FBB829"
 	vpcQuota     = "L-F678F1CE"
 )
 
-// Doctor checks whether a deploy of a stage with these settings will work, and stay up. If the credentials do not
-// permit a check, its finding reports that and the other checks continue. An error means that AWS does not answer at
-// all.
+// Doctor checks whether a deploy of a stage with these settings will succeed and whether the stage will stay up. If the
+// credentials do not permit a check, its finding reports that and the other checks continue. An error means that AWS
+// does not answer at all.
 func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, error) {
 	who, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
@@ -104,7 +104,7 @@ func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, e
 	return list, nil
 }
 
-// bootstrap checks the stack by which the CDK deploys.
+// bootstrap checks the stack that the CDK deploys with.
 func (a *Account) bootstrap(ctx context.Context, s settings.Settings) (Finding, error) {
 	who, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
@@ -144,7 +144,7 @@ func (a *Account) concurrency(ctx context.Context, s settings.Settings) (Finding
 			if err != nil {
 				return Finding{}, err
 			}
-			wanted, free = wanted+n, free+own // an update gives back what the stage has
+			wanted, free = wanted+n, free+own // an update releases the concurrency that the stage has now
 		}
 	}
 	const raise = "aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000"
@@ -177,7 +177,7 @@ func (a *Account) storage(ctx context.Context, _ settings.Settings) (Finding, er
 	return Finding{Level: OK, What: what}, nil
 }
 
-// reserved is the present reservation of a function of a stage; 0 if it is not deployed.
+// reserved returns the present reservation of a function of a stage; 0 if it is not deployed.
 func (a *Account) reserved(ctx context.Context, stage, function string) (int, error) {
 	out, err := a.lambda.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: aws.String("zerodag-" + stage + "-" + function)})
 	var missing *lambdatypes.ResourceNotFoundException
@@ -222,8 +222,8 @@ func (a *Account) role(ctx context.Context, s settings.Settings) (Finding, error
 	return Finding{Level: OK, What: ecsRole}, nil
 }
 
-// CreateRole makes the service-linked role of ECS. An existing one is not an error, and if the credentials may not look
-// for it nothing is made: Doctor reports that.
+// CreateRole creates the service-linked role of ECS. If the role exists, that is not an error. If the credentials lack
+// the permission to check, CreateRole does nothing, and Doctor reports the missing permission.
 func (a *Account) CreateRole(ctx context.Context) error {
 	there, err := a.hasRole(ctx)
 	if isDenied(err) {
@@ -247,7 +247,7 @@ func (a *Account) CreateRole(ctx context.Context) error {
 	return nil
 }
 
-// quota reads a quota; quotas that were never raised have no applied value in some regions.
+// quota reads a quota. In some regions, quotas that were never raised have no applied value.
 func (a *Account) quota(ctx context.Context, of, code string) (float64, error) {
 	var answer struct{ Quota struct{ Value float64 } }
 	in, to := map[string]string{"ServiceCode": of, "QuotaCode": code}, a.calls.Regional("servicequotas")
@@ -260,7 +260,7 @@ func (a *Account) quota(ctx context.Context, of, code string) (float64, error) {
 	return answer.Quota.Value, nil
 }
 
-// cpus holds one machine against the vCPUs that Fargate gives the account.
+// cpus compares the size of one machine with the vCPUs that Fargate allows the account.
 func (a *Account) cpus(ctx context.Context, s settings.Settings) (Finding, error) {
 	code, kind := onDemandCPUs, "on demand"
 	if s.Spot {
@@ -275,7 +275,7 @@ func (a *Account) cpus(ctx context.Context, s settings.Settings) (Finding, error
 	raise := "aws service-quotas request-service-quota-increase --service-code fargate --quota-code " + code + " --desired-value 100"
 	if most < one {
 		f.Level, f.Change = Fail, "commandCpu: "+strconv.Itoa(int(most*1024))+" in the file of the stage, or "+raise
-	} else if most/one < 10 { // what one attempt may have (package sandbox)
+	} else if most/one < 10 { // the machines that one attempt may have (package sandbox)
 		f.Level, f.Change = Advice, "the commands of one attempt may use ten machines; other commands wait: "+raise
 	}
 	return f, nil
@@ -393,8 +393,7 @@ func noService(r *awscall.Refusal) bool {
 	return r.Status == http.StatusNotFound || r.Code == "UnknownOperationException" || strings.Contains(r.Message, "Unable to determine service/operation name")
 }
 
-// entrances checks the endpoints that lead to a private API: each must be there, belong to API Gateway and be
-// available.
+// entrances checks the endpoints that lead to a private API: each must exist, belong to API Gateway and be available.
 func (a *Account) entrances(ctx context.Context, s settings.Settings) (Finding, error) {
 	type endpoint struct {
 		ID      string `xml:"vpcEndpointId"`

@@ -23,23 +23,22 @@ import (
 // launchers lists the functions that launch machines. Without them no task runs and no schedule starts.
 func launchers() []string { return []string{"agent", "tick"} }
 
-// functionOf is the name of a function of a stage.
+// functionOf returns the name of a function of a stage.
 func functionOf(stage, function string) *string {
 	return aws.String("zerodag-" + stage + "-" + function)
 }
 
-// Stopped is what Stop has ended.
+// Stopped counts the machines that Stop ended.
 type Stopped struct {
 	Machines int // on Fargate
 	Microvms int
-	// Left is the reason why MicroVMs may still run; nil if none does. They do not block a removal, and end after 8
+	// Left is the reason why MicroVMs may still be running; nil if none are. They do not block a removal, and end after 8
 	// hours at the latest.
 	Left error
 }
 
 // Stop switches a stage off: the functions that launch machines are not called again, and running machines are stopped.
-// It returns when none is left, since a cluster with a machine cannot be deleted. Resources that do not exist are no
-// error.
+// It returns when none is left, since a cluster with a machine cannot be deleted. Missing resources are not an error.
 func (a *Account) Stop(ctx context.Context, stage string) (Stopped, error) {
 	var s Stopped
 	for _, f := range launchers() {
@@ -80,7 +79,7 @@ func (a *Account) stopMachines(ctx context.Context, cluster string) (int, error)
 	}
 }
 
-// tasksOf is the operation as the SDK pages through it: to convert the client would link each of its operations
+// tasksOf adapts the operation to the SDK's paginator: passing the client would link all of its operations
 // (docs/adr/0021-what-a-function-links.md).
 type tasksOf func(context.Context, *ecs.ListTasksInput, ...func(*ecs.Options)) (*ecs.ListTasksOutput, error)
 
@@ -88,8 +87,8 @@ func (call tasksOf) ListTasks(ctx context.Context, in *ecs.ListTasksInput, optio
 	return call(ctx, in, options...)
 }
 
-// machines are the tasks of a cluster that are not stopped: ECS lists them as wanted, or as stopping
-// until they are.
+// machines lists the tasks of a cluster that have not stopped: ECS lists a task with the desired status RUNNING or,
+// while it is stopping, STOPPED.
 func (a *Account) machines(ctx context.Context, cluster string) ([]string, error) {
 	var list []string
 	for _, desired := range []ecstypes.DesiredStatus{ecstypes.DesiredStatusRunning, ecstypes.DesiredStatusStopped} {
@@ -119,10 +118,10 @@ func (a *Account) machines(ctx context.Context, cluster string) ([]string, error
 	return list, nil
 }
 
-// microvmsPath is where the operations on MicroVMs are.
+// microvmsPath is the path of the operations on MicroVMs.
 const microvmsPath = "/2025-09-09/microvms"
 
-// endMicrovms terminates the MicroVMs of a stage and returns how many.
+// endMicrovms terminates the MicroVMs of a stage and returns their number.
 func (a *Account) endMicrovms(ctx context.Context, stage string) (int, error) {
 	image, err := a.microvmImage(ctx, stage)
 	if err != nil || image == "" {
@@ -144,8 +143,8 @@ func (a *Account) endMicrovms(ctx context.Context, stage string) (int, error) {
 	return len(running), nil
 }
 
-// microvmImage returns the ARN of the image of a stage's MicroVMs, which the agent's environment has; "" if there are
-// none.
+// microvmImage returns the ARN of the image of a stage's MicroVMs from the environment of the agent; "" if the stage
+// has none.
 func (a *Account) microvmImage(ctx context.Context, stage string) (string, error) {
 	out, err := a.lambda.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: functionOf(stage, "agent")})
 	var missing *lambdatypes.ResourceNotFoundException
@@ -165,7 +164,7 @@ func (a *Account) microvmImage(ctx context.Context, stage string) (string, error
 	return commands.Microvms.Image, nil
 }
 
-// runningMicrovms lists the MicroVMs of an image that have not ended and are not about to.
+// runningMicrovms lists the MicroVMs of an image that have not ended and are not ending.
 func (a *Account) runningMicrovms(ctx context.Context, image string) ([]string, error) {
 	var list []string
 	query := url.Values{"imageIdentifier": {image}}
@@ -192,8 +191,8 @@ func (a *Account) runningMicrovms(ctx context.Context, image string) ([]string, 
 	}
 }
 
-// Start undoes Stop: it gives the functions that launch machines the reserved concurrency that the template of the
-// stage has, or none. It returns what each function has then; 0 means no reservation.
+// Start undoes Stop: it gives the functions that launch machines the reserved concurrency from the template of the
+// stage, or none. It returns the new reservation of each function; 0 means no reservation.
 func (a *Account) Start(ctx context.Context, stage string) (map[string]int, error) {
 	reserved, err := a.reservations(ctx, stage)
 	if err != nil {
@@ -228,7 +227,7 @@ func (a *Account) reservations(ctx context.Context, stage string) (map[string]in
 		Resources map[string]struct {
 			Type       string
 			Properties struct {
-				FunctionName any // other resources may have an expression here
+				FunctionName any // may be an expression in other resources
 				Reserved     any `json:"ReservedConcurrentExecutions"`
 			}
 		}

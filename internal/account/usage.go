@@ -23,7 +23,7 @@ type Stack struct {
 	APIs                       []string
 	Functions, Queues          []string
 	Tables, LogGroups          []string
-	CommandFunction            string // runs short commands, whose time is that of tasks; "" if there is none
+	CommandFunction            string // runs short commands, so its time counts as time of tasks; "" if there is none
 	Alarms, Dashboards         int
 	Account, Region, StackName string
 }
@@ -71,7 +71,7 @@ func (a *Account) Stack(ctx context.Context, stage string) (Stack, error) {
 	return s, a.resources(ctx, stage, &s)
 }
 
-// resources adds the resources that have separate counts.
+// resources adds the resources that CloudWatch counts separately.
 func (a *Account) resources(ctx context.Context, stage string, s *Stack) error {
 	form := url.Values{"Action": {"ListStackResources"}}
 	for {
@@ -91,7 +91,7 @@ func (a *Account) resources(ctx context.Context, stage string, s *Stack) error {
 				switch {
 				case r.ID == "zerodag-"+stage+"-commands":
 					s.CommandFunction = r.ID
-				case strings.HasPrefix(r.ID, "zerodag-"): // and no function that the CDK has for itself
+				case strings.HasPrefix(r.ID, "zerodag-"): // not a function that the CDK creates for itself
 					s.Functions = append(s.Functions, r.ID)
 				}
 			case "AWS::SQS::Queue":
@@ -115,7 +115,7 @@ func (a *Account) resources(ctx context.Context, stage string, s *Stack) error {
 	}
 }
 
-// stacks asks CloudFormation about the stack of a stage.
+// stacks queries CloudFormation about the stack of a stage.
 func (a *Account) stacks(ctx context.Context, stage string, form url.Values, answer any) error {
 	form.Set("Version", stacksVersion)
 	form.Set("StackName", "zerodag-"+stage)
@@ -136,15 +136,15 @@ func (a *Account) stacks(ctx context.Context, stage string, form url.Values, ans
 	return fmt.Errorf("read the stack zerodag-%s: %w", stage, err)
 }
 
-// metric is one of CloudWatch, of which the sum is asked for.
+// metric is a metric of CloudWatch whose sum is queried.
 type metric struct{ namespace, name, dimension, value string }
 
 // mostQueries is how many metrics a request may query.
 const mostQueries = 500
 
-// Usage is what a stage used, as CloudWatch counts it for the stage as a whole, priced by list. S3, SNS, EventBridge,
-// SSM, KMS and machines have no counts there. The unit of time is a day, or five minutes of less than a day. IsDenied
-// reports whether the credentials may not ask.
+// Usage returns the usage of a stage as CloudWatch counts it for the stage as a whole, at list prices. CloudWatch has
+// no counts for S3, SNS, EventBridge, SSM, KMS and machines. The unit of time is a day, or five minutes for a period of
+// less than a day. IsDenied reports whether an error means that the credentials lack the permission.
 func (a *Account) Usage(ctx context.Context, s Stack, from, to time.Time) ([]prices.Metered, error) {
 	var wanted []metric
 	for _, f := range s.Functions {
@@ -177,7 +177,7 @@ func (a *Account) Usage(ctx context.Context, s Stack, from, to time.Time) ([]pri
 	return metered(sums, sizes), nil
 }
 
-// sums adds up metrics day by day, or in steps of five minutes if days would count much more time.
+// sums adds up metrics day by day, or in steps of five minutes if whole days would cover much more time.
 func (a *Account) sums(ctx context.Context, wanted []metric, from, to time.Time, sums map[metric]float64) error {
 	form := url.Values{"Action": {"GetMetricData"}, "Version": {"2010-08-01"}, "StartTime": {from.UTC().Format(time.RFC3339)}, "EndTime": {to.UTC().Format(time.RFC3339)}}
 	period := "86400"
@@ -225,13 +225,13 @@ func (a *Account) sums(ctx context.Context, wanted []metric, from, to time.Time,
 	}
 }
 
-// size is what a second of a function is billed by.
+// size determines the price of a second of a function.
 type size struct {
 	gigabytes float64
 	arm       bool
 }
 
-// sizes are the present sizes of functions; those before an upgrade are not known.
+// sizes returns the present sizes of functions; their sizes before an upgrade are unknown.
 func (a *Account) sizes(ctx context.Context, functions []string) (map[string]size, error) {
 	sizes := map[string]size{}
 	for _, f := range functions {

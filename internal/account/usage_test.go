@@ -29,7 +29,7 @@ type ledger struct {
 	mu        sync.Mutex
 	sums      map[string][]float64 // of days, by "METRIC NAME"
 	pages     []string             // answers of Cost Explorer
-	throttles int                  // requests that are still throttled
+	throttles int                  // number of requests that will still be throttled
 	denied    string
 	refusal   string // code of the error of Cost Explorer
 	noURL     bool
@@ -38,7 +38,8 @@ type ledger struct {
 	seen      []string // "SERVICE REGION BODY"
 }
 
-// Resources of a stack, one of the CDK itself, and the function of commands, which is not part of the engine.
+// Resources of a stack, including one that belongs to the CDK, and the function for commands, which is not part of the
+// engine.
 var resources = [][2]string{
 	{"AWS::Lambda::Function", "zerodag-main-api"}, {"AWS::Lambda::Function", "zerodag-main-tick"}, {"AWS::Lambda::Function", "CustomResource-1"}, {"AWS::Lambda::Function", "zerodag-main-commands"},
 	{"AWS::SQS::Queue", "https://sqs.eu-central-1.amazonaws.com/1/zerodag-main-Events1.fifo"}, {"AWS::SQS::Queue", "https://sqs.eu-central-1.amazonaws.com/1/zerodag-main-Tasks1"},
@@ -116,7 +117,7 @@ func (l *ledger) describe(w http.ResponseWriter, form url.Values) {
 	fmt.Fprintf(w, `<R><DescribeStacksResult><Stacks><member><StackId>arn:aws:cloudformation:eu-central-1:111111111111:stack/zerodag-main/1</StackId><StackStatus>CREATE_FAILED</StackStatus><Outputs>%s</Outputs></member></Stacks></DescribeStacksResult></R>`, output)
 }
 
-// metrics answers two metrics on a page, and the days of one on two pages.
+// metrics answers with two metrics on each page, and with the days of one metric on two pages.
 func (l *ledger) metrics(w http.ResponseWriter, form url.Values) {
 	type answer struct{ id, value string }
 	var all []answer
@@ -155,8 +156,8 @@ var (
 	november = october.AddDate(0, 1, 0)
 )
 
-// TestStack proves that the counted resources are found in the stack, page by page, and the error about a missing
-// stage.
+// TestStack proves that the counted resources are found in the stack, page by page, and that a missing stage is an
+// error.
 func TestStack(t *testing.T) {
 	t.Parallel()
 	l := &ledger{}
@@ -188,7 +189,7 @@ func TestStack(t *testing.T) {
 	}
 }
 
-// stackOfMain is what TestStack proves.
+// stackOfMain returns the stack that TestStack proves to be correct.
 func stackOfMain(t *testing.T, l *ledger) account.Stack {
 	t.Helper()
 	s, err := l.open(t).Stack(t.Context(), "main")
@@ -258,7 +259,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestThrottled proves that what is throttled is asked again, ever more seldom, but not forever.
+// TestThrottled proves that a throttled request is retried at growing intervals, but not forever.
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -277,7 +278,7 @@ func TestThrottled(t *testing.T) {
 	})
 }
 
-// group is one of an answer of Cost Explorer.
+// group is a group in an answer of Cost Explorer.
 func group(service, project, amount string) string {
 	return fmt.Sprintf(`{"Keys":[%q,"zerodag-project$%s"],"Metrics":{"UnblendedCost":{"Amount":%q,"Unit":"USD"}}}`, service, project, amount)
 }
@@ -286,8 +287,8 @@ func costPage(next string, groups ...string) string {
 	return fmt.Sprintf(`{"ResultsByTime":[{"TimePeriod":{"Start":"2026-10-01","End":"2026-11-01"},"Total":{},"Groups":[%s],"Estimated":%t}]%s}`, strings.Join(groups, ","), next == "", next)
 }
 
-// TestBilled proves that all pages of Cost Explorer are added up, that each counts as a request, which costs money, and
-// which data of which region is requested.
+// TestBilled proves that all pages of Cost Explorer are added up, that each page counts as a paid request, and that the
+// right data of the right region is requested.
 func TestBilled(t *testing.T) {
 	t.Parallel()
 	l := &ledger{pages: []string{

@@ -1,4 +1,4 @@
-// Package aesgcm implements the form, which is Digdag's, in which databases store the secrets of projects.
+// Package aesgcm implements Digdag's format for secrets of projects that are stored in a database.
 //
 // The drivers of databases that encrypt secrets themselves use it. It must never keep a key, nor reveal more of a value
 // than its length.
@@ -15,10 +15,10 @@ import (
 	"fmt"
 )
 
-// The record of a secret (wire.md 3.2): name, version, term, nonce, then encrypted
-// the length of the value, the value and zeros up to a whole block.
+// The record of a secret (wire.md 3.2) consists of name, version, term and nonce, followed by the encrypted part: the
+// length of the value, the value, and zeros up to a whole block.
 const (
-	// Engine names the form.
+	// Engine names the format.
 	Engine = "aesgcm"
 	// KeySize is the size of a key, in bytes.
 	KeySize = 16
@@ -31,7 +31,8 @@ const (
 	lengthSize = 4
 )
 
-// Encrypt makes the record of a value, of at most 16 KiB, with a key of KeySize bytes: text that is another each time.
+// Encrypt returns the record of a value of at most 16 KiB, encrypted with a key of KeySize bytes. Each call returns a
+// different text.
 func Encrypt(key []byte, value string) (string, error) {
 	if len(value) > maxSecret {
 		return "", fmt.Errorf("the value has %d bytes, but at most %d are allowed", len(value), maxSecret)

@@ -11,8 +11,8 @@ import (
 
 var testKey = []byte("0123456789abcdef")
 
-// TestSecretRecord proves the form of a stored secret (wire.md 3.2), byte by byte,
-// and that a record of version 1 is read.
+// TestSecretRecord proves that a stored secret has the documented format (wire.md 3.2), byte by byte, and that records
+// of version 1 can be read.
 func TestSecretRecord(t *testing.T) {
 	t.Parallel()
 	text, err := Encrypt(testKey, "hello ✓")
@@ -54,7 +54,7 @@ func gcmOf(t *testing.T) cipher.AEAD {
 	return gcm
 }
 
-// TestSecretTrouble proves that damaged records are refused, and that the use of another key is reported.
+// TestSecretTrouble proves that damaged records are refused, and that the use of a wrong key is reported.
 func TestSecretTrouble(t *testing.T) {
 	t.Parallel()
 	text, err := Encrypt(testKey, "value")

@@ -29,7 +29,7 @@ func (r Attempts) Await(ctx context.Context, id client.ID) (client.Attempt, erro
 	}
 }
 
-// How often a log is looked at while nothing and something is new.
+// Intervals between reads of a log: while nothing new appears, and while it grows.
 const (
 	FollowFirst = 500 * time.Millisecond
 	FollowLast  = 10 * time.Second

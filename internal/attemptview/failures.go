@@ -16,22 +16,22 @@ import (
 	"zerodag/internal/term"
 )
 
-// Attempts reads the attempts of a server by a client.
+// Attempts reads the attempts of a server through a client.
 type Attempts struct{ *client.Client }
 
 // Failure is a task that failed, as opposed to a group that contains it.
 type Failure struct {
 	task    client.Task
 	message string
-	tries   int                  // how often it ran, in all rounds of its group
-	place   string               // where it is written; "" where that is not known
-	names   map[string]dig.Place // that its expressions see according to its workflow
+	tries   int                  // how often it ran, in all iterations of its group
+	place   string               // where it is defined; "" if that is unknown
+	names   map[string]dig.Place // names that its expressions can use according to its workflow
 	lost    remedy.LostNames
 	lines   []string // the end of the log of its last run
 }
 
-// Failures returns the tasks that made an attempt fail, the first to fail first, the displayed ones with the last lines
-// of their logs and the place in the workflow.
+// Failures returns the tasks that made an attempt fail, the first to fail first. The tasks that are displayed have the
+// last lines of their logs and their place in the workflow.
 func (r Attempts) Failures(ctx context.Context, a client.Attempt, lines int) ([]Failure, error) {
 	tasks, err := r.Tasks(ctx, a.ID)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r Attempts) Failures(ctx context.Context, a client.Attempt, lines int) ([]
 	return r.FailuresAmong(ctx, a, tasks, lines)
 }
 
-// FailuresAmong is Failures of an attempt whose tasks were read already.
+// FailuresAmong is Failures for an attempt whose tasks were already read.
 func (r Attempts) FailuresAmong(ctx context.Context, a client.Attempt, tasks []client.Task, lines int) (_ []Failure, err error) {
 	var list []Failure
 	lost, ignored := remedy.LostNames{}, map[client.ID]bool{} // groups with ignored failures, and the tasks below
@@ -68,8 +68,8 @@ func (r Attempts) FailuresAmong(ctx context.Context, a client.Attempt, tasks []c
 	return list, nil
 }
 
-// superseded are the tasks of earlier rounds of a group, and all tasks below them: a later task of the same name below
-// the same one counts.
+// superseded returns the tasks of earlier iterations of a group, and all tasks below them: only the last task with a
+// name and a parent counts.
 func superseded(tasks []client.Task) map[client.ID]bool {
 	type place struct {
 		parent client.ID
@@ -92,7 +92,7 @@ func superseded(tasks []client.Task) map[client.ID]bool {
 	return old
 }
 
-// triesOf is how often a task has run.
+// triesOf returns how often a task has run.
 func triesOf(t client.Task) int {
 	if t.StartedAt == nil {
 		return 0
@@ -101,7 +101,7 @@ func triesOf(t client.Task) int {
 	return n + 1
 }
 
-// tellerAmong is the task whose output is that of a failure: see teller.
+// tellerAmong returns the task whose output explains a failure: see teller in package localrun.
 func tellerAmong(tasks []client.Task, t client.Task) client.Task {
 	if !t.IsGroup {
 		return t
@@ -115,7 +115,7 @@ func tellerAmong(tasks []client.Task, t client.Task) client.Task {
 	return last
 }
 
-// tail is the end of the output of a task's last run.
+// tail returns the end of the output of a task's last run.
 func (r Attempts) tail(ctx context.Context, id client.ID, task string, n int) ([]string, error) {
 	handles, err := r.LogFiles(ctx, id, task)
 	if err != nil {
@@ -143,14 +143,14 @@ func (r Attempts) tail(ctx context.Context, id client.ID, task string, n int) ([
 	return lines, nil
 }
 
-// Limits of the reads that find where a task is written: a user waits for it.
+// Limits of the reads that find where a task is defined: a user waits for the answer.
 const (
 	mostPlaced = 20 // files
 	placeTime  = 5 * time.Second
 )
 
-// place finds where the tasks of the first failures of an attempt are written, by the files of its revision. It gives
-// up if a server does not hand them out, or a file is gone or too large.
+// place finds where the tasks of the first failures of an attempt are defined in the files of its revision. It gives up
+// if the server does not serve the files, or if a file is missing or too large.
 func (r Attempts) place(ctx context.Context, a client.Attempt, failed []Failure) {
 	if a.Workflow.ID == "" || len(failed) == 0 {
 		return

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// sources is a server with a workflow, some of whose files it hands out.
+// sources is a server with a workflow that serves some of the workflow's files.
 type sources struct {
 	files map[string]string // JSON of the text, by path
 	asked []string
@@ -34,9 +34,9 @@ func (s *sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"path":"x","revision":"r 1","size":1,"text":%s}`, text)
 }
 
-// TestFailuresHaveTheirPlace proves that a task that failed is found in the files of its revision, each read once, with
-// the names that it sees, and that a server without them, and a file that is gone, no text or too large, only leave the
-// place out.
+// TestFailuresHaveTheirPlace proves that a failed task is found in the files of its revision, each read once, with the
+// names that it can use. If the server does not serve them, or a file is missing, is not text or is too large, only the
+// place is omitted.
 func TestFailuresHaveTheirPlace(t *testing.T) {
 	t.Parallel()
 	main := `"+a:\n  call>: sub/b\n+c:\n  sh>: x\n_export: {far: 1}\n"`
@@ -65,7 +65,7 @@ func TestFailuresHaveTheirPlace(t *testing.T) {
 	r, _ := openedAt(t, http.NotFoundHandler(), func(context.Context, time.Duration) error { return nil })
 	failed := []Failure{{task: client.Task{FullName: "+w+c"}}}
 	r.place(t.Context(), client.Attempt{Workflow: client.Ref{ID: "3"}}, failed)
-	r.place(t.Context(), client.Attempt{}, failed) // of a workflow that is not stored
+	r.place(t.Context(), client.Attempt{}, failed) // its workflow is not stored
 	if failed[0].place != "" {
 		t.Errorf("found at %s", failed[0].place)
 	}

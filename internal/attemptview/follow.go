@@ -8,23 +8,23 @@ import (
 	"zerodag/internal/taskview"
 )
 
-// Watcher shows the tasks of an attempt each time that they are read.
+// Watcher shows the tasks of an attempt each time they are read.
 type Watcher interface {
 	Show(attempt any, rows []taskview.Row)
-	Close() // the last picture stays
+	Close() // leaves the last picture on the screen
 }
 
 // Follow shows the tasks of an attempt until it is over, and closes the watcher. It returns the attempt.
 func (r Attempts) Follow(ctx context.Context, id client.ID, to Watcher) (client.Attempt, error) {
 	defer to.Close()
 	a, err := r.followChanges(ctx, id, to)
-	if client.IsMissing(err) { // a server without these: all tasks are read each time
+	if client.IsMissing(err) { // the server has no history: all tasks are read each time
 		return r.pollTasks(ctx, id, to)
 	}
 	return a, err
 }
 
-// pollTasks reads all tasks again and again.
+// pollTasks reads all tasks repeatedly.
 func (r Attempts) pollTasks(ctx context.Context, id client.ID, to Watcher) (client.Attempt, error) {
 	before := ""
 	for pause := FollowFirst; ; pause = min(2*pause, FollowLast) {
@@ -71,8 +71,8 @@ func (r Attempts) followChanges(ctx context.Context, id client.ID, to Watcher) (
 	}
 }
 
-// readChanges reads new changes. It reports whether there were any and whether the attempt is over. An
-// attempt that has not begun, or that was over before it was looked at, has no history to follow.
+// readChanges reads new changes. It reports whether there were any and whether the attempt is over. An attempt that has
+// not begun, or that was over before the first read, has no history to follow.
 func (r Attempts) readChanges(ctx context.Context, id client.ID, tasks *liveTasks) (news, over bool, err error) {
 	if tasks.seq == 0 {
 		a, err := r.Attempt(ctx, id) // before its tasks: once it is marked done, they are complete
@@ -100,7 +100,7 @@ func (r Attempts) readChanges(ctx context.Context, id client.ID, tasks *liveTask
 	}
 }
 
-// outlined reads all tasks. What changes while their pages are read comes with the changes after the first.
+// outlined reads all tasks. Changes that happen while the pages are read come with the changes after the first page.
 func (r Attempts) outlined(ctx context.Context, id client.ID) (liveTasks, error) {
 	var tasks liveTasks
 	for after := int64(0); ; {

@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/taskview"
 )
 
-// moves is a server with an attempt whose tasks have moved on each time that they are asked for.
+// moves is a server with an attempt whose tasks advance each time they are read.
 type moves struct {
 	at     int
 	states [][]string // of +w, +w+a, +w+b, +w^failure-alert
@@ -69,13 +69,13 @@ func openedAt(t *testing.T, h http.Handler, wait func(context.Context, time.Dura
 	return Attempts{connection}, &out
 }
 
-// lines shows changes of tasks in a pipe.
+// lines shows changes of tasks as lines, as in a pipe.
 func lines(out io.Writer) Watcher {
 	return taskview.NewChanges(taskview.Lines{Out: out, Whole: true})
 }
 
-// TestWatchLines proves that a watcher in a pipe sees each change of a task once, to the end of the attempt, and that
-// no wait is longer than ten seconds.
+// TestWatchLines proves that a watcher in a pipe shows each change of a task once until the attempt ends, and that no
+// wait is longer than ten seconds.
 func TestWatchLines(t *testing.T) {
 	t.Parallel()
 	m := &moves{states: [][]string{
@@ -97,8 +97,8 @@ func TestWatchLines(t *testing.T) {
 	}
 }
 
-// TestWatchTree proves that the tree has what the server tells: groups begin with the first task in them, and a state
-// that this program does not know has not begun.
+// TestWatchTree proves that the tree shows the server's data: groups begin with the first task in them, and a task in
+// an unknown state counts as not begun.
 func TestWatchTree(t *testing.T) {
 	t.Parallel()
 	one, two := client.ID("10"), client.ID("20")
@@ -119,7 +119,7 @@ func TestWatchTree(t *testing.T) {
 	}
 }
 
-// TestWatchStops proves that an interrupted watch reports that.
+// TestWatchStops proves that an interrupted watch reports the interruption.
 func TestWatchStops(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
@@ -130,10 +130,10 @@ func TestWatchStops(t *testing.T) {
 	}
 }
 
-// history is a server with an attempt of which it hands out the outline, two tasks on each page, and what changed
-// after it, an entry at a time.
+// history is a server that serves the outline of an attempt, two tasks on each page, and the later changes, one entry
+// at a time.
 type history struct {
-	entries []string // of which entry i+1 is the number
+	entries []string // entries[i] has the number i+1
 	rounds  int      // entries that have happened
 	asked   []string
 }
@@ -159,8 +159,8 @@ func (h *history) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestWatchReadsWhatChanges proves that all tasks are read once, and from then on what changed since: whatever is
-// said twice, or made later, is shown once.
+// TestWatchReadsWhatChanges proves that all tasks are read once and then only changes: a change that is reported twice,
+// or a task that is created later, is shown once.
 func TestWatchReadsWhatChanges(t *testing.T) {
 	t.Parallel()
 	h := &history{entries: []string{
@@ -182,7 +182,7 @@ func TestWatchReadsWhatChanges(t *testing.T) {
 	}
 }
 
-// TestWatchDoesWithoutWrongColumns proves that an answer whose lists do not fit together moves nothing.
+// TestWatchDoesWithoutWrongColumns proves that an answer whose lists do not fit together changes nothing.
 func TestWatchDoesWithoutWrongColumns(t *testing.T) {
 	t.Parallel()
 	var tasks liveTasks

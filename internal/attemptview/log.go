@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// mostHeld is how many lines are put in order at once.
+// mostHeld is the maximum number of lines that are sorted together.
 const mostHeld = 50_000
 
 // LogOptions are the settings for showing the logs of an attempt.
@@ -21,8 +21,8 @@ type LogOptions struct {
 	Out     io.Writer
 	Verbose bool         // also debug messages
 	Follow  bool         // until the attempt, or its tasks with the prefix, are over
-	Plain   bool         // lines as they are, as Digdag shows them; else with task names
-	Ink     term.Palette // unless they are plain
+	Plain   bool         // unchanged lines, as Digdag shows them; else with task names
+	Ink     term.Palette // for lines that are not plain
 }
 
 // LogReader shows the logs of one attempt.
@@ -34,7 +34,7 @@ type LogReader struct {
 	held  []heldLine
 }
 
-// NewLogReader reads logs by a client.
+// NewLogReader returns a reader that reads logs through a client.
 func NewLogReader(c *client.Client, o LogOptions) *LogReader {
 	r := &LogReader{Client: c, LogOptions: o, files: map[string]*logRead{}}
 	if !o.Plain {
@@ -46,8 +46,7 @@ func NewLogReader(c *client.Client, o LogOptions) *LogReader {
 // Empty reports whether Read has found no log.
 func (c *LogReader) Empty() bool { return len(c.files) == 0 }
 
-// heldLine is a line that was found in a round of following, and is shown with the others of that round
-// in the order of their times.
+// heldLine is a line that a poll found. It is shown with the other lines of that poll in the order of their times.
 type heldLine struct {
 	at   time.Time
 	file client.LogFile
@@ -59,7 +58,7 @@ func (c *LogReader) Read(ctx context.Context, id client.ID, prefix string) error
 	for pause := FollowFirst; ; pause = min(2*pause, FollowLast) {
 		over := true
 		if c.Follow {
-			var err error // asked before reading: everything written until then is read
+			var err error // checked before reading, so that everything written until then is read
 			if over, err = c.isOver(ctx, id, prefix); err != nil {
 				return err
 			}
@@ -94,7 +93,7 @@ func (c *LogReader) isOver(ctx context.Context, id client.ID, prefix string) (bo
 }
 
 // update shows new lines, run by run in the order in which they began; it reports whether there were any. An unfinished
-// line waits for its rest, unless it is the last one; users see it if nothing has followed until the next round.
+// line waits for its rest, unless it is the last one; users see it if nothing was added by the next poll.
 func (c *LogReader) update(ctx context.Context, id client.ID, prefix string, last bool) (news bool, err error) {
 	handles, err := c.LogFiles(ctx, id, prefix)
 	if err != nil {
@@ -123,7 +122,7 @@ func (c *LogReader) update(ctx context.Context, id client.ID, prefix string, las
 	return news, c.showHeld()
 }
 
-// showHeld shows what a round of following has found, in the order of its times.
+// showHeld shows the lines that a poll found, in the order of their times.
 func (c *LogReader) showHeld() error {
 	slices.SortStableFunc(c.held, func(a, b heldLine) int { return a.at.Compare(b.at) })
 	for _, l := range c.held {

@@ -21,7 +21,7 @@ import (
 
 // logServer shows an attempt whose log files grow from poll to poll.
 type logServer struct {
-	polls []map[string]string // text by file name "task.n"; a text without "\n" at its end is torn off
+	polls []map[string]string // text by file name "task.n"; a text without "\n" at its end is cut off
 	n     int
 }
 
@@ -68,8 +68,8 @@ func readLog(t *testing.T, s *logServer, o LogOptions) string {
 	return out.String()
 }
 
-// TestLogFollow proves that each line is shown once and whole, whatever the moment at
-// which the files are looked at, also a last line without end.
+// TestLogFollow proves that each line is shown once and whole, at whatever moment the files are read, including a last
+// line without a newline.
 func TestLogFollow(t *testing.T) {
 	t.Parallel()
 	s := &logServer{polls: []map[string]string{
@@ -97,7 +97,7 @@ func TestLogFollowShowsOpenLines(t *testing.T) {
 }
 
 // TestLogOrder proves that runs come in the order in which they began, and that debug lines are shown on demand with
-// what belongs to them.
+// the lines that belong to them.
 func TestLogOrder(t *testing.T) {
 	t.Parallel()
 	s := &logServer{polls: []map[string]string{{

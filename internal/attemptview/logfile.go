@@ -18,23 +18,23 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// logRead is how far a log file was shown.
+// logRead records how much of a log file was shown.
 type logRead struct {
 	size     int64     // of the file when it was read
 	lines    int       // that were shown or filtered
-	part     int       // shown bytes of the next line, whose end had not come
+	part     int       // shown bytes of the next line, whose end was still missing
 	begun    bool      // a line of the engine was shown or filtered
-	last     time.Time // of the last line that has one
+	last     time.Time // of the last line that has a time
 	torn     bool      // the last line had no end
-	failed   bool      // a line has said why the task failed
+	failed   bool      // a line gave the reason why the task failed
 	filtered bool      // the last line with a level was not shown
 }
 
 // levelPattern finds the level in a line like "2016-04-06 17:07:16 -0700 [INFO] ...".
 var levelPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9: \-+.]*\[([A-Za-z]+)\]`) })
 
-// inOrder sorts files by the time at which their runs began, which their names have to the nanosecond. Digdag shows the
-// files of each task together, tasks in the order of their first file's time.
+// inOrder sorts files by the time at which their runs began, which their names contain to the nanosecond. Digdag shows
+// the files of each task together, tasks in the order of their first file's time.
 func inOrder(handles []client.LogFile) []client.LogFile {
 	first := map[string]time.Time{}
 	for _, h := range handles {
@@ -52,7 +52,7 @@ func inOrder(handles []client.LogFile) []client.LogFile {
 	return list
 }
 
-// beganAt is when the run of a log file began.
+// beganAt returns when the run of a log file began.
 func beganAt(h client.LogFile) time.Time {
 	if f, ok := tasklog.ParseName(h.FileName); ok {
 		return f.Time
@@ -60,8 +60,8 @@ func beganAt(h client.LogFile) time.Time {
 	return h.FileTime
 }
 
-// showFile shows the new lines of a file. A file that is being written ends anywhere; whole also shows a line without
-// its end.
+// showFile shows the new lines of a file. A file that is being written may end anywhere; with whole, a last line
+// without its end is shown.
 func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile, whole bool) (news bool, err error) {
 	file, err := c.Log(ctx, id, h)
 	if err != nil {
@@ -101,19 +101,19 @@ func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile
 	}
 }
 
-// isEnd reports whether a file ended, wherever.
+// isEnd reports whether an error means that a file ended, even in the middle.
 func isEnd(err error) bool {
 	return err == io.EOF || err == io.ErrUnexpectedEOF //nolint:errorlint // a reader returns these bare
 }
 
-// pass records the line of a number, counted from 0, as shown; open means that more of it may come.
+// pass records that line n, counted from 0, was shown; open means that more of it may follow.
 func (at *logRead) pass(n int, line string, open bool) {
 	if at.lines, at.part = n+1, 0; open {
 		at.lines, at.part = n, len(line)
 	}
 }
 
-// viewLine shows a line to users; when a log is followed, with the others of its round.
+// viewLine shows a line to users; when a log is followed, together with the other lines of its poll.
 func (c *LogReader) viewLine(h client.LogFile, at *logRead, l tasklog.Text) error {
 	if !c.Follow {
 		return c.view.show(h, at, l)

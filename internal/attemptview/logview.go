@@ -32,7 +32,7 @@ func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 	if !l.At.IsZero() {
 		moment = l.At.Local().Format("15:04:05")
 	}
-	heading := !at.begun && tasklog.NamesOperator(operators.Level(l.Level), l.Message) // a further try begins with one of level debug
+	heading := !at.begun && tasklog.NamesOperator(operators.Level(l.Level), l.Message) // a retry begins with a debug line
 	at.begun = true
 	at.filtered = v.isDetail(l.Level) && !heading || v.quiet(h.TaskName, l.Level)
 	switch {
@@ -54,18 +54,18 @@ func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 	return v.Show(h.TaskName, v.Ink.Dim, l.Message)
 }
 
-// isDetail reports whether lines of a level are shown only with all details.
+// isDetail reports whether lines of a level are shown only if all details are requested.
 func (v *logView) isDetail(level string) bool {
 	return !v.verbose && (level == "DEBUG" || level == "TRACE")
 }
 
-// quiet reports whether a line of the engine is only about a notice of the failure that was sent.
+// quiet reports whether a line of the engine is only about sending the notice of a failure.
 func (v *logView) quiet(task, level string) bool {
 	return strings.HasSuffix(task, engine.FailureAlert) && !v.verbose && level != "ERROR" && level != "WARN"
 }
 
-// isTrace reports whether a line below the message of a failure begins a stack trace: the trace of a script is in the
-// log already.
+// isTrace reports whether a line below the message of a failure begins a stack trace. The log already contains the
+// trace of a script.
 func isTrace(line string) bool { return strings.HasPrefix(line, "\t") }
 
 // fit makes room for the names of tasks.

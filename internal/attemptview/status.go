@@ -20,7 +20,7 @@ func StatusInk(ink term.Palette, status string) string {
 // successIgnored is the status of an attempt that succeeded although tasks failed.
 const successIgnored = "success, errors ignored"
 
-// OfIgnored returns a status as users see it. Digdag has none for a success with ignored errors.
+// OfIgnored returns a status as users see it. Digdag has no status for an attempt that succeeded with ignored errors.
 func OfIgnored(status string, ignored bool) string {
 	if ignored {
 		return successIgnored

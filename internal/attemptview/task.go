@@ -8,14 +8,14 @@ import (
 	"zerodag/internal/taskview"
 )
 
-// RetriesOf returns how often a task was retried. It reports false if nothing counts that.
+// RetriesOf returns how often a task was retried. It reports false if the server does not count retries.
 func RetriesOf(t client.Task) (int, bool) {
 	again, there := t.StateParams.Get("retry_count")
 	n, err := strconv.Atoi(param.Text(again))
 	return n, there && err == nil
 }
 
-// ErrorOf returns what failed in a task, or why it was skipped; "" if nothing did, or only tasks below it.
+// ErrorOf returns the error of a task, or why it was skipped; "" if nothing failed, or only tasks below it.
 func ErrorOf(t client.Task) string {
 	if t.Skipped != "" {
 		return "skipped: " + t.Skipped

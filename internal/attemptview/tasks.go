@@ -9,9 +9,9 @@ import (
 	"zerodag/internal/term"
 )
 
-// liveTasks are the tasks of an attempt as of an entry of its history.
+// liveTasks holds the tasks of an attempt as of an entry of its history.
 type liveTasks struct {
-	seq  int64 // 0: there is none to follow
+	seq  int64 // 0: there is no history to follow
 	rows []taskview.Row
 }
 
@@ -19,7 +19,7 @@ type liveTasks struct {
 func (l *liveTasks) add(c *client.Columns) {
 	for i := range c.Len() {
 		if c.ID[i] != int64(len(l.rows))+1 || c.Parent[i] < 0 || c.Parent[i] >= c.ID[i] {
-			continue // it is there already
+			continue // the task is already in the list
 		}
 		row := taskview.Row{Name: term.OneLine(c.Name[i]), State: stateNamed(c.State[i]), Started: client.Moment(c.Started[i]), Parent: engine.TaskID(c.Parent[i])}
 		if row.Parent > 0 {
@@ -32,7 +32,7 @@ func (l *liveTasks) add(c *client.Columns) {
 	}
 }
 
-// apply makes a change.
+// apply applies a change.
 func (l *liveTasks) apply(ch client.Change) {
 	if ch.Made != nil {
 		l.add(ch.Made)
@@ -52,7 +52,7 @@ func (l *liveTasks) apply(ch client.Change) {
 	}
 }
 
-// tree are the tasks as the tree draws them.
+// tree returns the tasks in the form that the tree draws.
 func (l *liveTasks) tree() []taskview.Row {
 	rows := slices.Clone(l.rows)
 	begun := make([]bool, len(rows))
@@ -63,7 +63,7 @@ func (l *liveTasks) tree() []taskview.Row {
 	return rows
 }
 
-// treeRows are the tasks of a server in the form that the tree draws.
+// treeRows converts the tasks of a server to the form that the tree draws.
 func treeRows(tasks []client.Task) []taskview.Row {
 	rows, places := make([]taskview.Row, len(tasks)), make(map[client.ID]engine.TaskID, len(tasks))
 	for i, t := range tasks {
@@ -88,7 +88,8 @@ func treeRows(tasks []client.Task) []taskview.Row {
 	return rows
 }
 
-// beginGroups notes when groups have begun, of which the server notes no start: with the first task in them.
+// beginGroups marks groups as begun when the first task in them begins, because the server does not record when groups
+// start.
 func beginGroups(rows []taskview.Row, begun []bool) {
 	for i := len(rows) - 1; i >= 0; i-- {
 		r := rows[i]
@@ -100,7 +101,7 @@ func beginGroups(rows []taskview.Row, begun []bool) {
 	}
 }
 
-// stateNamed is the state that a server's name stands for; an unknown name counts as not begun.
+// stateNamed returns the state with a server's name; an unknown name counts as not begun.
 func stateNamed(name string) engine.TaskState {
 	for s := engine.Blocked; s <= engine.Canceled; s++ {
 		if s.String() == name {

@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// Outcome describes how an attempt has ended, and if it failed which tasks, why, the last lines that they printed, and
-// the command that resumes it.
+// Outcome describes how an attempt ended. For a failure it lists the failed tasks, the reasons, the last lines that
+// they printed, and the command that resumes the attempt.
 func Outcome(a client.Attempt, failed []Failure, ink term.Palette) string {
 	var b strings.Builder
 	status := OfIgnored(a.Status, a.IgnoredErrors)
@@ -46,7 +46,7 @@ func Outcome(a client.Attempt, failed []Failure, ink term.Palette) string {
 	return program.AsCalled(b.String())
 }
 
-// mostIgnored is how many errors are shown that were ignored.
+// mostIgnored is the maximum number of ignored errors that are shown.
 const mostIgnored = 10
 
 // IgnoredText lists errors that were ignored, a line for each task; "" for none.

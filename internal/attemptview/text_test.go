@@ -15,8 +15,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// TestOutcome proves what is said of the end of an attempt: its outputs, and of a failure the first tasks with their
-// reasons and what fixes them, the others counted, and the command that resumes it.
+// TestOutcome proves that the outcome of an attempt shows its outputs and, for a failure, the first failed tasks with
+// reasons and remedies, the number of the others, and the command that resumes the attempt.
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	end := time.Date(2026, 1, 1, 0, 1, 5, 0, time.UTC)
@@ -48,7 +48,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestIgnoredText proves that errors that were ignored are named with their tasks, the first of many.
+// TestIgnoredText proves that ignored errors are listed with their tasks, but only the first of many.
 func TestIgnoredText(t *testing.T) {
 	t.Parallel()
 	task := func(name, message string) client.Task {
@@ -66,7 +66,7 @@ func TestIgnoredText(t *testing.T) {
 	}
 }
 
-// TestTaskTexts proves the texts about a task from a server's data, whatever is missing there.
+// TestTaskTexts proves that texts about a task are correct whatever is missing in the server's data.
 func TestTaskTexts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -99,7 +99,7 @@ func TestTaskTexts(t *testing.T) {
 	}
 }
 
-// TestAwait proves that an attempt is polled until it is over, less and less often, and no longer once the caller stops
+// TestAwait proves that an attempt is polled less and less often until it is over, and no longer once the caller stops
 // waiting.
 func TestAwait(t *testing.T) {
 	t.Parallel()

@@ -2,8 +2,8 @@
 // and reads the answer, which is XML or JSON.
 //
 // Package account and the test bed's runs on an account use it for the few requests to services whose clients are not
-// linked: each client of the SDK makes its tables before main, which every command of zerodag would pay for
-// (docs/adr/0020). It must never print a credential, and is independent of any service.
+// linked: each client of the SDK builds tables before main runs, which would slow down every command of zerodag
+// (docs/adr/0020). It must never print a credential, and must stay independent of any service.
 package awscall
 
 import (
@@ -28,7 +28,8 @@ import (
 // Client sends requests with the credentials of a configuration.
 type Client struct{ config aws.Config }
 
-// New makes no request yet. An endpoint in the configuration replaces that of every service.
+// New returns a client. It makes no request yet. An endpoint in the configuration replaces the endpoints of all
+// services.
 func New(c aws.Config) *Client { return &Client{c} }
 
 // Service is the address of a service, and the name and region that requests to it are signed for.
@@ -39,7 +40,7 @@ func (c *Client) Regional(name string) Service {
 	return Service{name, sigv4.Endpoint(name, c.config.Region), c.config.Region}
 }
 
-// Refusal is an error that a service answered with.
+// Refusal is an error in the answer of a service.
 type Refusal struct {
 	Code, Message string
 	Status        int // of HTTP
@@ -49,7 +50,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("status %d, %s: %s", r.Status, r.Code, r.Message)
 }
 
-// Query sends a form, whose Action is the operation, and reads the answer, which is XML.
+// Query sends a form whose Action is the operation and reads the XML answer.
 func (c *Client) Query(ctx context.Context, to Service, form url.Values, answer any) error {
 	text, status, err := c.Send(ctx, to, posted([]byte(form.Encode()), http.Header{"Content-Type": {"application/x-www-form-urlencoded; charset=utf-8"}}))
 	if err != nil {
@@ -58,7 +59,7 @@ func (c *Client) Query(ctx context.Context, to Service, form url.Values, answer 
 	if status == http.StatusOK {
 		return xml.Unmarshal(text, answer) // #nosec G709 -- XML sets the fields of our structs, and runs nothing
 	}
-	var e struct { // EC2 has one level more
+	var e struct { // EC2 nests errors one level deeper
 		Error  struct{ Code, Message string } `xml:"Error"`
 		Errors struct{ Code, Message string } `xml:"Errors>Error"`
 	}
@@ -68,7 +69,7 @@ func (c *Client) Query(ctx context.Context, to Service, form url.Values, answer 
 	return &Refusal{e.Error.Code + e.Errors.Code, e.Error.Message + e.Errors.Message, status}
 }
 
-// Call sends a value as JSON and reads the answer.
+// Call sends a value as JSON and reads the JSON answer.
 func (c *Client) Call(ctx context.Context, to Service, operation string, in, answer any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -90,8 +91,8 @@ func (c *Client) Get(ctx context.Context, to Service, path string, query url.Val
 	return ReadJSON(text, status, answer)
 }
 
-// ReadJSON reads an answer into a value, or returns the *Refusal that it is. Nothing is read into nil, and nothing of
-// no body.
+// ReadJSON reads an answer into a value, or returns the *Refusal that the answer contains. It does nothing if the value
+// is nil or the body is empty.
 func ReadJSON(text []byte, status int, answer any) error {
 	if status == http.StatusOK && (len(text) == 0 || answer == nil) {
 		return nil
@@ -109,13 +110,13 @@ func ReadJSON(text []byte, status int, answer any) error {
 	return &Refusal{e.Code[strings.LastIndex(e.Code, "#")+1:], e.Message, status} // some services put a namespace before it
 }
 
-// mostAnswer is the most that is read of an answer: a thousand VPCs with their tags, in bytes.
+// mostAnswer is the maximum number of bytes that are read of an answer: enough for a thousand VPCs with their tags.
 const mostAnswer = 16 << 20
 
 // tries limits how often a request is sent.
 const tries = 6
 
-// firstPause is how long it waits before the second time; each later wait is twice as long.
+// firstPause is the wait before the first retry; each later wait is twice as long.
 const firstPause = 200 * time.Millisecond
 
 // errNoCredentials is the error of requests that cannot be signed.
@@ -129,7 +130,7 @@ type Request struct {
 	header       http.Header
 }
 
-// posted is a request of the protocols that name their operation in the body or in a header.
+// posted returns a request of a protocol that names the operation in the body or in a header.
 func posted(body []byte, header http.Header) Request {
 	return Request{Method: http.MethodPost, Path: "/", body: body, header: header}
 }
@@ -151,7 +152,7 @@ func (c *Client) Send(ctx context.Context, to Service, what Request) (text []byt
 	}
 }
 
-// throttled reports whether an answer is that the same request may work later.
+// throttled reports whether an answer means that the same request may succeed later.
 func throttled(status int, text []byte) bool {
 	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
 		return true
@@ -167,7 +168,7 @@ func throttled(status int, text []byte) bool {
 	return false
 }
 
-// once sends a signed request one time.
+// once sends a signed request without retries.
 func (c *Client) once(ctx context.Context, to Service, what Request) (text []byte, status int, err error) {
 	if c.config.BaseEndpoint != nil {
 		to.Endpoint = *c.config.BaseEndpoint

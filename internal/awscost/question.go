@@ -20,14 +20,15 @@ type Question struct {
 	Stack    account.Stack
 	Denied   error // why the stack could not be read; nil if it was
 	Settings stages.Settings
-	Assumed  bool   // there is no file of the stage
-	Folder   string // of the files of stages
+	Assumed  bool   // the stage has no file
+	Folder   string // with the files of stages
 	Month    cost.Month
-	Sample   int  // attempts of a workflow whose tasks are read; 0 reads all
+	Sample   int  // number of attempts of each workflow whose tasks are read; 0 reads all
 	Billed   bool // also query Cost Explorer
 }
 
-// Of queries the API and the account. Values that the account may not read are unknown in the report, not an error.
+// Of creates the report from the API and the account. Values that the account may not read are unknown in the report,
+// not an error.
 func Of(ctx context.Context, q Question) (*Report, error) {
 	out := &Report{Stage: q.Settings.Stage, Region: q.Account.Region(), Month: q.Month.Name, From: q.Month.From, To: q.Month.To, Partial: q.Month.Partial, Currency: "USD", Prices: prices.Region, Fixed: []FixedPart{}}
 	if err := q.attribute(ctx, out); err != nil {
@@ -62,7 +63,7 @@ func (q Question) countUsage(ctx context.Context, out *Report) {
 	}
 }
 
-// askBill adds what AWS billed, if the user wants to pay for the question.
+// askBill adds the bill of AWS if the user agreed to pay for the requests.
 func (q Question) askBill(ctx context.Context, out *Report) {
 	out.Billed.Lines = []account.BillLine{}
 	if !q.Billed {
@@ -73,7 +74,7 @@ func (q Question) askBill(ctx context.Context, out *Report) {
 	out.Billed.Bill, out.Billed.Cost = bill, float64(bill.Requests)*prices.CostRequest
 	switch {
 	case err != nil:
-		out.Billed.Lines, out.Billed.Dollars = []account.BillLine{}, 0 // a part of a bill is none
+		out.Billed.Lines, out.Billed.Dollars = []account.BillLine{}, 0 // an incomplete bill is not shown
 		out.Billed.Why = account.WhyUnknown(err, "ce:GetCostAndUsage")
 	case len(bill.Lines) == 0:
 		out.Billed.Why = "Cost Explorer has no costs with the tags of the stage: activate the cost allocation tags " + account.StackTag + ", " + account.StageTag + " and " + account.ProjectTag +
@@ -83,7 +84,7 @@ func (q Question) askBill(ctx context.Context, out *Report) {
 	}
 }
 
-// fixed is what a stage costs by the month, whatever it does.
+// fixed returns the monthly costs of a stage, which do not depend on its use.
 func (q Question) fixed() []FixedPart {
 	s, stack := q.Settings, q.Stack
 	list, share := []FixedPart{}, q.Month.Share()

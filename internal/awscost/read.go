@@ -18,17 +18,17 @@ import (
 	"zerodag/operators/all"
 )
 
-// attemptsPage is how many attempts a request lists: as many as the API allows.
+// attemptsPage is how many attempts a request lists: the maximum of the API.
 const attemptsPage = 100
 
-// readers is how many attempts have their tasks read at a time.
+// readers is the number of attempts whose tasks are read concurrently.
 const readers = 8
 
 // attribute estimates what the attempts of the month cost, by workflow.
 func (q Question) attribute(ctx context.Context, out *Report) error {
 	type workflow struct{ project, name client.ID }
 	attempts := map[workflow][]client.Attempt{}
-	names := map[workflow]client.Attempt{} // the newest of each
+	names := map[workflow]client.Attempt{} // the newest attempt of each workflow
 	for last := client.ID(""); ; {
 		page, err := q.API.AllAttempts(ctx, client.Page{Last: last, Count: attemptsPage})
 		if err != nil {
@@ -45,7 +45,7 @@ func (q Question) attribute(ctx context.Context, out *Report) error {
 				if _, known := names[w]; !known {
 					names[w] = a
 				}
-				a.Params, a.Outputs, a.Labels = nil, nil, nil // a month has many
+				a.Params, a.Outputs, a.Labels = nil, nil, nil // saves memory: a month has many attempts
 				attempts[w] = append(attempts[w], a)
 			}
 		}
@@ -79,7 +79,7 @@ func (q Question) attribute(ctx context.Context, out *Report) error {
 }
 
 // readTasks reads the tasks of attempts and returns the cost of each attempt. An attempt that was removed meanwhile, or
-// whose tasks are too many for an answer, is skipped.
+// has too many tasks for an answer, is skipped.
 func (q Question) readTasks(ctx context.Context, list []client.Attempt) ([]cost.Amount, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -128,7 +128,7 @@ func (q Question) readTasks(ctx context.Context, list []client.Attempt) ([]cost.
 	return amounts, nil
 }
 
-// tooLarge reports whether the tasks of an attempt do not fit an answer of a function.
+// tooLarge reports whether the tasks of an attempt do not fit into an answer of a function.
 func tooLarge(err error) bool {
 	var answer *client.StatusError
 	return errors.As(err, &answer) && answer.Status == http.StatusRequestEntityTooLarge
@@ -137,8 +137,8 @@ func tooLarge(err error) bool {
 // reading turns tasks of the API into those of an estimate.
 type reading struct {
 	stage    cost.Stage
-	machine  sandbox.Class // of a command that requests nothing
-	lambda   bool          // the function of commands is there
+	machine  sandbox.Class // for commands that request nothing
+	lambda   bool          // the stage has the function for commands
 	machines bool
 	registry operators.Registry
 }
@@ -154,7 +154,7 @@ func newReading(s stages.Settings) *reading {
 	}
 }
 
-// attempt reads an attempt. Tasks taken over from an earlier attempt ran there.
+// attempt reads an attempt. Tasks that it took over ran in an earlier attempt and do not count.
 func (c *reading) attempt(a client.Attempt, tasks []client.Task) cost.Attempt {
 	out := cost.Attempt{}
 	if a.FinishedAt != nil {
@@ -179,7 +179,7 @@ func (c *reading) attempt(a client.Attempt, tasks []client.Task) cost.Attempt {
 	return out
 }
 
-// runsCommands reports whether an operator of ours runs its task as a command.
+// runsCommands reports whether a built-in operator runs its task as a command.
 func runsCommands(name string) bool {
 	return slices.Contains([]string{"sh", "py", "rb", "embulk"}, name)
 }
@@ -191,7 +191,7 @@ func (c *reading) kind(t client.Task, byID map[client.ID]*client.Task) (cost.Kin
 	switch {
 	case name == "":
 		return cost.None, sandbox.Class{}
-	case ours && known.Inline, !ours && t.IsGroup: // an operator that a project has as a workflow
+	case ours && known.Inline, !ours && t.IsGroup: // an operator that the project defines as a workflow
 		return cost.Inline, sandbox.Class{}
 	case ours && !runsCommands(name):
 		return cost.Agent, sandbox.Class{}
@@ -213,7 +213,7 @@ func (c *reading) kind(t client.Task, byID map[client.ID]*client.Task) (cost.Kin
 	return cost.Command, class
 }
 
-// operatorName is that of a task's configuration, "" for a group.
+// operatorName returns the operator in a task's configuration, "" for a group.
 func operatorName(config *param.Map) string {
 	if config == nil {
 		return ""
@@ -228,8 +228,8 @@ func operatorName(config *param.Map) string {
 	return name
 }
 
-// sandbox is what a task requests of its machine, itself or by its exports and those of the tasks around it. Unreadable
-// settings, such as an expression, count as requesting nothing.
+// sandbox returns what a task requests of its machine, by its own settings or by the exports of itself and of the
+// groups around it. Unreadable settings, such as an expression, count as requesting nothing.
 func (c *reading) sandbox(t client.Task, byID map[client.ID]*client.Task) operators.Sandbox {
 	wanted := param.New()
 	for _, key := range []string{"docker", "sandbox"} {
@@ -255,7 +255,7 @@ func (c *reading) sandbox(t client.Task, byID map[client.ID]*client.Task) operat
 	return s
 }
 
-// mapOf is a mapping of a tree, nil if there is none.
+// mapOf returns the mapping at a key of a tree, nil if there is none.
 func mapOf(tree *param.Map, key string) *param.Map {
 	if tree == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/prices"
 )
 
-// TestKinds proves what counts as running a task: nothing for groups, the engine for operators without I/O, the agent
-// for the others, and for commands a function or a machine if the stage has one, by the settings of the task and of the
+// TestKinds proves which resources a task uses: groups use none, operators without I/O the engine, other operators the
+// agent, and commands a function or a machine if the stage has one, according to the settings of the task and of the
 // groups around it.
 func TestKinds(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestKinds(t *testing.T) {
 		name string
 		s    stages.Settings
 		task client.Task
-		root *param.Map // what the group around it exports
+		root *param.Map // exports of the group around it
 		want cost.Kind
 	}{
 		{"a group", settings(func(*stages.Settings) {}), client.Task{IsGroup: true}, nil, cost.None},
@@ -70,8 +70,8 @@ func TestSandboxOfGroups(t *testing.T) {
 	}
 }
 
-// TestAttempt proves which tasks of an attempt cost anything: those that ran in it, until they ended, and not tasks
-// that it took over, that were skipped, or that have not begun.
+// TestAttempt proves that a task of an attempt has a cost for the time that it ran there, and that tasks that were
+// taken over, were skipped or have not begun cost nothing.
 func TestAttempt(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -86,13 +86,13 @@ func TestAttempt(t *testing.T) {
 	}
 }
 
-// TestSum proves the total: the counts of CloudWatch are not added to the parts that were attributed, nothing is
+// TestSum proves that the total is correct: CloudWatch's counts are not added to the attributed parts, no value is
 // negative, and unknown values do not count as zero.
 func TestSum(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		counted     CountedPart
-		rest, total float64 // rest -1: not known
+		rest, total float64 // rest -1: unknown
 	}{
 		{CountedPart{Known: true, Dollars: 10}, 7, 3 + 2 + 7 + 1},
 		{CountedPart{Known: true, Dollars: 1}, 0, 3 + 2 + 1},
@@ -107,7 +107,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestFixed proves what a stage costs whatever it does, by the share of a month.
+// TestFixed proves that fixed costs are in proportion to the share of the month.
 func TestFixed(t *testing.T) {
 	t.Parallel()
 	month, err := cost.ReadMonth("2026-01", time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))

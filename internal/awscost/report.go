@@ -23,21 +23,21 @@ type Report struct {
 	Attributed Amounts     `json:"attributed"` // the sum of the workflows
 	Counted    CountedPart `json:"counted"`
 	Fixed      []FixedPart `json:"fixed"`
-	Rest       *float64    `json:"notAttributed"` // counted, but of no workflow; null if nothing was counted
+	Rest       *float64    `json:"notAttributed"` // counted but not attributed to a workflow; null if nothing was counted
 	Total      float64     `json:"estimatedTotal"`
 	Billed     BilledPart  `json:"billed"`
 	Requests   Requests    `json:"requests"`
 	Notes      []string    `json:"notes"`
 }
 
-// Amounts are dollars of workflows.
+// Amounts are the costs of workflows in dollars.
 type Amounts struct {
 	Engine   float64 `json:"engine"`
 	Machines float64 `json:"machines"`
 	Dollars  float64 `json:"dollars"`
 }
 
-// CountedPart is what CloudWatch counted for the stage as a whole.
+// CountedPart is the usage that CloudWatch counted for the stage as a whole.
 type CountedPart struct {
 	Known   bool             `json:"known"`
 	Why     string           `json:"why,omitempty"` // it is not known
@@ -56,13 +56,13 @@ type BilledPart struct {
 	Known bool   `json:"known"`
 	Why   string `json:"why,omitempty"` // it is not known
 	account.Bill
-	Cost float64 `json:"costOfRequests"` // dollars that asking cost
+	Cost float64 `json:"costOfRequests"` // dollars that the requests cost
 }
 
-// Requests counts the report's calls of the API.
+// Requests counts the calls to the API for the report.
 type Requests struct {
 	Lists  int `json:"lists"`  // pages of attempts
-	Tasks  int `json:"tasks"`  // attempts whose tasks were asked for
+	Tasks  int `json:"tasks"`  // attempts whose tasks were requested
 	Unread int `json:"unread"` // attempts that were removed meanwhile or have too many tasks for an answer
 }
 
@@ -84,7 +84,7 @@ func (o *Report) sum() {
 	}
 }
 
-// round rounds dollars to a millionth, after everything was added up.
+// round rounds dollars to a millionth, after everything has been added up.
 func (o *Report) round() {
 	list := []*float64{&o.Attributed.Engine, &o.Attributed.Machines, &o.Attributed.Dollars, &o.Counted.Dollars, &o.Total, &o.Billed.Dollars, &o.Billed.Cost}
 	if o.Rest != nil {

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// Print shows a report to users, in at most so many columns of a terminal; 0 is unlimited. wide shows more columns.
+// Print writes a report for users, at most `columns` characters wide; 0 is unlimited. wide adds columns to the tables.
 func (o *Report) Print(out io.Writer, wide bool, columns int, ink term.Palette) {
 	line := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	section := func(t *term.Table, none string) {
@@ -106,7 +106,7 @@ func billedTable(o *Report) *term.Table {
 	return t
 }
 
-// projectName is that of a project with attempts in the month; of another only the id is known.
+// projectName returns the name of a project with attempts in the month; for other projects only the id is known.
 func projectName(names map[string]string, l account.BillLine) string {
 	switch name, known := names[l.ProjectID]; {
 	case l.ProjectID == "":
@@ -132,10 +132,10 @@ func dollars(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// number shows a count, which is a fraction if it comes from a sample.
+// number shows a count, which may be a fraction if it comes from a sample.
 func number(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
 
-// quantity shows one with a fraction if it is small.
+// quantity shows a quantity, with a fraction if it is small.
 func quantity(x float64) string {
 	if x == 0 || math.Abs(x) >= 100 {
 		return number(x)

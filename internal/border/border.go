@@ -1,8 +1,8 @@
 // Package border defines how the drivers of AWS use the SDK: how often a call is tried, how long it waits for an
-// answer, and how errors become errors of the host.
+// answer, and how errors are translated to errors of the host.
 //
 // The drivers call it. It must never repeat a call that is not safe to repeat: every call of the drivers is safe, and
-// each documents why in its package.
+// the package of each driver documents why.
 package border
 
 import (
@@ -22,22 +22,23 @@ import (
 	"zerodag/internal/host"
 )
 
-// Tries is how often a call is tried when nothing else is said.
+// Tries is how often a call is tried by default.
 const Tries = 6
 
-// Limits of the time between two tries: a message gets further chances, and callers of the API have few seconds.
+// Limits of the time between two tries. They are short because a message is delivered again, and callers of the API
+// wait only a few seconds.
 const (
 	shortest = 25 * time.Millisecond
 	longest  = 2 * time.Second
 )
 
-// Wait is a random time that grows with the number of failed tries.
+// Wait returns a random time that grows with the number of failed tries.
 func Wait(tries int) time.Duration {
 	most := min(shortest<<min(tries, 10), longest)
-	return most/4 + rand.N(most) // #nosec G404 -- chance spreads tries, an attacker gains nothing by guessing it
+	return most/4 + rand.N(most) // #nosec G404 -- it only spreads retries, an attacker gains nothing by guessing it
 }
 
-// Retryer repeats calls that were throttled, had no answer or half of one, or ended with one of codes.
+// Retryer repeats calls that were throttled, got no answer or an incomplete one, or ended with one of codes.
 func Retryer(tries int, codes ...string) aws.Retryer {
 	if tries == 0 {
 		tries = Tries
@@ -46,8 +47,8 @@ func Retryer(tries int, codes ...string) aws.Retryer {
 		o.MaxAttempts = tries
 		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return Wait(attempt - 1), nil })
 		o.Retryables = append(o.Retryables, retryables(codes), retry.IsErrorRetryableFunc(brokenOff))
-		// Each call has its own tries: failures of other calls say nothing about this one, and the queue keeps a storm
-		// away from the table.
+		// Each call counts its tries separately: failures of other calls mean nothing for this one, and the queue protects
+		// the table from a storm of calls.
 		o.RateLimiter = ratelimit.None
 	})
 }
@@ -60,7 +61,7 @@ func retryables(codes []string) retry.RetryableErrorCode {
 	return retry.RetryableErrorCode{Codes: set}
 }
 
-// brokenOff reports whether an error is that of an answer which was cut off in the middle.
+// brokenOff reports whether an error means that an answer was cut off in the middle.
 func brokenOff(err error) aws.Ternary {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return aws.TrueTernary
@@ -68,7 +69,7 @@ func brokenOff(err error) aws.Ternary {
 	return aws.UnknownTernary
 }
 
-// Code is AWS's code of an error; "" if the error is not from AWS.
+// Code returns AWS's code of an error; "" if the error is not from AWS.
 func Code(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -77,11 +78,11 @@ func Code(err error) string {
 	return ""
 }
 
-// Translate returns the error of AWS, or of the connection to it, after all tries: temporary errors become
-// host.ErrUnavailable, and so do those with one of codes.
+// Translate converts an error of AWS, or of the connection to it, that remained after all tries. Temporary errors and
+// errors with one of codes become host.ErrUnavailable.
 func Translate(doing string, err error, codes ...string) error {
 	var network net.Error
-	var dial *net.OpError // its time-out identifies itself as that of a context
+	var dial *net.OpError // its timeout looks like the timeout of a context
 	var api smithy.APIError
 	switch {
 	case err == nil:

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestTranslate proves what the host may try again.
+// TestTranslate proves which errors the host may retry.
 func TestTranslate(t *testing.T) {
 	t.Parallel()
 	api := func(code string, fault smithy.ErrorFault) error {
@@ -47,7 +47,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// timeout is that of a connection: it identifies itself as a context's.
+// timeout is the timeout of a connection: it looks like the timeout of a context.
 type timeout struct{}
 
 func (timeout) Error() string        { return "i/o timeout" }
@@ -55,7 +55,7 @@ func (timeout) Timeout() bool        { return true }
 func (timeout) Temporary() bool      { return true }
 func (timeout) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// TestWait proves that waits grow, differ and stay short.
+// TestWait proves that waits grow, are random and stay short.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	seen := map[time.Duration]bool{}

@@ -15,12 +15,13 @@ import (
 )
 
 // answerTime is how long AWS may take to begin an answer, or pause within it: more than the longest wait that a call
-// requests, that of a receive.
+// requests, which is a receive.
 const answerTime = 30 * time.Second
 
-// Answered is a configuration whose calls fail, and may be tried again, if no answer begins in time, or one stalls. The
-// SDK waits as long as the kernel believes in the connection: after a silent break a quarter of an hour, in which the
-// lease of the waiting task is extended and no one else can run it. It is not for calls that naturally take longer.
+// Answered returns a configuration whose calls fail with a retryable error if an answer does not begin in time, or
+// stalls. The SDK waits as long as the kernel believes in the connection: after a silent break that is a quarter of an
+// hour, during which the lease of the waiting task is extended and no other process can run the task. It is not for
+// calls that naturally take longer.
 func Answered(c aws.Config) aws.Config { return answered(c, answerTime) }
 
 func answered(c aws.Config, most time.Duration) aws.Config {
@@ -36,14 +37,14 @@ func answered(c aws.Config, most time.Duration) aws.Config {
 	return c
 }
 
-// impatient is a client that does not wait forever.
+// impatient is an HTTP client that does not wait forever.
 type impatient struct {
 	aws.HTTPClient
 	most time.Duration
 }
 
 // Do implements aws.HTTPClient. It turns a late answer into an error of the connection: net/http reports it as the
-// deadline of a context, and such calls are not tried again.
+// deadline of a context, and such calls are not retried.
 func (i impatient) Do(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	out, err := i.HTTPClient.Do(r.WithContext(ctx))
@@ -58,12 +59,12 @@ func (i impatient) Do(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// flowing is the body of an answer that must continue when it is read.
+// flowing is the body of an answer that fails if it stalls while it is read.
 type flowing struct {
 	io.ReadCloser
 	most  time.Duration
 	end   context.CancelFunc
-	still atomic.Bool // it stalled for too long, and was ended
+	still atomic.Bool // it stalled for too long and was closed
 }
 
 // Read implements io.Reader. A stalled answer counts as broken off.

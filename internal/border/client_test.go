@@ -23,7 +23,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// served is a client of a server, which has read what it is asked for: else it does not see that the client leaves.
+// served returns a client of a server that reads each request to its end: otherwise it does not notice when the client
+// disconnects.
 func served(t *testing.T, most time.Duration, client aws.HTTPClient, answer http.HandlerFunc) *sqs.Client {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +37,7 @@ func served(t *testing.T, most time.Duration, client aws.HTTPClient, answer http
 	return sqs.NewFromConfig(c, func(o *sqs.Options) { o.Retryer = Retryer(3) })
 }
 
-// silent is a client of a server that does not answer its first calls.
+// silent returns a client of a server that does not answer the first calls.
 func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient) *sqs.Client {
 	t.Helper()
 	var asked atomic.Int64
@@ -49,11 +50,11 @@ func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient
 	})
 }
 
-// queues is an answer.
+// queues is a valid answer.
 const queues = `{"QueueUrls":["there"]}`
 
-// TestBrokenOff proves that a call is repeated if its answer ends, or stalls, in the middle, and that a call without a
-// whole answer in the end may be tried again: nothing is known about its outcome.
+// TestBrokenOff proves that a call is repeated if its answer ends, or stalls, in the middle, and that a call that never
+// gets a whole answer may be retried, because its outcome is unknown.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
 	for _, stands := range []bool{false, true} {
@@ -82,8 +83,8 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-// TestAnswered proves that a call is repeated if its connection exists but never brings an answer, and that a call
-// without an answer in the end may be tried again: nothing waits for it forever.
+// TestAnswered proves that a call is repeated if its connection stays open but no answer comes, and that a call that
+// never gets an answer fails with a retryable error: nothing waits for it forever.
 func TestAnswered(t *testing.T) {
 	t.Parallel()
 	for name, client := range map[string]aws.HTTPClient{"none": nil, "the usual one": awshttp.NewBuildableClient()} {
@@ -97,8 +98,8 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// TestAnsweredInTime proves that the time of the caller still counts, and that a client set by the caller is left
-// alone.
+// TestAnsweredInTime proves that the caller's deadline still applies, and that a client set by the caller is not
+// replaced.
 func TestAnsweredInTime(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -113,9 +114,8 @@ func TestAnsweredInTime(t *testing.T) {
 	}
 }
 
-// TestClientsAreAnswered proves that no client of the drivers waits for an answer forever. Lambda's is an exception: a
-// call of it lasts as long as the command; and so are those of an administrator's commands, who sees them and can end
-// them.
+// TestClientsAreAnswered proves that no client of the drivers waits for an answer forever. There are two exceptions: a
+// call to Lambda lasts as long as the command, and administrators see the calls of their commands and can end them.
 func TestClientsAreAnswered(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../*/*.go")

@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Announce publishes an event of an attempt on the bus. A caller that gets an error announces it again: the message
-// that leads here is deleted only afterwards.
+// Announce publishes an event of an attempt on the bus. A caller that gets an error announces it again, because the
+// message that caused the call is deleted only afterwards.
 func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error {
 	session := a.SessionTime
 	if zone, err := schedule.Zone(a.Zone); err == nil {
@@ -33,12 +33,12 @@ func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.To
 	return nil
 }
 
-// trace delivers the trace of an attempt that has ended, in the background. AwaitBackground waits for that.
+// trace delivers the trace of an attempt that has ended, in the background. AwaitBackground waits for the delivery.
 func (c lifecycle) trace(ctx context.Context, a host.Attempt, final *engine.State) {
 	if c.o.Traces == nil {
 		return
 	}
-	deliver := c.o.Traces.Trace(a, final) // here, since the state may change or be dropped later
+	deliver := c.o.Traces.Trace(a, final) // created here because the state may change or be dropped later
 	ctx = context.WithoutCancel(ctx)
 	c.telling.begin(func() {
 		err := host.Recover(c.o.Logger, fmt.Sprintf("trace of attempt %d", a.ID), func() error { return deliver(ctx) })
@@ -54,7 +54,7 @@ func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
 	c.NotifyOf(ctx, a, "", message)
 }
 
-// NotifyOf is Notify about a task of an attempt.
+// NotifyOf is like Notify, but about one task of an attempt.
 func (c lifecycle) NotifyOf(ctx context.Context, a host.Attempt, task, message string) {
 	ctx = context.WithoutCancel(ctx)
 	n := host.Notice{Message: message, Attempt: a, Task: task}

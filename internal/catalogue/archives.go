@@ -11,12 +11,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// projectsAtOnce is how many projects are read together.
+// projectsAtOnce is how many projects one query reads.
 const projectsAtOnce = 20
 
-// ForgetArchives removes unneeded archives of old revisions, of projects that were not deleted with ids above after,
-// until there are no more (over) or ctx ends. next is the id of the last project it handled. An error is about single
-// projects, which the next sweep checks again, or about the store.
+// ForgetArchives removes unneeded archives of old revisions of existing projects with ids above after, until there are
+// no more (over) or ctx ends. next is the id of the last project that it handled. An error concerns either single
+// projects, which the next sweep checks again, or the store.
 //
 // An archive is removed when its revision has not been the newest for longer than archives are kept and neither a
 // schedule nor a remaining attempt refers to it. Because a start that is not yet visible may be under way, removal
@@ -46,20 +46,20 @@ func (c lifecycle) ForgetArchives(ctx context.Context, after int64) (next int64,
 	return after, false, errors.Join(failed...)
 }
 
-// forgetArchivesOf takes the archives of one project as far as this round can.
+// forgetArchivesOf handles the archives of one project as far as this sweep can.
 func (c lifecycle) forgetArchivesOf(ctx context.Context, p host.Project) error {
 	revisions, err := c.o.Projects.Revisions(ctx, host.RevisionQuery{Site: p.Site, Project: p.ID})
 	if err != nil {
 		return err
 	}
-	owners := map[string]int{} // of archives that are there
+	owners := map[string]int{} // of archives that still exist
 	for _, r := range revisions {
 		if r.Kept.Removed.IsZero() {
 			owners[r.Archive]++
 		}
 	}
 	before := c.o.Now().Add(-c.o.Limits.KeepArchives)
-	var old []host.Revision // removed and not cleared, or of an age to go
+	var old []host.Revision // marked as removed but not cleared, or old enough to be removed
 	for i, r := range revisions {
 		switch {
 		case r.Archive == "" || r.Kept.Cleared:
@@ -78,9 +78,9 @@ func (c lifecycle) forgetArchivesOf(ctx context.Context, p host.Project) error {
 	return errors.Join(failed...)
 }
 
-// readyToGo clears removed archives, and lists the other revisions that are due for a check of their uses. It checks
-// several concurrently: if attempts are kept forever, almost every revision needs a lookup in every sweep, and a sweep
-// must finish a project in the time it has. An error of one revision does not affect the others.
+// readyToGo clears removed archives, and lists the other revisions whose uses must be checked now. It checks several
+// concurrently: if attempts are kept forever, almost every revision needs a lookup in every sweep, and a sweep must
+// finish a project in the time it has. An error of one revision does not affect the others.
 func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candidate, []error) {
 	var mu sync.Mutex
 	var judged []*candidate
@@ -102,8 +102,8 @@ func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candi
 	return judged, failed
 }
 
-// mayGo reports whether it is time to search for uses of the archive of a revision: not while the attempt that was
-// found the last time exists, nor as long as a start that is not yet visible may be under way.
+// mayGo reports whether it is time to search for uses of the archive of a revision. It is not while the attempt that
+// the last search found exists, or while a start that is not yet visible may be under way.
 func (c lifecycle) mayGo(ctx context.Context, r host.Revision) (bool, error) {
 	now := c.o.Now().UTC()
 	if r.Kept.Needed != 0 {
@@ -118,7 +118,7 @@ func (c lifecycle) mayGo(ctx context.Context, r host.Revision) (bool, error) {
 	return now.Sub(r.Kept.Going) > c.o.Limits.FenceTime(), nil
 }
 
-// setArchive is Retention.SetArchive for callers that yield to a concurrent change.
+// setArchive is Retention.SetArchive, but does nothing if there was a concurrent change.
 func (c lifecycle) setArchive(ctx context.Context, r host.Revision, state host.ArchiveState) error {
 	err := c.o.Retention.SetArchive(ctx, r, r.Kept, state)
 	if errors.Is(err, host.ErrConflict) {
@@ -127,13 +127,13 @@ func (c lifecycle) setArchive(ctx context.Context, r host.Revision, state host.A
 	return err
 }
 
-// candidate is a revision whose archive may go.
+// candidate is a revision whose archive may be unneeded.
 type candidate struct {
 	revision host.Revision
 	needed   int64 // the attempt that was found; 0: none
 }
 
-// judge removes the archives that neither a schedule nor an attempt needs.
+// judge removes archives that no schedule and no attempt needs.
 func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate) error {
 	of, err := c.byDefinition(ctx, p, list)
 	if err != nil {
@@ -157,7 +157,7 @@ func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate)
 			return nil
 		case x.needed != 0:
 			return c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed})
-		case searched > 0: // the time was over; there is no need to search this part again
+		case searched > 0: // ctx ended; the next sweep need not search this part again
 			state := x.revision.Kept
 			state.Searched = searched
 			return c.setArchive(context.WithoutCancel(ctx), x.revision, state)
@@ -182,8 +182,8 @@ func (c lifecycle) byDefinition(ctx context.Context, p host.Project, list []*can
 	return of, errors.Join(failed...)
 }
 
-// searchAttempts searches the attempts of a project for uses of these archives, from the newest on, or from where the
-// previous sweep stopped, down to the age at which none of the revisions existed. A result above 0 is the id that it
+// searchAttempts searches the attempts of a project for uses of these archives, beginning with the newest, or where the
+// previous sweep stopped, and ending at the time when none of the revisions existed. A result above 0 is the id that it
 // reached when ctx ended; 0 means that it searched all.
 func (c lifecycle) searchAttempts(ctx context.Context, p host.Project, list []*candidate, of map[int64]*candidate) (int64, error) {
 	before := list[0].revision.Kept.Searched
@@ -217,8 +217,8 @@ func (c lifecycle) searchAttempts(ctx context.Context, p host.Project, list []*c
 	return 0, nil
 }
 
-// beginOf is a time before which no attempt can be that needs an archive for which none was found yet: the first
-// of their revisions was made then, even by a clock that was wrong by as much as archives are kept.
+// beginOf returns a time before which no attempt can need an archive whose use has not been found yet: the oldest of
+// these revisions was created later, even if the clock was wrong by as much as archives are kept.
 func (c lifecycle) beginOf(list []*candidate) time.Time {
 	began := c.o.Now()
 	for _, x := range list {
@@ -229,8 +229,8 @@ func (c lifecycle) beginOf(list []*candidate) time.Time {
 	return began.Add(-c.o.Limits.KeepArchives)
 }
 
-// removeArchive removes an unneeded archive, unless an attempt with its revision was started meanwhile. The row is
-// marked first: if the process ends in between, the next sweep finds the blob and deletes it.
+// removeArchive removes an unneeded archive, unless an attempt of its revision was started meanwhile. The row is marked
+// first: if the process ends in between, the next sweep finds the blob and deletes it.
 func (c lifecycle) removeArchive(ctx context.Context, r host.Revision) error {
 	gone := host.ArchiveState{Removed: c.o.Now().UTC()}
 	err := c.o.Retention.SetArchive(ctx, r, r.Kept, gone)
@@ -256,7 +256,7 @@ func (c lifecycle) clearArchive(ctx context.Context, r host.Revision) error {
 }
 
 // holdArchive is called before an attempt with a workflow of an older revision starts. It keeps the archive, because
-// from then on an attempt needs it, or returns an *Error if the archive was removed.
+// the attempt will need it, or returns an *Error if the archive was removed.
 func (c lifecycle) holdArchive(ctx context.Context, w host.Workflow) error {
 	for ctx.Err() == nil {
 		list, err := c.o.Projects.Revisions(ctx, host.RevisionQuery{Site: w.Site, Project: w.Project.ID, Before: w.Revision.ID + 1, Count: 1})
@@ -264,7 +264,7 @@ func (c lifecycle) holdArchive(ctx context.Context, w host.Workflow) error {
 			return fmt.Errorf("read revision: %w", err)
 		}
 		if len(list) == 0 || list[0].ID != w.Revision.ID {
-			return nil // of a definition without one nothing is kept that could go
+			return nil // a definition without a revision has no archive that could be removed
 		}
 		r := list[0]
 		switch {
@@ -281,7 +281,7 @@ func (c lifecycle) holdArchive(ctx context.Context, w host.Workflow) error {
 	return ctx.Err()
 }
 
-// ArchiveRemoved is the *Error about a revision whose archive retention has removed; nil if it was not removed.
+// ArchiveRemoved returns an *Error if retention has removed the archive of a revision, else nil.
 func ArchiveRemoved(r host.Revision) error {
 	if r.Kept.Removed.IsZero() {
 		return nil

@@ -13,17 +13,17 @@ import (
 	"zerodag/internal/replay"
 )
 
-// BackfillRequest requests attempts of past sessions, one after the other.
+// BackfillRequest requests attempts of past sessions that run one after the other.
 type BackfillRequest struct {
 	From   time.Time
 	Name   string // retry attempt name of all of them
-	Count  *int   // nil is all up to the next session; below 1 is none
+	Count  *int   // nil: all up to the next session; below 1: none
 	DryRun bool
 }
 
-// Backfill starts them and returns them with the schedule, oldest session first. All of them are stored
-// together or none: the first begins at once, each other one waits for the session before it and
-// begins when that ends (see End), whether it succeeded or not.
+// Backfill starts the attempts and returns them with the schedule, oldest session first. Either all of them are stored
+// or none. The first begins at once; each of the others waits for the previous session and begins when that ends (see
+// End), whether it succeeded or not.
 func (c scheduling) Backfill(ctx context.Context, site, id int64, r BackfillRequest) (host.Schedule, []host.Attempt, error) {
 	p, err := c.planned(ctx, site, id)
 	if err != nil {
@@ -65,7 +65,8 @@ func (c scheduling) Backfill(ctx context.Context, site, id int64, r BackfillRequ
 
 func backfilledAlready(a host.Attempt) error { return host.Conflictf("%s", alreadyExists(a)) }
 
-// backfilledBefore refuses a dry run of what would be refused.
+// backfilledBefore makes a dry run fail if the backfill would be refused because a session already has an attempt of
+// that name.
 func (c scheduling) backfilledBefore(ctx context.Context, s host.Schedule, name string, list []host.NewAttempt) error {
 	wanted := map[int64]bool{}
 	for _, n := range list {
@@ -122,7 +123,7 @@ func (p *planned) backfilled(ctx context.Context, r BackfillRequest) ([]time.Tim
 	return list, nil
 }
 
-// maxBackfill limits one request; an every-minute schedule has that many sessions in a week.
+// maxBackfill limits the sessions of one request; a schedule that runs every minute has that many in a week.
 const maxBackfill = 10_000
 
 // backfillAttempts prepares attempts that wait for one another. Each gets the previous session of the list as its last
@@ -165,13 +166,13 @@ func (c scheduling) backfillAttempts(ctx context.Context, d replay.Definition, r
 	return list, nil
 }
 
-// backfilling is how an attempt of a backfill starts: behind others, where something has to wait.
+// backfilling returns how an attempt of a backfill starts: with low priority, so that it waits behind others.
 func backfilling() engine.Start {
 	low, _ := keys.ParsePriority("low")
 	return engine.Start{NoSLA: true, Priority: low}
 }
 
-// dryAttempts shows what a backfill would start: attempts without ids and parameters.
+// dryAttempts returns the attempts that a backfill would start, without ids and parameters.
 func dryAttempts(list []host.NewAttempt) []host.Attempt {
 	var attempts []host.Attempt
 	for _, n := range list {

@@ -3,7 +3,7 @@
 // that live too long.
 //
 // The API and the tick call it; deliveries call it when an attempt ends. It must never step an attempt that has begun
-// (that is delivery's job), nor know a store or an SDK.
+// (that is delivery's job), nor depend on a store or an SDK.
 package catalogue
 
 import (
@@ -19,20 +19,22 @@ import (
 	"zerodag/internal/retry"
 )
 
-// Live are the attempts that this process works on.
+// Live provides the attempts that this process works on.
 type Live interface {
-	// View shows the state of an attempt under way to f, which must keep nothing of it, with the number of the entry
-	// that it is as of. host.ErrGone: it has ended since its row was read.
+	// View passes the state of an attempt under way to f, which must not keep references to it, with the number of the
+	// log's last entry in that state. It returns host.ErrGone if the attempt has ended since its row was read.
 	View(ctx context.Context, id int64, f func(s *engine.State, seq int64)) error
 	// Watch returns a channel that receives after each step of the attempt that this process
 	// makes, and is closed when the attempt is over or ctx ends.
 	Watch(ctx context.Context, a host.Attempt) <-chan struct{}
-	// Over is called when an attempt has ended, after its row is updated.
+	// Over notifies the watchers of an attempt that has ended, and lets this process forget the attempt. The catalogue
+	// calls it after the row is updated.
 	Over(id int64)
 }
 
-// Options are the dependencies of a Catalogue. It only reads the log: entry 1 is written by Attempts.Start, all others
-// by deliveries. To the queue Events it sends kills and wakes: the catalogue requests, a delivery acts.
+// Options are the dependencies of a Catalogue. The catalogue only reads the log: Attempts.Start writes entry 1, and
+// deliveries write all others. The catalogue sends kills and wakes to the queue Events, and a delivery carries them
+// out.
 type Options struct {
 	host.Ports
 	Reader *replay.Reader
@@ -52,21 +54,21 @@ type Catalogue struct {
 	pooling
 }
 
-// stores are what all parts share.
+// stores holds the fields that all parts share.
 type stores struct {
 	o          Options
 	counts     counters
 	telling    telling      // notices under way
-	forgetting forgetting   // by LookAfter
-	filled     atomic.Int64 // when backfills were looked after last, in milliseconds
-	searched   atomic.Int64 // when attempts without messages were looked for last, in milliseconds
-	reached    atomic.Int64 // up to which attempt messages were looked for
+	forgetting forgetting   // progress of LookAfter
+	filled     atomic.Int64 // when backfills were last checked, in milliseconds
+	searched   atomic.Int64 // when attempts without messages were last searched for, in milliseconds
+	reached    atomic.Int64 // the last attempt whose messages were searched for
 }
 
-// reading is what the API shows as it is stored.
+// reading reads records that the API shows as they are stored.
 type reading struct{ *stores }
 
-// pushing makes and deletes projects and revisions.
+// pushing creates and deletes projects and revisions.
 type pushing struct{ *stores }
 
 // scheduling moves schedules and fires them.
@@ -75,18 +77,18 @@ type scheduling struct {
 	attempts lifecycle
 }
 
-// lifecycle is how attempts begin and end, and how they are looked at.
+// lifecycle begins, ends and shows attempts.
 type lifecycle struct{ *stores }
 
-// New makes a catalogue over stores.
+// New creates a catalogue over stores.
 func New(o Options) *Catalogue {
 	s := &stores{o: o}
 	attempts := lifecycle{s}
 	return &Catalogue{s, reading{s}, pushing{s}, scheduling{s, attempts}, attempts, pooling{s}}
 }
 
-// AwaitBackground waits for notices and traces that are under way, at most until ctx ends. In environments where
-// processes stop when their call returns, they must be sent before that.
+// AwaitBackground waits for notices and traces that are under way, at most until ctx ends. If a process stops when its
+// call returns, they must be sent before that.
 func (c *stores) AwaitBackground(ctx context.Context) {
 	select {
 	case <-c.telling.none():
@@ -134,11 +136,11 @@ func (t *telling) none() <-chan struct{} {
 	return t.over
 }
 
-// Counts are numbers for health and metrics, since the start of this process.
+// Counts holds numbers for health and metrics, counted since the start of this process.
 type Counts struct {
 	Started, Finished, Failed int64         // attempts
 	Fired                     int64         // schedules
-	Delay                     time.Duration // of the schedule fired last
+	Delay                     time.Duration // of the schedule that fired last
 }
 
 type counters struct {
@@ -151,7 +153,7 @@ func (c *stores) Counts() Counts {
 	return Counts{Started: n.started.Load(), Finished: n.finished.Load(), Failed: n.failed.Load(), Fired: n.fired.Load(), Delay: time.Duration(n.delay.Load())}
 }
 
-// definitionOf returns a workflow to start, or an *Error for the caller.
+// definitionOf returns the definition of a workflow to start, or an *Error for the caller.
 func (c *stores) definitionOf(ctx context.Context, site, workflow int64) (replay.Definition, error) {
 	d, err := c.o.Reader.Definition(ctx, site, workflow)
 	if errors.Is(err, host.ErrNotFound) {

@@ -14,8 +14,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// slotOf is the slot that an attempt needs before its first task, nil for none. backfill: a user requested just this
-// session, which is never skipped.
+// slotOf returns the slot that an attempt needs before its first task, or nil. backfill means that a user requested
+// this very session, which is never skipped.
 func (c lifecycle) slotOf(d replay.Definition, params *param.Map, session time.Time, backfill bool) (*claim.Pool, error) {
 	limit := keys.ConcurrencyOf(d.Workflow.Config)
 	if limit.Attempts == 0 {
@@ -36,7 +36,7 @@ func (c lifecycle) keyOf(limit keys.Concurrency, params *param.Map, session time
 }
 
 // mayBeOneMore reports whether an attempt of a workflow may start, or wait. It uses the present state of the stores, so
-// two attempts that start at the same moment may both get a yes: the engine and package delivery resolve that.
+// two attempts that start at the same moment may both be allowed: the engine and package delivery resolve that.
 func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r StartRequest) error {
 	limit := keys.ConcurrencyOf(d.Workflow.Config)
 	if limit.Attempts == 0 || limit.OnLimit != keys.LimitSkip && limit.MaxWaiting == 0 {
@@ -64,7 +64,7 @@ func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r Star
 	}
 	for _, a := range earlier {
 		if a.RetryName == r.RetryName {
-			return nil // it is not an additional attempt: the caller gets the existing one
+			return nil // not an additional attempt: the caller gets the existing one
 		}
 	}
 	text := fmt.Sprintf("Workflow '%s' is already running: attempt %d", d.Workflow.Name, active[0].ID)
@@ -74,7 +74,7 @@ func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r Star
 	return &refused{host.ErrAtLimit, host.Error{Code: host.Invalid, Message: text}}
 }
 
-// activeOf lists up to most unfinished attempts of a workflow, of all of its revisions, ascending by id.
+// activeOf lists up to most unfinished attempts of all revisions of a workflow, ascending by id.
 func (c *stores) activeOf(ctx context.Context, w host.Workflow, most int, which func(host.Attempt) bool) ([]host.Attempt, error) {
 	var of []host.Attempt
 	for after := int64(0); ; {

@@ -11,12 +11,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// End ends an attempt, whatever the cause: it stores the row and the archive, notifies the watchers, begins the
-// attempts that waited for its session, and announces the end on the bus. It returns the row as it is then. Repeating
-// it changes nothing: after an error the caller ends the attempt again.
+// End ends an attempt for any cause: it stores the row and the archive, notifies the watchers, begins the attempts that
+// waited for its session, and announces the end on the bus. It returns the updated row. A repeated call changes
+// nothing, so after an error the caller ends the attempt again.
 //
-// The order is that of importance: a crash after the row is written leaves an attempt that has ended, whose message
-// comes again; a crash before leaves an unfinished attempt.
+// The steps are in the order of their importance: a crash after the row is written leaves an ended attempt whose
+// message is delivered again; a crash before it leaves an unfinished attempt.
 func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error) {
 	if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
 		return a, fmt.Errorf("finish attempt %d: %w", a.ID, err)
@@ -26,8 +26,8 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		if !e.Success {
 			c.counts.failed.Add(1)
 		}
-		// As the store has it: a requested kill stays recorded. An attempt that was over before keeps its outcome,
-		// whatever made its caller end it again.
+		// The values come from the store: a requested kill stays recorded, and an attempt that was already over keeps its
+		// outcome, whatever made the caller end it again.
 		a.Done, a.Success, a.Canceled, a.FinishedAt, a.HasOutputs, a.Ignored = true, e.Success, a.Canceled || e.Canceled, e.At, e.HasOutputs, e.Ignored
 		c.ended(ctx, a, e)
 		if e.GivenUp {
@@ -44,8 +44,8 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 	return a, c.announceEnd(ctx, a)
 }
 
-// endUnasked is End for callers without a message that would come again: it announces the end first, and again if the
-// row could not be stored. Once the row is stored, nothing would revisit the attempt.
+// endUnasked is End for callers without a message that would be delivered again: it announces the end first, and again
+// if the row could not be stored. Once the row is stored, nothing would revisit the attempt.
 func (c lifecycle) endUnasked(ctx context.Context, a host.Attempt, e host.End) error {
 	over := a
 	over.Done, over.Success, over.Canceled, over.FinishedAt = true, e.Success, a.Canceled || e.Canceled, e.At
@@ -65,7 +65,7 @@ func (c lifecycle) endUnasked(ctx context.Context, a host.Attempt, e host.End) e
 	return c.fillOn(ctx, over)
 }
 
-// announceEnd announces on the bus how an attempt has ended.
+// announceEnd announces the outcome of an attempt on the bus.
 func (c lifecycle) announceEnd(ctx context.Context, a host.Attempt) error {
 	topic := events.AttemptFailed
 	switch {
@@ -77,8 +77,8 @@ func (c lifecycle) announceEnd(ctx context.Context, a host.Attempt) error {
 	return c.Announce(ctx, a, topic, a.FinishedAt)
 }
 
-// ended records the end of an attempt once: its trace, the counters, and in the program's own log how it ended and, if
-// it failed, why.
+// ended records the end of an attempt once: in a trace, in the counters, and in the program's own log, with the outcome
+// and the reason for a failure.
 func (c lifecycle) ended(ctx context.Context, a host.Attempt, e host.End) {
 	c.trace(ctx, a, e.Final)
 	if c.o.Ended != nil {
@@ -116,7 +116,7 @@ func (c lifecycle) startWaiting(ctx context.Context, session int64) error {
 }
 
 // beginWaiting starts an attempt that waited, unless its project is paused: then the next sweep tries again. If its
-// definition is missing, or has become too large, the attempt ends at once: those behind it must not wait forever.
+// definition is missing or too large, the attempt ends at once, because the attempts behind it must not wait forever.
 func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
 	p, err := c.o.Projects.Project(ctx, a.Site, a.Project.ID)
 	if err != nil && !errors.Is(err, host.ErrNotFound) {
@@ -148,10 +148,10 @@ func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
 	case !errors.Is(err, host.ErrConflict):
 		return fmt.Errorf("begin attempt %d: %w", a.ID, err)
 	}
-	return c.revive(ctx, a) // begun by us, perhaps, and cut off before its first message
+	return c.revive(ctx, a) // perhaps this process began it and was interrupted before the first message
 }
 
-// Kill requests the end of an attempt and returns it as it was before.
+// Kill requests the end of an attempt and returns the attempt as it was before.
 func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, error) {
 	a, err := c.attempt(ctx, site, id)
 	if err != nil {
@@ -166,7 +166,7 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	if err := c.kill(ctx, a); err != nil {
 		return host.Attempt{}, err
 	}
-	// It may have ended since it was read: then no one is notified that it was killed.
+	// The attempt may have ended since it was read: then no one is notified of a kill.
 	if c.endedFirst(ctx, a) {
 		return host.Attempt{}, errKilled()
 	}
@@ -176,7 +176,7 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	return a, nil
 }
 
-// killWait is the most that the answer to a kill is held back until the kill is in the log.
+// killWait is the longest time for which the answer to a kill waits until the kill is in the log.
 const killWait = 2 * time.Second
 
 // endedFirst waits until a kill is in the log, after which no run of the attempt begins, and reports whether the
@@ -184,7 +184,7 @@ const killWait = 2 * time.Second
 // the kill is acknowledged anyway: each run checks the row before it begins.
 func (c lifecycle) endedFirst(ctx context.Context, a host.Attempt) bool {
 	if c.o.Inventory == nil {
-		return false // a message needs too long through queues outside of the store
+		return false // a message takes too long through queues outside the store
 	}
 	began := time.Now()
 	for wait := time.Millisecond; time.Since(began) < killWait; wait = min(2*wait, 50*time.Millisecond) {
@@ -202,9 +202,9 @@ func (c lifecycle) endedFirst(ctx context.Context, a host.Attempt) bool {
 
 func errKilled() error { return host.Conflictf("Session attempt already killed or finished") }
 
-// killAgain requests the end of the work that the first kill spared: `_cancel` and `_finally` that are under way. It
-// reads the log instead of the attempt in memory, whose lock may be held for as long as a store is unavailable. The
-// engine decides whether the kill still applies when it arrives.
+// killAgain requests the end of `_cancel` and `_finally` tasks that the first kill left running. It reads the log
+// instead of the attempt in memory, whose lock may be held for as long as a store is unavailable. The engine decides
+// whether the kill still applies when it arrives.
 func (c lifecycle) killAgain(ctx context.Context, a host.Attempt) error {
 	l, err := c.o.Reader.Load(ctx, a.ID)
 	if errors.Is(err, host.ErrGone) || err == nil && !l.State.Spares() {
@@ -219,7 +219,7 @@ func (c lifecycle) killAgain(ctx context.Context, a host.Attempt) error {
 	return nil
 }
 
-// kill sends the event first: a flag without a kill would refuse the next request.
+// kill sends the event first: if the flag were set without an event, the next request would be refused.
 func (c lifecycle) kill(ctx context.Context, a host.Attempt) error {
 	if err := c.o.Events.Send(ctx, host.EventMessage(a.ID, "kill", events.Event{Kind: events.Kill})); err != nil {
 		return fmt.Errorf("send kill: %w", err)
@@ -230,7 +230,7 @@ func (c lifecycle) kill(ctx context.Context, a host.Attempt) error {
 	return nil
 }
 
-// Wake runs a task now that waits for its next run: what it waits for has happened. See
+// Wake runs a task now that waits for its next run, because the event that it waits for has happened. See
 // host.WakeMessage.
 func (c lifecycle) Wake(ctx context.Context, attempt int64, run engine.Run) error {
 	if err := c.o.Events.Send(ctx, host.WakeMessage(attempt, run)); err != nil {

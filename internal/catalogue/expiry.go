@@ -13,7 +13,7 @@ import (
 )
 
 // LookAfter checks all unfinished attempts once, kills attempts that live too long, begins waiting ones if possible,
-// and deletes old logs and attempts. A problem with one attempt does not stop the rest.
+// and deletes old logs and attempts. A problem with one attempt does not affect the others.
 func (c lifecycle) LookAfter(ctx context.Context) error {
 	_, _, failed := c.Sweep(ctx, 0)
 	_, err := c.o.Attempts.Expire(ctx, c.o.Now().Add(-c.o.Limits.Retention), atOnce)
@@ -21,7 +21,8 @@ func (c lifecycle) LookAfter(ctx context.Context) error {
 }
 
 // Sweep checks the attempts with ids above after, as LookAfter does, until there are no more (over) or ctx ends. next
-// is the last id it reached. An error is about single attempts, which the next sweep checks again, or about the store.
+// is the last id that it reached. An error concerns either single attempts, which the next sweep checks again, or the
+// store.
 func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over bool, err error) {
 	var failed []error
 	for now := c.o.Now(); ; {
@@ -33,10 +34,10 @@ func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over boo
 		for _, a := range list {
 			busy[a.SessionID] = true
 		}
-		// A few at a time, so that a call which is cut off in the middle has come somewhere.
+		// Only a few at a time, so that a call that is interrupted has made progress.
 		for some := range slices.Chunk(list, max(1, c.o.Limits.Looks)) {
 			wrong := c.lookAfterSome(ctx, some, busy, now)
-			if ctx.Err() != nil { // of these some were not looked at: all are looked at again
+			if ctx.Err() != nil { // some of these were not checked: the next sweep checks all of them again
 				return after, false, errors.Join(failed...)
 			}
 			failed, after = append(failed, wrong...), some[len(some)-1].ID
@@ -54,15 +55,15 @@ func (c lifecycle) lookAfterSome(ctx context.Context, some []host.Attempt, busy 
 			return ctx.Err()
 		}
 		err := host.Recover(c.o.Logger, fmt.Sprintf("attempt %d", a.ID), func() error { return c.lookAfter(ctx, a, now) })
-		if err != nil && !errors.Is(err, host.ErrGone) { // else it ended meanwhile
+		if err != nil && !errors.Is(err, host.ErrGone) { // ErrGone: it ended meanwhile
 			return fmt.Errorf("attempt %d: %w", a.ID, err)
 		}
 		return nil
 	})
 }
 
-// lookAfter checks one attempt: a waiting attempt may begin; an attempt that is too old is killed, and so is one with a
-// task that has been under way for too long. Tasks are read only if the attempt itself is as old as that.
+// lookAfter checks one attempt: a waiting attempt may begin; an attempt that is too old, or has a task that has been
+// under way for too long, is killed. Tasks are read only if the attempt is old enough to have such a task.
 func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time) error {
 	switch {
 	case a.AfterSession != 0:
@@ -92,7 +93,7 @@ func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time)
 	return c.timeOut(ctx, a, "Task execution timeout: "+strings.Join(late, ","))
 }
 
-// startedBefore are the tasks that have been under way, or waiting for a retry, since before a time.
+// startedBefore returns the ids of tasks that started before a time and are running or waiting for a retry.
 func startedBefore(s *engine.State, start time.Time) (tasks []string) {
 	for _, t := range s.Tasks() {
 		underWay := t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting || t.State == engine.Running
@@ -103,7 +104,7 @@ func startedBefore(s *engine.State, start time.Time) (tasks []string) {
 	return tasks
 }
 
-// timeOut kills an attempt and notifies users of the reason; the kill comes first.
+// timeOut kills an attempt, and then notifies users of the reason.
 func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) error {
 	c.o.Logger.Warn("attempt is killed", "attempt", a.ID, "why", message)
 	if err := c.kill(ctx, a); err != nil {
@@ -113,12 +114,13 @@ func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) 
 	return nil
 }
 
-// silence is how much longer than the longest task nothing may have happened in a killed attempt.
+// silence is the margin that is added to the longest allowed duration of a task: a killed attempt in which nothing
+// happened for that long is ended.
 const silence = time.Hour
 
 // endKilled ends an attempt that was killed long ago and in which nothing has happened since: its runs no longer exist,
-// as after a table was restored or the queues were lost, and it would count against the limit of attempts forever. Work
-// that its operators left running elsewhere is not touched.
+// for example because a table was restored or the queues were lost, and it would count against the limit of attempts
+// forever. Work that its operators started elsewhere is left alone.
 func (c lifecycle) endKilled(ctx context.Context, a host.Attempt, now time.Time) error {
 	most := c.o.Limits.TaskTTL + silence
 	if now.Sub(a.CreatedAt) <= most {
@@ -129,7 +131,7 @@ func (c lifecycle) endKilled(ctx context.Context, a host.Attempt, now time.Time)
 	var wrong error
 	err := c.View(ctx, a, func(s *engine.State) {
 		if s == nil || !s.Canceled() {
-			last = now // its kill is yet to come
+			last = now // its kill has not been processed yet
 			return
 		}
 		for _, t := range s.Tasks() {

@@ -20,18 +20,18 @@ import (
 type FillRequest struct {
 	Site     int64
 	Workflow int64  // id of the definition
-	Name     string // a request that is repeated with the same name adds none
-	From, To string // the first and the last time, both included; a day as the last one is included whole
-	Count    int    // at most so many sessions, from the first on; 0 is all
+	Name     string // a repeated request with the same name adds no backfill
+	From, To string // the first and the last time, both included; if the last one is a day, all of it is included
+	Count    int    // maximum number of sessions, counted from the first; 0: all
 	Dates    []string
 	Every    string // interval between the sessions: "1d"; "" follows the schedule
 
-	Parallel int    // 0 is 1
+	Parallel int    // sessions that may run at once; 0 means 1
 	Order    string // OrderAscending, OrderDescending; "" is ascending
-	Existing string // ExistingError ...; "" starts another attempt of sessions that have one
-	Priority string // a word; "" is "low"
+	Existing string // ExistingError ...; "": sessions that have an attempt get another
+	Priority string // a keyword; "" means "low"
 	Params   *param.Map
-	Outside  bool // of Params, as in StartRequest
+	Outside  bool // about Params, as in StartRequest
 }
 
 // The orders of a backfill.
@@ -40,17 +40,17 @@ const (
 	OrderDescending = "desc"
 )
 
-// What a backfill does with sessions that already exist.
+// These values select what a backfill does with sessions that already exist.
 const (
-	ExistingError = "error" // it is refused
-	ExistingSkip  = "skip"  // they are left out
+	ExistingError = "error" // the backfill is refused
+	ExistingSkip  = "skip"  // they are skipped
 	ExistingRetry = "retry" // they get another attempt, except running ones
 )
 
-// Bounds of a backfill.
+// Limits of a backfill.
 const (
 	mostParallel     = 100
-	mostFillParams   = 64 << 10 // bytes as JSON: they are written with each session that begins
+	mostFillParams   = 64 << 10 // bytes as JSON: each session that begins stores them
 	shownOfExisting  = 5
 	mostFailedListed = 100
 )
@@ -59,17 +59,17 @@ const (
 type FillPlan struct {
 	Workflow host.Workflow
 	Plan     host.BackfillPlan
-	Sessions []FillSession // in the order of starting
+	Sessions []FillSession // in the order in which they start
 }
 
 // FillSession is a session of a plan.
 type FillSession struct {
 	Time    time.Time
-	Last    *host.Attempt // the last attempt that there is of it; nil: it would be new
+	Last    *host.Attempt // its last attempt; nil: the session would be new
 	LeftOut bool
 }
 
-// PlanFill checks what StartFill would do, and fails in the same cases. It changes nothing.
+// PlanFill returns what StartFill would do, and fails in the same cases. It changes nothing.
 func (c scheduling) PlanFill(ctx context.Context, r FillRequest) (FillPlan, error) {
 	w, plan, err := c.planFill(ctx, &r)
 	if err != nil {
@@ -93,8 +93,8 @@ func (c scheduling) PlanFill(ctx context.Context, r FillRequest) (FillPlan, erro
 	return p, nil
 }
 
-// StartFill starts a backfill and returns it. By then the first sessions have begun, if they could; from then on the
-// backfill proceeds on its own.
+// StartFill starts a backfill and returns it. By then the first sessions have begun if possible. The backfill then
+// proceeds without further calls.
 func (c scheduling) StartFill(ctx context.Context, r FillRequest) (host.Backfill, error) {
 	w, plan, err := c.planFill(ctx, &r)
 	if err != nil {
@@ -114,14 +114,14 @@ func (c scheduling) StartFill(ctx context.Context, r FillRequest) (host.Backfill
 	}
 	c.o.Logger.Info("backfill", "backfill", added.ID, "project", w.Project.Name, "workflow", w.Name, "sessions", len(plan.Sessions), "parallel", plan.Parallel)
 	after, err := c.attempts.fill(ctx, added.ID, nothing)
-	if err != nil { // it is stored, and looked after
+	if err != nil { // the backfill is stored, and checkBackfills will retry
 		c.o.Logger.Error("backfill is delayed", "backfill", added.ID, "error", err)
 		return added, nil
 	}
 	return after, nil
 }
 
-// sameFill returns an error if a different backfill with the name already exists.
+// sameFill returns an error if the existing backfill with the name differs from the requested one.
 func sameFill(there, asked host.Backfill) error {
 	was, err := json.Marshal(there.Plan)
 	if err != nil {
@@ -137,7 +137,7 @@ func sameFill(there, asked host.Backfill) error {
 	return nil
 }
 
-// mayFill refuses what cannot start now.
+// mayFill returns an error if a backfill cannot start now.
 func (c scheduling) mayFill(ctx context.Context, r FillRequest, w host.Workflow, plan host.BackfillPlan) error {
 	d, err := c.definitionOf(ctx, r.Site, w.ID)
 	if err != nil {
@@ -157,12 +157,12 @@ func (c scheduling) mayFill(ctx context.Context, r FillRequest, w host.Workflow,
 		return nil
 	}
 	if named, looked := c.named(ctx, w, r.Name); looked != nil || named {
-		return looked // what there is may be its own: the request is repeated
+		return looked // the sessions may belong to this backfill: the request is a repeated one
 	}
 	return err
 }
 
-// named reports whether there is a backfill of a name.
+// named reports whether a workflow has a backfill with a name.
 func (c scheduling) named(ctx context.Context, w host.Workflow, name string) (bool, error) {
 	for before := int64(0); ; {
 		list, err := c.o.Backfills.Backfills(ctx, host.BackfillQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Before: before, Count: atOnce})
@@ -180,7 +180,7 @@ func (c scheduling) named(ctx context.Context, w host.Workflow, name string) (bo
 	}
 }
 
-// existing are the last attempts of those sessions that there are, by session time.
+// existing returns the last attempts of the sessions that already exist, by session time.
 func (c *stores) existing(ctx context.Context, w host.Workflow, times []time.Time) (map[int64]host.Attempt, error) {
 	there := map[int64]host.Attempt{}
 	for some := range slices.Chunk(times, sessionPage) {
@@ -211,7 +211,7 @@ func refuseExisting(r FillRequest, w host.Workflow, there map[int64]host.Attempt
 	return host.Conflictf("Workflow %s already has these sessions: %s%s. `existing: skip` omits them, `existing: retry` runs them again", w.Name, strings.Join(times, ", "), more)
 }
 
-// leftOut reports whether a session that there is, is left out.
+// leftOut reports whether an existing session is skipped.
 func leftOut(existing string, last host.Attempt) bool {
 	switch existing {
 	case ExistingError, ExistingSkip:
@@ -222,7 +222,7 @@ func leftOut(existing string, last host.Attempt) bool {
 	return false
 }
 
-// planFill reads a request. It fills in what is left open.
+// planFill reads a request and fills in the defaults of omitted fields.
 func (c scheduling) planFill(ctx context.Context, r *FillRequest) (w host.Workflow, plan host.BackfillPlan, err error) {
 	if w, err = c.o.Workflows.Workflow(ctx, r.Site, r.Workflow); err != nil {
 		if errors.Is(err, host.ErrNotFound) {
@@ -287,7 +287,7 @@ func (c scheduling) OneBackfill(ctx context.Context, site, id int64) (host.Backf
 	return b, err
 }
 
-// HoldBackfill sets whether nothing further of a backfill begins for now.
+// HoldBackfill pauses or resumes a backfill: while it is on hold, no further session begins.
 func (c scheduling) HoldBackfill(ctx context.Context, site, id int64, held bool) (host.Backfill, error) {
 	return c.editFill(ctx, site, id, func(b *host.Backfill) bool {
 		changed := b.State.OnHold != held
@@ -296,7 +296,7 @@ func (c scheduling) HoldBackfill(ctx context.Context, site, id int64, held bool)
 	})
 }
 
-// KillBackfill ends a backfill: nothing further of it begins, and its running attempts are killed.
+// KillBackfill ends a backfill: no further session begins, and its running attempts are killed.
 func (c scheduling) KillBackfill(ctx context.Context, site, id int64) (host.Backfill, error) {
 	return c.editFill(ctx, site, id, func(b *host.Backfill) bool {
 		changed := !b.State.Killed
@@ -317,7 +317,7 @@ func (c scheduling) editFill(ctx context.Context, site, id int64, edit func(*hos
 	return c.attempts.fill(ctx, id, edit)
 }
 
-// fillTimes lists the session times that are asked for, ascending.
+// fillTimes lists the requested session times, ascending.
 func (c scheduling) fillTimes(ctx context.Context, w host.Workflow, r FillRequest) ([]time.Time, error) {
 	zone, err := schedule.Zone(w.Zone)
 	if err != nil {
@@ -347,7 +347,7 @@ func (c scheduling) fillTimes(ctx context.Context, w host.Workflow, r FillReques
 	return list, nil
 }
 
-// nextOf is the session that a workflow's schedule itself starts next: sessions from there on do not belong in a
+// nextOf returns the session that a workflow's schedule starts next: that session and later ones do not belong in a
 // backfill.
 func (c scheduling) nextOf(ctx context.Context, w host.Workflow) (time.Time, error) {
 	list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Count: 1})

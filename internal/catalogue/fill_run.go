@@ -13,14 +13,14 @@ import (
 
 // A backfill proceeds whenever one of its attempts ends (see End), and when a user changes it. Each step takes from the
 // plan the sessions that may begin, records them in the row provided that the row has not changed meanwhile, and only
-// then starts the attempts, all under the name of the backfill: a process that ends in between leaves a note, and
-// checkBackfills repeats what may not have been done.
+// then starts the attempts, all under the name of the backfill. If a process ends in between, the record remains, and
+// checkBackfills repeats the steps that may be missing.
 
 // nothing is an edit that changes nothing.
 func nothing(*host.Backfill) bool { return false }
 
-// fill changes a backfill by edit, which may be called several times, begins the sessions that may, and returns it as
-// it is then. Sessions that cannot begin for now do not count as errors: they are recorded and retried.
+// fill changes a backfill by edit, which may be called several times, begins the sessions that may begin, and returns
+// the updated backfill. Sessions that cannot begin now are not errors: they are recorded and retried.
 func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill) bool) (host.Backfill, error) {
 	for {
 		b, err := c.o.Backfills.Backfill(ctx, host.AnySite, id)
@@ -29,7 +29,7 @@ func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill)
 		}
 		if !b.FinishedAt.IsZero() {
 			late := b
-			edit(&late) // nothing of it is kept: it lists attempts that were made too late
+			edit(&late) // late is not stored: it only lists attempts that were created too late
 			return b, c.killRuns(ctx, late)
 		}
 		changed := edit(&b)
@@ -64,7 +64,7 @@ func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill)
 	}
 }
 
-// inOrder is the place in the plan of the nth session that begins.
+// inOrder returns the place in the plan of the nth session that begins.
 func inOrder(p host.BackfillPlan, n int) int {
 	if p.Descending {
 		return len(p.Sessions) - 1 - n
@@ -75,7 +75,7 @@ func inOrder(p host.BackfillPlan, n int) int {
 // lookAhead is the largest number of sessions that are looked up together to decide which are skipped.
 const lookAhead = 500
 
-// take records the sessions that begin now, as far as there is room, and those skipped on the way.
+// take records the sessions that begin now, as far as there is room, and the sessions that it skips on the way.
 func (c lifecycle) take(ctx context.Context, b *host.Backfill) (taken []host.BackfillRun, left int, err error) {
 	room := b.Plan.Parallel - len(b.State.Running)
 	if b.State.OnHold {
@@ -122,7 +122,7 @@ func (c lifecycle) leftOutOf(ctx context.Context, b host.Backfill, some int) (ma
 	return out, err
 }
 
-// workflowOf is as much of a backfill's workflow as finds its sessions.
+// workflowOf returns the fields of a backfill's workflow that are needed to find its sessions.
 func workflowOf(b host.Backfill) host.Workflow {
 	return host.Workflow{ID: b.Workflow.ID, Site: b.Site, Project: b.Project, Name: b.Workflow.Name}
 }
@@ -152,13 +152,13 @@ func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.B
 	return together(notes)
 }
 
-// mayFillLater reports whether what could not start may start later.
+// mayFillLater reports whether a session that could not start because of this error may start later.
 func mayFillLater(err error) bool {
 	var user *host.Error
 	return host.StartsLater(err) || !errors.As(err, &user)
 }
 
-// begun notes which attempt a session has.
+// begun returns an edit that records the attempt of a session.
 func begun(r host.BackfillRun, attempt int64) func(*host.Backfill) bool {
 	return func(b *host.Backfill) bool {
 		for i, x := range b.State.Running {
@@ -175,7 +175,8 @@ func begun(r host.BackfillRun, attempt int64) func(*host.Backfill) bool {
 	}
 }
 
-// notBegun notes that a session is left out. why: nothing further can begin.
+// notBegun returns an edit that records a session as skipped. If why is set, no further session can begin, for this
+// reason.
 func notBegun(r host.BackfillRun, why string) func(*host.Backfill) bool {
 	return func(b *host.Backfill) bool {
 		i := slices.IndexFunc(b.State.Running, func(x host.BackfillRun) bool { return x.Session == r.Session && x.Attempt == 0 })
@@ -191,10 +192,10 @@ func notBegun(r host.BackfillRun, why string) func(*host.Backfill) bool {
 	}
 }
 
-// errThere means that the session already has an attempt that is not of the backfill.
+// errThere means that the session already has an attempt that does not belong to the backfill.
 var errThere = errors.New("the session already exists")
 
-// beginRun starts the attempt of a session, unless it is there.
+// beginRun starts the attempt of a session unless it exists.
 func (c lifecycle) beginRun(ctx context.Context, d replay.Definition, b host.Backfill, r host.BackfillRun) (host.Attempt, error) {
 	if err := c.mayStart(ctx, b.Site, d, 1); err != nil {
 		return host.Attempt{}, err
@@ -230,8 +231,8 @@ func (c lifecycle) beginRun(ctx context.Context, d replay.Definition, b host.Bac
 	return list[0], nil
 }
 
-// sessionBefore is the previous session that a session gets as its last executed one: that of the plan, else the last
-// session before the backfill.
+// sessionBefore returns the time that a session gets as its last executed session: the previous one in the plan, else
+// the last session before the backfill.
 func (c lifecycle) sessionBefore(ctx context.Context, b host.Backfill, session int) (time.Time, error) {
 	if session > 0 {
 		return b.Plan.Sessions[session-1], nil
@@ -243,7 +244,7 @@ func (c lifecycle) sessionBefore(ctx context.Context, b host.Backfill, session i
 	return t, nil
 }
 
-// fillOn advances the backfill of an attempt that has ended. It may be repeated.
+// fillOn advances the backfill of an attempt that has ended. It may be called repeatedly.
 func (c lifecycle) fillOn(ctx context.Context, a host.Attempt) error {
 	id, of := host.BackfillOf(a)
 	if !of || c.o.Backfills == nil {
@@ -256,7 +257,7 @@ func (c lifecycle) fillOn(ctx context.Context, a host.Attempt) error {
 	return err
 }
 
-// ended notes the end of an attempt, once.
+// ended returns an edit that records the end of an attempt once.
 func ended(a host.Attempt) func(*host.Backfill) bool {
 	return func(b *host.Backfill) bool {
 		if !b.FinishedAt.IsZero() || b.Project.ID != a.Project.ID || b.Workflow.Name != a.Workflow.Name {
@@ -280,7 +281,7 @@ func ended(a host.Attempt) func(*host.Backfill) bool {
 	}
 }
 
-// killRuns kills what of a backfill runs.
+// killRuns kills the running attempts of a backfill.
 func (c lifecycle) killRuns(ctx context.Context, b host.Backfill) error {
 	if !b.State.Killed {
 		return nil
@@ -288,7 +289,7 @@ func (c lifecycle) killRuns(ctx context.Context, b host.Backfill) error {
 	var failed []error
 	for _, r := range b.State.Running {
 		if r.Attempt == 0 {
-			continue // the starter sees that the backfill was killed, or checkBackfills does
+			continue // the process that starts the attempt notices the kill, or checkBackfills does
 		}
 		a, err := c.o.Attempts.Attempt(ctx, b.Site, r.Attempt)
 		if err == nil && !a.Done && !a.Canceled {
@@ -301,12 +302,12 @@ func (c lifecycle) killRuns(ctx context.Context, b host.Backfill) error {
 	return errors.Join(failed...)
 }
 
-// forgotten is the age at which the note of a session without an attempt is dropped once the backfill was killed: by
-// then no process is about to start it.
+// forgotten is the age at which the record of a session without an attempt is dropped after the backfill was killed: by
+// then no process can be about to start it.
 const forgotten = 15 * time.Minute
 
-// checkBackfills checks all unfinished backfills once, at most once a minute: sessions that had to wait may begin now,
-// and crashes may have left something undone.
+// checkBackfills checks all unfinished backfills, at most once a minute: sessions that had to wait may begin now, and
+// crashes may have interrupted a step.
 func (c *stores) checkBackfills(ctx context.Context) error {
 	now := c.o.Now()
 	if last := c.filled.Load(); c.o.Backfills == nil || last != 0 && now.Sub(time.UnixMilli(last)) < settled {
@@ -366,7 +367,7 @@ func (c lifecycle) checkBackfill(ctx context.Context, b host.Backfill, now time.
 	return c.killRuns(ctx, after)
 }
 
-// together makes all of several notes, in one write.
+// together combines several edits so that one write stores them.
 func together(notes []func(*host.Backfill) bool) func(*host.Backfill) bool {
 	return func(b *host.Backfill) (changed bool) {
 		for _, note := range notes {
@@ -376,7 +377,8 @@ func together(notes []func(*host.Backfill) bool) func(*host.Backfill) bool {
 	}
 }
 
-// lost notes that a session will not run: its attempt was never made, or retention has removed it.
+// lost returns an edit that records that a session will not run, because its attempt was never created or retention has
+// removed it.
 func lost(r host.BackfillRun) func(*host.Backfill) bool {
 	return func(b *host.Backfill) bool {
 		i := slices.IndexFunc(b.State.Running, func(x host.BackfillRun) bool { return x.Session == r.Session && x.Attempt == r.Attempt })

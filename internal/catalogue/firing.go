@@ -12,9 +12,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// Fire fires the schedules of a list whose time has come, concurrently. again: an earlier call may have fired some and
-// ended in the middle. The error is one of several: schedules that failed are still due. A schedule that was moved or
-// deleted meanwhile is left to the caller that did so.
+// Fire fires the due schedules of a list concurrently. again means that an earlier call may have fired some and ended
+// in the middle. The error joins all errors; schedules that failed are still due. A schedule that was moved or deleted
+// meanwhile is left to the caller that did so.
 func (c scheduling) Fire(ctx context.Context, list []events.Firing, again bool) error {
 	return sideBySide(list, func(f events.Firing) error {
 		if err := c.fireNamed(ctx, f, again); err != nil {
@@ -24,7 +24,7 @@ func (c scheduling) Fire(ctx context.Context, list []events.Firing, again bool) 
 	})
 }
 
-// firingSide is how many schedules fire concurrently.
+// firingSide is the number of schedules that fire concurrently.
 const firingSide = 16
 
 func sideBySide[T any](list []T, fire func(T) error) error {
@@ -41,8 +41,8 @@ func sideBySide[T any](list []T, fire func(T) error) error {
 	return failed[0]
 }
 
-// each does something with all of a list, up to n at a time, and returns the errors; one after the other in the
-// caller's own goroutine if n or the length of the list is 1.
+// each calls do for each element of a list, up to n at a time, and returns the errors. If n or the length of the list
+// is 1, it runs in the caller's goroutine.
 func each[T any](n int, list []T, do func(T) error) (failed []error) {
 	if n <= 1 || len(list) == 1 {
 		for _, x := range list {
@@ -70,8 +70,8 @@ func each[T any](n int, list []T, do func(T) error) (failed []error) {
 	return failed
 }
 
-// fireNamed fires a schedule unless it was moved since. again: an earlier call may have moved it
-// and ended before that was made known.
+// fireNamed fires a schedule unless it was moved since. again means that an earlier call may have moved it and ended
+// before the change was announced.
 func (c scheduling) fireNamed(ctx context.Context, f events.Firing, again bool) error {
 	s, err := c.o.Schedules.Schedule(ctx, f.Site, f.Schedule)
 	switch {
@@ -90,15 +90,15 @@ func (c scheduling) fireNamed(ctx context.Context, f events.Firing, again bool) 
 	return nil
 }
 
-// How long a schedule waits when its attempt cannot start (engine.md 2.9).
+// Delays of a schedule whose attempt cannot start (engine.md 2.9).
 const (
 	afterLimit = 10 * time.Minute
 	afterError = time.Hour
-	afterPause = time.Minute // of the project
+	afterPause = time.Minute // while the project is paused
 )
 
-// fire starts the attempt of a due schedule, then moves the schedule: never the reverse,
-// or a crash between would lose a session.
+// fire starts the attempt of a due schedule, then moves the schedule. In the reverse order, a crash in between would
+// lose a session.
 func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
 	var next host.Times
 	err := host.Recover(c.o.Logger, fmt.Sprintf("schedule %d", s.ID), func() (err error) {
@@ -158,7 +158,7 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	started := host.Times{Run: next.RunTime.UTC(), Session: next.Time.UTC(), Last: t.Session}
 	skipped := host.Times{Run: next.RunTime.UTC(), Session: next.Time.UTC(), Last: t.Last}
 	there, err := c.isThere(ctx, s)
-	if err != nil || there { // fired before, and then we were cut off
+	if err != nil || there { // an earlier call fired it and was interrupted
 		return started, err
 	}
 	if to, late := c.tooLate(times, t, t.Run); late {
@@ -175,7 +175,7 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	case errors.Is(err, host.ErrAtLimit):
 		c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session), "why", e.Message)
 		return skipped, nil
-	case errors.Is(err, host.ErrPaused): // it is held, unless the file declares it too late
+	case errors.Is(err, host.ErrPaused): // the session is held, unless the file's rules make it too late
 		if to, late := c.tooLate(times, t, times.RunTime(t.Session)); late {
 			c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session), "why", err)
 			return to, nil
@@ -192,8 +192,8 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	return started, err
 }
 
-// tooLate reports whether `catch_up` or `skip_delayed_by` skips the session that is due (engine.md 2.9), and returns
-// the schedule's next times then. run is when the session was due to run.
+// tooLate reports whether `catch_up` or `skip_delayed_by` skips the session that is due (engine.md 2.9), and if so
+// returns the schedule's next times. run is when the session was due to run.
 func (c scheduling) tooLate(times *schedule.Schedule, t host.Times, run time.Time) (host.Times, bool) {
 	now := c.o.Now()
 	to := times.CaughtUp(t.Session, run, now)
@@ -211,10 +211,10 @@ func (c scheduling) isThere(ctx context.Context, s host.Schedule) (bool, error) 
 	return err == nil && last.Equal(s.Times.Session), err
 }
 
-// atOnce is how many rows are read together.
+// atOnce is how many rows one query reads.
 const atOnce = 200
 
-// skips reports whether this session is left out, by `skip_on_overtime` (engine.md 2.9) or by `skip_if_successful`.
+// skips reports whether this session is skipped because of `skip_on_overtime` (engine.md 2.9) or `skip_if_successful`.
 func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
 	if times.SkipIfSuccessful {
 		if done, err := c.doneByHand(ctx, s, times); err != nil || done {
@@ -228,10 +228,10 @@ func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.
 	return len(active) > 0, err
 }
 
-// doneByHand reports whether the workflow has succeeded since the session before this one was due, in an attempt that
-// is not of one of the schedule's own sessions. They prove nothing about this session: each is for its own time, and
-// its end depends on its duration, on retries, and on how many are caught up at once. Only the newest attempts of the
-// workflow are read.
+// doneByHand reports whether the workflow has succeeded since the session before this one was due, in an attempt
+// outside the schedule's own sessions. The schedule's sessions prove nothing about this one: each is for a different
+// time, and when it ends depends on its duration, on retries, and on how many sessions catch up at once. Only the
+// newest attempts of the workflow are read.
 func (c scheduling) doneByHand(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
 	since := times.Before(s.Times.Session)
 	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: s.Site, Project: s.Project.ID, Workflow: s.Workflow.Name, Retried: true, Count: atOnce})

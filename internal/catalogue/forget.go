@@ -10,9 +10,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// Forget removes sessions that have been over for longer than attempts are kept, of one part of the attempts with ids
-// above after. next is the last id it reached; over means that there are no more. An error is about single sessions,
-// which the next sweep checks again, or about the store.
+// Forget reads one part of the attempts with ids above after and removes sessions that have been over for longer than
+// attempts are kept. next is the last id that it reached; over means that there are no more. An error concerns either
+// single sessions, which the next sweep checks again, or the store.
 func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepAttempts <= 0 || c.o.Retention == nil {
 		return 0, true, nil
@@ -39,7 +39,7 @@ func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bo
 		}
 		return nil
 	})
-	if ctx.Err() != nil { // of this part some were not looked at
+	if ctx.Err() != nil { // some of this part were not checked
 		return after, false, errors.Join(wrong...)
 	}
 	if len(list) < atOnce {
@@ -48,7 +48,7 @@ func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bo
 	return list[len(list)-1].ID, false, errors.Join(wrong...)
 }
 
-// forgetBackfills removes backfills that were over before a time: their attempts are also removed.
+// forgetBackfills removes backfills that were over before a time, when their attempts are removed.
 func (c lifecycle) forgetBackfills(ctx context.Context, before time.Time) error {
 	for c.o.Backfills != nil {
 		n, err := c.o.Backfills.ForgetBackfills(ctx, before, recordsAtOnce)
@@ -62,8 +62,9 @@ func (c lifecycle) forgetBackfills(ctx context.Context, before time.Time) error 
 	return nil
 }
 
-// overBefore is the latest end of sessions that may be removed. A session that ended during the life of an unfinished
-// attempt stays, however long ago that is: the attempt may wait for it by `require>` and not have polled since.
+// overBefore returns the time before which a session must have ended to be removed. A session that ended during the
+// life of an unfinished attempt stays, however long ago that was: the attempt may be waiting for it with `require>` and
+// may not have polled since.
 func (c lifecycle) overBefore(ctx context.Context) (time.Time, error) {
 	before := c.o.Now().Add(-c.o.Limits.KeepAttempts)
 	oldest, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, Count: 1})
@@ -76,11 +77,11 @@ func (c lifecycle) overBefore(ctx context.Context) (time.Time, error) {
 	return before, nil
 }
 
-// recordsAtOnce is how many entries of the audit log go together.
+// recordsAtOnce is how many entries of the audit log are deleted together.
 const recordsAtOnce = 500
 
-// ForgetRecords removes entries of the audit log that are older than they are kept, until there are no more (over) or
-// ctx ends. It has no position to continue from.
+// ForgetRecords removes expired entries of the audit log until there are no more (over) or ctx ends. It has no position
+// to continue from.
 func (c lifecycle) ForgetRecords(ctx context.Context, _ int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepRecords <= 0 || c.o.Retention == nil {
 		return 0, true, nil
@@ -97,9 +98,9 @@ func (c lifecycle) ForgetRecords(ctx context.Context, _ int64) (next int64, over
 	}
 }
 
-// forgetLogs removes logs of tasks of attempts that have been over for longer than logs are kept, of one part of the
-// attempts with ids above after, unless logs expire automatically. At the end next is where the next sweep begins:
-// before the first attempt whose logs have stayed.
+// forgetLogs reads one part of the attempts with ids above after and removes the task logs of attempts that have been
+// over for longer than logs are kept, unless logs expire automatically. At the end, next is where the next sweep
+// begins: before the first attempt whose logs were kept.
 func (c lifecycle) forgetLogs(ctx context.Context, after int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepLogs <= 0 || c.o.Retention == nil || c.o.RemoveLogs == nil {
 		return 0, true, nil
@@ -133,7 +134,7 @@ func (c lifecycle) forgetLogs(ctx context.Context, after int64) (next int64, ove
 	return after, true, nil
 }
 
-// logsGone reports whether the logs of an attempt are removed for their age, or about to be.
+// logsGone reports whether the logs of an attempt have been removed because of their age, or are about to be.
 func (c *stores) logsGone(a host.Attempt) bool {
 	keep := c.o.Limits.KeepLogs
 	return keep > 0 && a.Done && a.FinishedAt.Before(c.o.Now().Add(-keep))
@@ -146,13 +147,13 @@ const forgetEvery = time.Hour
 type forgetting struct {
 	sync.Mutex
 	rounds [4]struct {
-		after int64     // up to which this round has come
-		begin time.Time // of the next round
+		after int64     // the last attempt that this sweep has reached
+		begin time.Time // of the next sweep
 	}
-	stayed int64 // the first attempt of this round whose logs have stayed; 0: none
+	stayed int64 // the first attempt of this sweep whose logs were kept; 0: none
 }
 
-// forgetSome removes one part of each kind of old data, when its time has come.
+// forgetSome removes one part of each kind of old data when it is due.
 func (c lifecycle) forgetSome(ctx context.Context) error {
 	f := &c.forgetting
 	f.Lock()

@@ -10,15 +10,15 @@ import (
 	"zerodag/internal/host"
 )
 
-// Messages is a Timing for deployments in which nothing runs between two messages: a tick each
-// minute hands the firings of the next minute to a queue, and the queue delivers them in time.
+// Messages is a Timing for deployments in which nothing runs between two messages: every minute a tick sends the
+// firings of the next minute to a queue, and the queue delivers them on time.
 type Messages struct {
 	Tasks host.Queue
 	Now   func() time.Time
 }
 
-// soon is how near a schedule's time may be for the process that moves it to send its message: the tick may already
-// have passed it.
+// soon limits when the process that moves a schedule sends its message: if the schedule's time is this near, the tick
+// may already have passed it.
 const soon = 2 * time.Minute
 
 // firingsAtOnce is how many schedules one message fires.
@@ -34,8 +34,8 @@ func (m Messages) Changed(ctx context.Context, due func() ([]Firing, error)) err
 	return m.Send(ctx, slices.DeleteFunc(list, func(f Firing) bool { return f.Schedule.Times.Run.After(limit) }))
 }
 
-// Send sends the messages of firings, those of the same time together. Doing so twice, late, or in two places at once
-// changes nothing.
+// Send sends the messages of firings, with firings of the same time in one message. It does no harm to send them twice,
+// late, or from two processes.
 func (m Messages) Send(ctx context.Context, list []Firing) error {
 	byTime := map[time.Time][]events.Firing{}
 	var times []time.Time
@@ -43,7 +43,7 @@ func (m Messages) Send(ctx context.Context, list []Firing) error {
 	for _, f := range list {
 		due := f.At
 		if f.At.Equal(f.Schedule.Times.Run) {
-			due = due.Add(-early) // on average at the time; Fire waits for the rest of a second
+			due = due.Add(-early) // on average it arrives on time; Fire waits for the rest of a second
 		}
 		if byTime[due] == nil {
 			times = append(times, due)

@@ -10,10 +10,10 @@ import (
 	"zerodag/internal/host"
 )
 
-// maxName is how long names may be, in characters (limits.json).
+// maxName is the maximum length of names in characters (limits.json).
 const maxName = 255
 
-// CheckNames refuses names that no project or revision may have. A project becomes a folder when it is downloaded.
+// CheckNames refuses invalid names of projects and revisions. A downloaded project becomes a folder with its name.
 func (r PushRequest) CheckNames() error {
 	if err := checkName("project", r.Project); err != nil {
 		return err
@@ -49,7 +49,7 @@ func CheckRetryName(name string) error {
 	return nil
 }
 
-// CheckLabels refuses labels that an attempt cannot have.
+// CheckLabels refuses invalid labels of an attempt.
 func CheckLabels(labels *param.Map) error {
 	if n := labels.Len(); n > keys.MostTags {
 		return host.Invalidf("An attempt may have at most %d labels, not %d", keys.MostTags, n)
@@ -66,7 +66,7 @@ func CheckLabels(labels *param.Map) error {
 	return nil
 }
 
-// CheckTokenName refuses names of tokens that cannot be shown in one line.
+// CheckTokenName refuses names of tokens that cannot be shown on one line.
 func CheckTokenName(name string) error {
 	if fault := faultOf(name); fault != "" {
 		return host.Invalidf("Invalid token name: it must not %s: %q", fault, name)
@@ -74,8 +74,8 @@ func CheckTokenName(name string) error {
 	return nil
 }
 
-// faultOf returns what is wrong with a name, "" for nothing. Names are written into logs, tables and terminals: none of
-// their characters may move a cursor, end a line or reverse its order.
+// faultOf describes the problem with a name, "" if there is none. Names are written to logs, tables and terminals, so
+// none of their characters may move a cursor, end a line or reverse its order.
 func faultOf(name string) string {
 	switch {
 	case utf8.RuneCountInString(name) > maxName:

@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// given are the parameters of a start as the attempt gets them, held against `params` of the workflow.
+// given returns the parameters of a start as the attempt gets them, checked against `params` of the workflow.
 func given(w host.Workflow, r StartRequest) (*param.Map, error) {
 	params, err := asData(r)
 	if err != nil {
@@ -21,8 +21,8 @@ func given(w host.Workflow, r StartRequest) (*param.Map, error) {
 	return Declared(w.Name, w.Config, params, r.RetryName != "")
 }
 
-// Declared gives the parameters of a start the types that `params` of the workflow name, and adds defaults. All that
-// breaks a rule is one error. again: it is a further attempt of a session.
+// Declared converts the parameters of a start to the types that the workflow's `params` declares, and adds defaults.
+// One error lists all violations. again means that the start is another attempt of a session.
 func Declared(workflow string, config, params *param.Map, again bool) (*param.Map, error) {
 	declared := keys.ParamsOf(config)
 	if len(declared.List) == 0 && !declared.Closed {
@@ -35,7 +35,7 @@ func Declared(workflow string, config, params *param.Map, again bool) (*param.Ma
 	return filled, nil
 }
 
-// UndeclaredWarnings are for parameters of a start that `params` of the workflow does not declare.
+// UndeclaredWarnings returns warnings about parameters of a start that `params` of the workflow does not declare.
 func UndeclaredWarnings(config, params *param.Map) []string {
 	var warnings []string
 	for _, name := range keys.ParamsOf(config).Undeclared(params) {
@@ -44,7 +44,7 @@ func UndeclaredWarnings(config, params *param.Map) []string {
 	return warnings
 }
 
-// startWarnings are those for all parameters of a start: of names that are not declared, or that nothing in the
+// startWarnings returns the warnings about all parameters of a start: those that are undeclared, or that nothing in the
 // workflow reads.
 func startWarnings(config, params *param.Map) []string {
 	warnings := UndeclaredWarnings(config, params)
@@ -56,7 +56,7 @@ func startWarnings(config, params *param.Map) []string {
 	return warnings
 }
 
-// asData checks the parameters of a start. All of them are data: nothing in them is ever evaluated.
+// asData checks the parameters of a start and marks all of them as data, so that nothing in them is ever evaluated.
 func asData(r StartRequest) (*param.Map, error) {
 	if r.Outside {
 		if err := checkSteering(r.Params); err != nil {
@@ -69,7 +69,7 @@ func asData(r StartRequest) (*param.Map, error) {
 	return param.DataMap(r.Params), nil
 }
 
-// What parameters of a start may be: every task of the attempt sees them all.
+// Limits of the parameters of a start, because every task of the attempt sees all of them.
 const (
 	mostText   = 1 << 20 // bytes as JSON
 	mostValues = 100_000
@@ -101,10 +101,10 @@ func values(v param.Value) int {
 	return n
 }
 
-// mostEarlier limits the attempts that are searched for those of one session.
+// mostEarlier limits how many attempts are searched to find the attempts of one session.
 const mostEarlier = 1000
 
-// earlier lists the attempts of the session that is started again.
+// earlier lists the existing attempts of the session that is started again.
 func (c lifecycle) earlier(ctx context.Context, w host.Workflow, r StartRequest) ([]host.Attempt, error) {
 	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: r.Site, Project: w.Project.ID, Workflow: w.Name, Retried: true, Count: mostEarlier})
 	var same []host.Attempt

@@ -14,12 +14,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// MostReason is the most characters of the reason of a pause.
+// MostReason is the maximum length of the reason for a pause in characters.
 const MostReason = 1000
 
 // Pause stops new work from beginning in an attempt, and Unpause lets it continue; both return the attempt as it was
-// before. If it already is in the requested state, they do nothing. Each call sends a message with its own name,
-// because an earlier one may still be on its way.
+// before. If the attempt is already in the requested state, they do nothing. Each call sends a message with its own
+// name, because an earlier one may still be on its way.
 func (c lifecycle) Pause(ctx context.Context, site, id int64, who, reason string) (host.Attempt, error) {
 	if err := checkReason(reason); err != nil {
 		return host.Attempt{}, err
@@ -37,7 +37,7 @@ func checkReason(reason string) error {
 	return nil
 }
 
-// Unpause lets an attempt continue that Pause has stopped.
+// Unpause lets a paused attempt continue.
 func (c lifecycle) Unpause(ctx context.Context, site, id int64) (host.Attempt, error) {
 	return c.sendPause(ctx, site, id, events.Event{Kind: events.Unpause})
 }
@@ -58,7 +58,8 @@ func (c lifecycle) sendPause(ctx context.Context, site, id int64, e events.Event
 	return a, nil
 }
 
-// Paused returns who paused an attempt, nil if it is not paused. Tasks are read only if the row marks it as paused.
+// Paused returns the pause of an attempt with the user who requested it, nil if it is not paused. Tasks are read only
+// if the row marks it as paused.
 func (c lifecycle) Paused(ctx context.Context, a host.Attempt) (paused *engine.Paused, err error) {
 	if !a.Paused || a.Done {
 		return nil, nil
@@ -72,8 +73,8 @@ func (c lifecycle) Paused(ctx context.Context, a host.Attempt) (paused *engine.P
 }
 
 // PauseProject stops attempts of a project from starting, and UnpauseProject lets them start again; both return the
-// project as it is then. Existing attempts continue. Repeating a request changes nothing: the user who paused it first
-// stays on record.
+// updated project. Existing attempts continue. A repeated request changes nothing: the user who paused the project
+// first stays on record.
 func (c pushing) PauseProject(ctx context.Context, site, id int64, who, reason string) (host.Project, error) {
 	if err := checkReason(reason); err != nil {
 		return host.Project{}, err
@@ -81,8 +82,8 @@ func (c pushing) PauseProject(ctx context.Context, site, id int64, who, reason s
 	return c.setPause(ctx, site, id, host.Pause{By: who, Reason: reason, At: c.o.Now().UTC().Truncate(time.Microsecond)})
 }
 
-// UnpauseProject is described at PauseProject. Schedules fire their held sessions at once, or within a minute if this
-// process ends in between.
+// UnpauseProject undoes PauseProject. Schedules fire their held sessions at once, or within a minute if this process
+// ends in between.
 func (c *Catalogue) UnpauseProject(ctx context.Context, site, id int64) (host.Project, error) {
 	p, err := c.setPause(ctx, site, id, host.Pause{})
 	if err != nil {
@@ -94,8 +95,9 @@ func (c *Catalogue) UnpauseProject(ctx context.Context, site, id int64) (host.Pr
 	return p, nil
 }
 
-// fireHeld fires the held sessions of a project's schedules now: their run time was moved by less than afterPause. It
-// becomes the time at which the session was due again, because the file's rules for late sessions count from there.
+// fireHeld fires the held sessions of a project's schedules now: their run time was moved by less than afterPause. The
+// run time becomes again the time at which the session was due, because the file's rules for late sessions count from
+// that time.
 func (c scheduling) fireHeld(ctx context.Context, p host.Project) error {
 	list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"zerodag/internal/pool"
 )
 
-// pooling keeps the pools of sites and projects.
+// pooling manages the pools of sites and projects.
 type pooling struct{ *stores }
 
-// CheckPoolName refuses names that a pool cannot have.
+// CheckPoolName refuses invalid names of pools.
 func CheckPoolName(name string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`).MatchString(name) {
 		return host.Invalidf("Invalid pool name: %q: use 1 to 100 letters, digits and - _ . and begin with a letter or digit", name)
@@ -24,7 +24,7 @@ func CheckPoolName(name string) error {
 	return nil
 }
 
-// SetPool makes a pool, or changes how many slots it has.
+// SetPool creates a pool, or changes its number of slots.
 func (c pooling) SetPool(ctx context.Context, ref host.PoolRef, slots int64) (host.Pool, error) {
 	if err := CheckPoolName(ref.Name); err != nil {
 		return host.Pool{}, err
@@ -39,12 +39,12 @@ func (c pooling) SetPool(ctx context.Context, ref host.PoolRef, slots int64) (ho
 	return p, c.slots().Stir(ctx, ref)
 }
 
-// slots runs turns on the pools of the deployment.
+// slots returns the runner of turns on the pools of the deployment.
 func (c *stores) slots() pool.Runner {
 	return pool.NewRunner(c.o.Semaphore, c.o.Pools, c.o.Events, c.o.Now)
 }
 
-// HoldPool sets whether a pool is held. A held pool grants no slots; current holders keep theirs.
+// HoldPool puts a pool on hold or ends the hold. A held pool grants no slots; current holders keep theirs.
 func (c pooling) HoldPool(ctx context.Context, ref host.PoolRef, held bool) (host.Pool, error) {
 	p, err := c.o.Pools.HoldPool(ctx, ref, held, c.o.Now().UTC())
 	if err != nil || held {
@@ -53,7 +53,7 @@ func (c pooling) HoldPool(ctx context.Context, ref host.PoolRef, held bool) (hos
 	return p, c.slots().Stir(ctx, ref)
 }
 
-// Pool returns a pool with its slots that are taken, and at least the first n claims that wait.
+// Pool returns a pool with its taken slots and at least the first n waiting claims.
 func (c pooling) Pool(ctx context.Context, ref host.PoolRef, n int) (host.Pool, host.Line, error) {
 	p, err := c.o.Pools.Pool(ctx, ref)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c pooling) Pools(ctx context.Context, q host.PoolQuery) (made []host.Pool,
 	}
 }
 
-// DeletePool removes an unused pool, and returns what it was.
+// DeletePool removes an unused pool and returns its last state.
 func (c pooling) DeletePool(ctx context.Context, ref host.PoolRef) (host.Pool, error) {
 	p, err := c.o.Pools.Pool(ctx, ref)
 	if err == nil {
@@ -104,11 +104,11 @@ func namedPool(err error, ref host.PoolRef) error {
 	return err
 }
 
-// settled is how long ago a slot must have been taken before a check asks whether its holder still needs it.
+// settled is how long a slot must have been taken before a check verifies that its holder still needs it.
 const settled = time.Minute
 
-// checkPools checks all pools once. Crashes can leave a slot with a try of a task that is over, or keep a waiting one
-// from being woken; both are rare, and nothing else finds them. The log decides: a slow task keeps its slots.
+// checkPools checks all pools once. A crash can leave a slot with a try of a task that is over, or keep a waiting try
+// from being woken. Both are rare, and nothing else finds them. Only the log decides, so a slow task keeps its slots.
 func (c *stores) checkPools(ctx context.Context) error {
 	if c.o.Pools == nil {
 		return nil
@@ -131,7 +131,8 @@ func (c *stores) checkPools(ctx context.Context) error {
 	}
 }
 
-// idle is how long an implicit pool is kept without a change of its size: creating it again costs a write.
+// idle is how long an unused implicit pool is kept after the last change of its size, because creating it again costs a
+// write.
 const idle = 24 * time.Hour
 
 func (c *stores) checkPool(ctx context.Context, p host.Pool) error {

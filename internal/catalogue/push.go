@@ -20,28 +20,28 @@ import (
 // PushRequest requests a new revision of a project.
 type PushRequest struct {
 	Site     int64
-	Project  string // made when there is none of that name
-	Revision string // unique in the project; a second push of it is a Conflict
-	// ScheduleFrom is the time from which first runs are counted; zero is now. Schedules that have
-	// run continue from their last session instead.
+	Project  string // created if there is none with that name
+	Revision string // unique in the project; pushing it again is a Conflict
+	// ScheduleFrom is the time after which new schedules have their first run; zero means now. Schedules that have run
+	// continue from their last session instead.
 	ScheduleFrom time.Time
-	// Clear names workflows whose schedules forget their last session; ClearAll is all.
+	// Clear names the workflows whose schedules forget their last session; ClearAll selects all workflows.
 	Clear    []string
 	ClearAll bool
 	// UserInfo is the authenticator's description of the pusher; it is stored with the revision.
 	UserInfo *param.Map
 }
 
-// PushAction is what the audit log calls a push.
+// PushAction is the name of a push in the audit log.
 const PushAction = "push"
 
-// Target is the target of the push in the audit log.
+// Target returns the target of the push for the audit log.
 func (r PushRequest) Target() string { return "project " + r.Project + " revision " + r.Revision }
 
-// Push stores an archive (tar.gz) as a new revision: all of it or nothing. size is the number of bytes to come. The
-// archive is stored before the revision names it, and is deleted when the push is refused; a crash in between leaves an
-// archive without a revision. Timing is notified of the schedules last: after an error there the revision stays, and a
-// tick or a check finds them.
+// Push stores an archive (tar.gz) as a new revision: all of it or nothing. size is the number of bytes that will be
+// read. The archive is stored before the revision refers to it, and is deleted if the push is refused; a crash in
+// between leaves an archive without a revision. Timing is notified of the schedules last: if that fails, the revision
+// stays, and a tick or a check finds the schedules.
 func (c pushing) Push(ctx context.Context, r PushRequest, archive io.Reader, size int64) (host.Project, error) {
 	if err := r.CheckNames(); err != nil {
 		return host.Project{}, err
@@ -72,16 +72,17 @@ func (c pushing) pushAs(ctx context.Context, r PushRequest, key string, archive 
 	return c.publish(ctx, push.Push, key, sum)
 }
 
-// Uploaded is an archive that a client put among the blobs past the API.
+// Uploaded is an archive that a client uploaded directly to the store of blobs.
 type Uploaded struct {
-	ID   string // of the upload: a part of a key
+	ID   string // of the upload: part of a key
 	Key  string // where it is now
-	Size int64  // what it must have
+	Size int64  // expected number of bytes
 }
 
-// PushUploaded stores an uploaded archive as a new revision, like Push. The same upload is pushed once, however often
-// this is called, even concurrently: it succeeds if a revision has the archive already. Therefore the archive is
-// checked in place, is copied only then, and a copy, which another call may have registered, is never deleted.
+// PushUploaded stores an uploaded archive as a new revision, like Push. The same upload is pushed only once, however
+// often this is called, even concurrently: a call succeeds if a revision already has the archive. Therefore the archive
+// is checked in place and copied only afterwards, and a copy is never deleted because another call may have registered
+// it.
 func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (host.Project, error) {
 	if err := r.CheckNames(); err != nil {
 		return host.Project{}, err
@@ -113,7 +114,7 @@ func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (h
 	}
 	p, err := c.publish(ctx, push.Push, key, sum)
 	var user *host.Error
-	if errors.As(err, &user) && user.Code == host.Conflict { // perhaps with another call for this upload
+	if errors.As(err, &user) && user.Code == host.Conflict { // perhaps a conflict with another call for this upload
 		if same, found, e := c.pushed(ctx, r, key); found || e != nil {
 			p, err = same, e
 		}
@@ -124,8 +125,8 @@ func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (h
 	return p, c.pushedSchedules(ctx, p)
 }
 
-// pushed searches for a revision of that name. If it has this archive, it is the wanted one; otherwise it is a
-// conflict.
+// pushed searches for a revision of that name. If the revision has this archive, the push already succeeded; otherwise
+// there is a conflict.
 func (c pushing) pushed(ctx context.Context, r PushRequest, key string) (host.Project, bool, error) {
 	projects, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: r.Site, Name: r.Project, Count: 1})
 	if err != nil || len(projects) == 0 {
@@ -156,7 +157,7 @@ func (c pushing) keepArchive(ctx context.Context, key string, archive io.Reader,
 	if err := c.o.Blobs.Put(ctx, key, in, size); err != nil {
 		return nil, fmt.Errorf("store archive: %w", err)
 	}
-	if _, err := io.Copy(io.Discard, in); err != nil { // an archive that was already there is not read
+	if _, err := io.Copy(io.Discard, in); err != nil { // an archive that already existed was not read
 		return nil, fmt.Errorf("read archive: %w", err)
 	}
 	return sum.Sum(nil), nil
@@ -210,8 +211,8 @@ func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (check
 	return checkedPush{push, dig.NamedPools(content.Read, workflows)}, nil
 }
 
-// findPools refuses a project whose tasks name pools that there are not: neither for the site nor for the project.
-// Projects that name none cost no request.
+// findPools refuses a project whose tasks name pools that exist neither for the site nor for the project. For projects
+// that name no pools it makes no request.
 func (c pushing) findPools(ctx context.Context, push checkedPush) error {
 	var names []string
 	for _, p := range push.pools {
@@ -232,7 +233,7 @@ func (c pushing) findPools(ctx context.Context, push checkedPush) error {
 	return userError(dig.MissingPools(push.pools, names, host.NoPool))
 }
 
-// missingPools are the names that no pool has, neither of a site nor of a project.
+// missingPools returns the names for which neither the site nor the project has a pool.
 func (c pushing) missingPools(ctx context.Context, of host.PoolRef, names []string) ([]string, error) {
 	var missing []string
 	for _, name := range names {
@@ -248,7 +249,7 @@ func (c pushing) missingPools(ctx context.Context, of host.PoolRef, names []stri
 	return missing, nil
 }
 
-// projectID finds the project that a push is for; 0: the push makes it.
+// projectID finds the project that a push is for; 0 means that the push creates it.
 func (c pushing) projectID(ctx context.Context, push host.Push) (int64, error) {
 	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: push.Site, Name: push.Project, Count: 1})
 	if err != nil || len(list) == 0 {
@@ -257,7 +258,7 @@ func (c pushing) projectID(ctx context.Context, push host.Push) (int64, error) {
 	return list[0].ID, nil
 }
 
-// publish makes a revision whose archive is kept visible.
+// publish makes a revision visible, once its archive is stored.
 func (c pushing) publish(ctx context.Context, push host.Push, key string, sum []byte) (host.Project, error) {
 	push.Revision.Archive, push.Revision.ArchiveMD5 = key, sum
 	p, err := c.o.Projects.Push(ctx, push)
@@ -270,7 +271,7 @@ func (c pushing) publish(ctx context.Context, push host.Push, key string, sum []
 	return p, nil
 }
 
-// scheduleOf returns a workflow's schedule, nil when it has none.
+// scheduleOf returns a workflow's schedule, nil if it has none.
 func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
 	location, err := schedule.Zone(zone)
 	if err != nil {
@@ -280,8 +281,8 @@ func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
 }
 
 // timesAfterPush returns the times of a schedule under a new revision (engine.md 2.9): a schedule that ran continues
-// from its last session, which may be in the past. One that never ran begins anew, unless its project is paused: a held
-// session stays due.
+// from its last session, which may be in the past. One that never ran begins anew, unless its project is paused: then a
+// held session stays due.
 func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) host.NextTimes {
 	return func(old *host.Schedule, paused bool) host.Times {
 		var next schedule.Time
@@ -322,8 +323,8 @@ func (c pushing) LivingProject(ctx context.Context, site, id int64) (host.Projec
 	return p, err
 }
 
-// Newest finds a workflow in the newest revision of a project, both by name. An *Error of code Missing names the
-// missing one.
+// Newest finds a workflow in the newest revision of a project, both by name. An *Error with code Missing names the
+// missing project or workflow.
 func (c pushing) Newest(ctx context.Context, site int64, project, workflow string) (host.Workflow, error) {
 	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: site, Name: project, Count: 1})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// The following methods read the stores as they are; errors are those of the ports.
+// The following methods read the stores directly and return the errors of the ports.
 
 // Project returns a project, even a deleted one.
 func (c reading) Project(ctx context.Context, site, id int64) (host.Project, error) {
@@ -24,12 +24,12 @@ func (c reading) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Proj
 	return c.o.Projects.Projects(ctx, q)
 }
 
-// Sites lists up to n sites that have, or had, projects, ascending, with numbers above after.
+// Sites lists up to n sites with numbers above after that have or had projects, ascending.
 func (c reading) Sites(ctx context.Context, after int64, n int) ([]host.Site, error) {
 	return c.o.Projects.Sites(ctx, after, n)
 }
 
-// Limits are the numbers that this deployment has chosen.
+// Limits returns the limits that are configured for this deployment.
 func (c reading) Limits() host.Limits { return c.o.Limits }
 
 // Revisions lists revisions of a project, newest first.
@@ -42,13 +42,13 @@ func (c reading) Archive(ctx context.Context, r host.Revision) (io.ReadCloser, i
 	return c.o.Blobs.Open(ctx, r.Archive)
 }
 
-// ArchiveLink returns a URL that reads the archive of a revision without credentials; "" when
-// the store has none.
+// ArchiveLink returns a URL that reads the archive of a revision without credentials; "" if the store does not support
+// links.
 func (c reading) ArchiveLink(ctx context.Context, r host.Revision, valid time.Duration) (string, error) {
 	return c.o.Blobs.Link(ctx, r.Archive, valid)
 }
 
-// Workflow returns a definition of any revision; also of a deleted project.
+// Workflow returns a definition of any revision, even of a deleted project.
 func (c reading) Workflow(ctx context.Context, site, id int64) (host.Workflow, error) {
 	return c.o.Workflows.Workflow(ctx, site, id)
 }
@@ -106,8 +106,8 @@ func (c reading) LogFiles(ctx context.Context, a host.Attempt, prefix string) ([
 	return list, err
 }
 
-// LinkAsText gives files that have a link one at which a browser shows them as text. Programs that unpack what they get
-// must not be given it: their HTTP client may have unpacked the text already.
+// LinkAsText replaces the links of files by links that a browser shows as text. Programs that decompress files must not
+// get these links, because their HTTP client may already have decompressed the text.
 func (c reading) LinkAsText(ctx context.Context, a host.Attempt, list []host.LogFile) error {
 	links, ok := c.o.Logs.(host.TextLinks)
 	if !ok {
@@ -125,8 +125,8 @@ func (c reading) LinkAsText(ctx context.Context, a host.Attempt, list []host.Log
 	return nil
 }
 
-// LogFile reads a log file, gzip as stored, even while it is written. An *Error means that the file was removed because
-// of its age.
+// LogFile reads a log file as stored, in gzip format, even while it is being written. An *Error means that the file was
+// removed because of its age.
 func (c reading) LogFile(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
 	r, size, err := c.o.Logs.File(ctx, a, name)
 	if errors.Is(err, host.ErrNotFound) && c.logsGone(a) {
@@ -135,7 +135,7 @@ func (c reading) LogFile(ctx context.Context, a host.Attempt, name string) (io.R
 	return r, size, err
 }
 
-// SecretKeys lists the keys of a project's secrets in their order.
+// SecretKeys lists the keys of a project's secrets, sorted.
 func (c reading) SecretKeys(ctx context.Context, site, project int64) ([]string, error) {
 	return c.o.Secrets.SecretKeys(ctx, site, project)
 }

@@ -33,7 +33,7 @@ func (c *Catalogue) Require(ctx context.Context, from host.Attempt, q operators.
 	return operators.StartedAttempt{}, err
 }
 
-// requiredWorkflow finds the newest definition of the workflow that is asked for.
+// requiredWorkflow finds the newest definition of the requested workflow.
 func (c *Catalogue) requiredWorkflow(ctx context.Context, from host.Attempt, q operators.StartRequest) (w host.Workflow, err error) {
 	if q.ProjectName != "" {
 		w, err = c.Newest(ctx, from.Site, q.ProjectName, q.Workflow)

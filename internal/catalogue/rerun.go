@@ -14,25 +14,25 @@ import (
 	"zerodag/internal/replay"
 )
 
-// RerunRequest requests another attempt of an attempt's session.
+// RerunRequest requests another attempt of the session of an attempt.
 type RerunRequest struct {
 	// Mode selects what is taken over: "failed", every task that succeeded; "from", everything before a task; "fork",
 	// everything that had succeeded after an entry of the log; "only", everything but the task of Part.Only; "all" runs
 	// all tasks again.
 	Mode string
-	From string // pattern of the task, of "from"
-	Seq  int64  // number of the entry, of "fork"
-	// Part leaves tasks out. It does not go with "fork".
+	From string // pattern of the task, for "from"
+	Seq  int64  // number of the entry, for "fork"
+	// Part selects tasks that are skipped. It cannot be combined with "fork".
 	Part engine.Part
-	// Workflow is the definition; 0 is that of the attempt.
+	// Workflow is the id of the definition; 0 means the definition of the attempt.
 	Workflow  int64
 	RetryName string     // required
 	Priority  string     // as in StartRequest
 	Params    *param.Map // override those of the attempt
-	Outside   bool       // of Params, as in StartRequest
+	Outside   bool       // about Params, as in StartRequest
 }
 
-// Rerun starts it. Errors are those of Start and of Fork.
+// Rerun starts the requested attempt. It returns the errors of Start and Fork.
 func (c lifecycle) Rerun(ctx context.Context, a host.Attempt, r RerunRequest) (host.Attempt, error) {
 	q, err := c.again(ctx, a, r)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c lifecycle) Rerun(ctx context.Context, a host.Attempt, r RerunRequest) (h
 	return c.Start(ctx, q)
 }
 
-// again makes the start of a rerun. The attempt's own parameters were looked at when it started.
+// again creates the start request of a rerun. The attempt's own parameters were checked when it started.
 func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (StartRequest, error) {
 	q := StartRequest{Site: a.Site, Workflow: r.Workflow, SessionTime: a.SessionTime, RetryName: r.RetryName, Priority: r.Priority, Params: a.Params, Labels: a.Labels}
 	if q.Workflow == 0 {
@@ -76,7 +76,7 @@ func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (S
 	return q, err
 }
 
-// takePart leaves out of a start what no part of the rerun is.
+// takePart excludes tasks from a start that do not belong to the requested part.
 func (c lifecycle) takePart(ctx context.Context, a host.Attempt, r RerunRequest, q *StartRequest) error {
 	d, err := c.definitionOf(ctx, q.Site, q.Workflow)
 	if err != nil {
@@ -102,25 +102,25 @@ func (c lifecycle) takePart(ctx context.Context, a host.Attempt, r RerunRequest,
 // RerunPlan is what a rerun would do.
 type RerunPlan struct {
 	Workflow host.Workflow
-	Carried  []RerunTask // whose results are taken over
-	Runs     []RerunTask // that run, as far as they are known before
-	Gone     int         // results that the workflow has no task for any more
+	Carried  []RerunTask // tasks whose results are taken over
+	Runs     []RerunTask // tasks that run, as far as they are known in advance
+	Gone     int         // number of results for which the workflow no longer has a task
 }
 
 // RerunTask is a task of a plan.
 type RerunTask struct {
 	Name  string
 	Group bool
-	// Made is a task that a task has made at run time: what it makes this time may differ.
+	// Made marks a task that another task generated at run time: this time it may generate other tasks.
 	Made bool
-	Took time.Duration // in the attempt before; 0 where it did not end, or was taken over there
-	// Skipped is why a task of Carried counts as succeeded although it has run in no attempt.
+	Took time.Duration // in the earlier attempt; 0 if it did not end, or was taken over there
+	// Skipped is the reason why a task of Carried counts as succeeded although it never ran in any attempt.
 	Skipped string
-	// Parameters are the names of the parameters that a task of Carried passes on to later tasks.
+	// Parameters lists the names of the parameters that a task of Carried passes to later tasks.
 	Parameters []string
 }
 
-// PlanRerun checks what Rerun would do, and fails in the same cases, except that an existing attempt of that name is
+// PlanRerun returns what Rerun would do. It fails in the same cases, except that an existing attempt of that name is
 // not an error. It changes nothing.
 func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest) (RerunPlan, error) {
 	q, err := c.again(ctx, a, r)
@@ -149,7 +149,7 @@ func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest
 }
 
 // lay sorts the tasks of a definition, and the tasks that the earlier attempt generated, into carried and running ones,
-// in their order. Tasks that sent failure notices are in neither.
+// in their order. Tasks that sent failure notices are in neither list.
 func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []engine.Carried) {
 	took, groups := map[string]time.Duration{}, map[string]bool{}
 	var made []string

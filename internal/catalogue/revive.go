@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// neverBegan is the age at which an attempt with nothing but its first entry has not begun: no
-// run of a task lasts so long, nor does a message wait.
+// neverBegan is the age from which an attempt with only its first entry counts as not begun: no run of a task takes
+// that long, and no message waits that long.
 const neverBegan = time.Hour
 
 // Revive checks whether the attempts created after from and up to until have begun: if an attempt and its first message
@@ -30,7 +30,7 @@ func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
 		over := len(list) < atOnce
 		for _, a := range list {
 			after = a.ID
-			over = over || a.CreatedAt.After(until) // ids ascend with time
+			over = over || a.CreatedAt.After(until) // ids increase with time
 			if a.CreatedAt.After(from) && !a.CreatedAt.After(until) && a.AfterSession == 0 {
 				young = append(young, a)
 			}
@@ -48,21 +48,20 @@ func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
 type Revived struct {
 	Attempts int // unfinished attempts that were checked
 	Messages int // sent to them
-	// Next is where the next part begins; 0 after the last part.
+	// Next is the id after which the next part begins; 0 after the last part.
 	Next int64
-	// Together: the store of attempts lists the messages of its queues, so only what no message is there for is sent
-	// again.
+	// Together means that the store of attempts lists the messages of its queues, so only missing messages are sent again.
 	Together bool
-	// Wait is how long until the last runs continue whose processes may or may not be alive.
+	// Wait is how long it takes until the last runs continue whose processes may be dead.
 	Wait time.Duration
 }
 
 // revivedAtOnce is how many attempts one part of a revival checks: their messages are sent in a few seconds.
 const revivedAtOnce = 1000
 
-// ReviveAll sends a message to the unfinished attempts of all sites with ids above after, one part of them:
-// whatever they wait for has a message then, also when the queues were lost or the table was restored.
-// It may be done at any time and any number of times: nothing runs twice for it.
+// ReviveAll sends a message to the unfinished attempts of all sites with ids above after, one part of them. Afterwards
+// every attempt has the messages that it waits for, even if the queues were lost or the table was restored. It may be
+// called at any time and repeatedly: no task runs twice because of it.
 func (c lifecycle) ReviveAll(ctx context.Context, after int64) (Revived, error) {
 	r := Revived{Together: c.o.Limits.ProcessTime == 0, Wait: c.o.Limits.FenceTime()}
 	if r.Together && c.o.Inventory == nil {
@@ -74,7 +73,7 @@ func (c lifecycle) ReviveAll(ctx context.Context, after int64) (Revived, error) 
 	}
 	var ids []int64
 	for _, a := range list {
-		if a.AfterSession == 0 { // else it has nothing that waits, and begins when what it waits for is over
+		if a.AfterSession == 0 { // otherwise it begins when the session that it waits for is over
 			ids = append(ids, a.ID)
 		}
 	}
@@ -88,7 +87,7 @@ func (c lifecycle) ReviveAll(ctx context.Context, after int64) (Revived, error) 
 	return r, nil
 }
 
-// sendRevivals sends a revival of each attempt.
+// sendRevivals sends a revival to each attempt.
 func (c lifecycle) sendRevivals(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -104,11 +103,11 @@ func (c lifecycle) sendRevivals(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// missed is how often attempts are looked for that have lost their messages.
+// missed is the interval between searches for attempts that have lost their messages.
 const missed = time.Minute
 
-// checkMessages searches for attempts whose messages are gone. No fault of a process loses one if attempts and queues
-// are in one store, but a fault of that store may.
+// checkMessages searches for attempts whose messages are lost. If attempts and queues are in one store, no fault of a
+// process loses a message, but a fault of that store may.
 func (c lifecycle) checkMessages(ctx context.Context) error {
 	now := c.o.Now()
 	if last := c.searched.Load(); c.o.Inventory == nil || last != 0 && now.Sub(time.UnixMilli(last)) < missed {
@@ -126,7 +125,7 @@ func (c lifecycle) checkMessages(ctx context.Context) error {
 		}
 		silent = slices.DeleteFunc(silent, func(id int64) bool { return waiting[id] })
 	}
-	// The others have messages and may have lost one of several: some of them are looked at each time, in turn.
+	// The others have messages but may have lost one of several: each call checks some of them, in turn.
 	others, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: c.reached.Load(), Count: atOnce})
 	if err != nil {
 		return fmt.Errorf("read active attempts: %w", err)
@@ -148,7 +147,7 @@ func (c lifecycle) checkMessages(ctx context.Context) error {
 	return nil
 }
 
-// inLines returns the attempts that wait in the line of a pool: they need no message, since a freed slot wakes them.
+// inLines returns the attempts that wait in the line of a pool: they need no message, because a freed slot wakes them.
 func (c *stores) inLines(ctx context.Context) (map[int64]bool, error) {
 	waiting := map[int64]bool{}
 	for after := int64(0); c.o.Pools != nil; {
@@ -175,29 +174,29 @@ func (c *stores) inLines(ctx context.Context) (map[int64]bool, error) {
 	return waiting, nil
 }
 
-// An attempt that should have begun long ago is checked when it has just reached that age, and from then on only in
-// every 24th sweep, because a check reads its log.
+// An attempt that should have begun long ago is checked when it has just reached that age, and then only in every 24th
+// sweep, because a check reads its log.
 const (
 	ripe  = 30 * time.Minute // how long it counts as having just reached the age
 	turns = 24
 	round = 15 * time.Minute
 )
 
-// mayNeverHaveBegun reports whether it is the turn of an attempt to be looked at so.
+// mayNeverHaveBegun reports whether this sweep must check if an attempt has begun.
 func (c lifecycle) mayNeverHaveBegun(a host.Attempt, now time.Time) bool {
 	if c.o.Events.Traits().Remembers == 0 || a.AfterSession != 0 {
 		return false
 	}
 	age := now.Sub(a.CreatedAt)
 	if age > neverBegan+ripe {
-		age = now.Sub(a.BeginsAt()) // an attempt that waits for its time has done nothing
+		age = now.Sub(a.BeginsAt()) // an attempt that waits for its start time has not begun yet
 	}
 	turn := now.Unix() / int64(round/time.Second) % turns
 	return age > neverBegan && (age <= neverBegan+ripe || a.ID%turns == turn)
 }
 
 // revive sends the first message of an attempt again while the queue can recognize a duplicate. If the attempt should
-// have begun long ago, the work that it began with is taken over.
+// have begun long ago, it sends a check, which takes over the attempt's first work.
 func (c lifecycle) revive(ctx context.Context, a host.Attempt) error {
 	remembers := c.o.Events.Traits().Remembers
 	if remembers == 0 {
@@ -210,7 +209,7 @@ func (c lifecycle) revive(ctx context.Context, a host.Attempt) error {
 	if err != nil {
 		return fmt.Errorf("check whether attempt %d has started: %w", a.ID, err)
 	}
-	name, e := host.StartGuard, events.Event{Kind: events.Start} // what the start sends, or should have
+	name, e := host.StartGuard, events.Event{Kind: events.Start} // the message that the start sent or should have sent
 	switch age := c.o.Now().Sub(stored.Entries[0].At); {
 	case age < remembers:
 	case age > neverBegan:

@@ -47,7 +47,7 @@ func (c scheduling) SessionTime(w host.Workflow, text, mode string) (time.Time, 
 	return time.Time{}, host.Invalidf("unknown mode %q: use hour, day, schedule or next_schedule", mode)
 }
 
-// planned is a schedule with its rule from the workflow.
+// planned is a schedule with the rule from its workflow.
 type planned struct {
 	host.Schedule
 	workflow host.Workflow
@@ -78,23 +78,23 @@ func (c scheduling) planned(ctx context.Context, site, id int64) (planned, error
 	return planned{s, w, times, zone}, err
 }
 
-// TimesOf returns a schedule with the rule by which it continues.
+// TimesOf returns a schedule with the rule that determines its next times.
 func (c scheduling) TimesOf(ctx context.Context, site, id int64) (host.Schedule, *schedule.Schedule, error) {
 	p, err := c.planned(ctx, site, id)
 	return p.Schedule, p.times, err
 }
 
-// SkipRequest moves a schedule: to To, or Count sessions on from From; below 1 it is the
-// first one from there.
+// SkipRequest requests a move of a schedule: to To, or by Count sessions after From; a Count below 1 selects the first
+// session at or after From.
 type SkipRequest struct {
-	To      string // local or instant text; "" is none
+	To      string // local time or instant; "" means none
 	Count   int
 	From    time.Time
-	RunTime time.Time // overrides the run time; zero is the schedule's own
+	RunTime time.Time // overrides the run time; zero keeps the schedule's own
 	DryRun  bool
 }
 
-// Skip moves a schedule on. *Error: Conflict when the time is past.
+// Skip moves a schedule forward. It returns an *Error with code Conflict if the time is in the past.
 func (c scheduling) Skip(ctx context.Context, site, id int64, r SkipRequest) (host.Schedule, error) {
 	return c.change(ctx, site, id, r.DryRun, func(p *planned) error {
 		var to schedule.Time
@@ -126,7 +126,7 @@ func (c scheduling) Skip(ctx context.Context, site, id int64, r SkipRequest) (ho
 	})
 }
 
-// moveTo sets the next session, which must be after the present next one: users cannot move a schedule back, or
+// moveTo sets the next session, which must be after the present next one. Users cannot move a schedule back because
 // sessions would be started twice.
 func (p *planned) moveTo(to schedule.Time) error {
 	if !to.Time.After(p.Times.Session) {
@@ -136,9 +136,9 @@ func (p *planned) moveTo(to schedule.Time) error {
 	return nil
 }
 
-// change edits a schedule: it is written only if it is as it was read (host.Schedules.Update); after a concurrent
-// change it is read again. edit may be called several times and has no effects. Timing is notified last; after an error
-// there the change stays.
+// change edits a schedule. The schedule is written only if it has not changed since it was read
+// (host.Schedules.Update); after a concurrent change it is read again. edit may be called several times and must not
+// have side effects. Timing is notified last; if that fails, the change stays.
 func (c scheduling) change(ctx context.Context, site, id int64, dry bool, edit func(*planned) error) (host.Schedule, error) {
 	for {
 		p, err := c.planned(ctx, site, id)
@@ -171,10 +171,10 @@ func (c scheduling) Disable(ctx context.Context, site, id int64) (host.Schedule,
 	})
 }
 
-// EnableRequest may skip before it enables.
+// EnableRequest enables a schedule and may first skip sessions.
 type EnableRequest struct {
 	Skip bool
-	To   string // local or instant text; "" is now
+	To   string // local time or instant; "" means now
 }
 
 // Enable lets a schedule run again.

@@ -28,29 +28,29 @@ import (
 type StartRequest struct {
 	Site        int64
 	Workflow    int64     // id of the definition
-	SessionTime time.Time // with Workflow's project and name it is the session; seconds count
-	// RetryName makes a further attempt of a session. A session has one attempt of each name, "" among
-	// them: to start it again is a Conflict, so that a start may be repeated without harm.
+	SessionTime time.Time // identifies the session together with Workflow's project and name; precision is a second
+	// RetryName is the name of another attempt of a session. A session has one attempt of each name, including "":
+	// starting the same one again is a Conflict, so a start may be repeated without harm.
 	RetryName string
 	Params    *param.Map
 	Resume    *Resume // nil: from the beginning
-	// Labels are texts by which users find the attempt; with Resume they override those of the attempt that it names.
+	// Labels are texts by which users find the attempt; with Resume they override the labels of the earlier attempt.
 	Labels *param.Map
-	// Priority is the keyword for the attempt's importance among waiting ones (`_priority`); "" is that of the attempt
-	// that Resume names, else "normal".
+	// Priority is the keyword for the attempt's importance among waiting ones (`_priority`); "" means the priority of the
+	// attempt that Resume names, else "normal".
 	Priority string
-	// Outside means that the caller who gives Params may not push, or is unknown: none of them may decide what a task
+	// Outside means that the caller who provides Params may not push, or is unknown: no parameter may decide what a task
 	// does.
 	Outside bool
-	// At is when the attempt will begin; zero, or a time in the past, is now. The attempt exists at once.
+	// At is when the attempt will begin; zero or a time in the past means now. The attempt exists at once.
 	At time.Time
-	// Once is as in host.NewAttempt: an automatic start. host.ErrForgotten then means that the session was removed.
+	// Once marks an automatic start, as in host.NewAttempt. host.ErrForgotten then means that the session was removed.
 	Once bool
 
-	runTime      time.Time // of a schedule; zero is now
+	runTime      time.Time // of a schedule; zero means now
 	lastExecuted time.Time // session time of the schedule's last start
 	carried      []engine.Carried
-	priority     int // of the attempt that results are taken over from
+	priority     int // of the attempt whose results are taken over
 }
 
 // Resume selects the earlier attempt whose results are taken over.
@@ -60,7 +60,7 @@ type Resume struct {
 	From    string // task pattern, for "from"
 }
 
-// refused is an error of the host for a caller of the API.
+// refused is an error of the host as callers of the API see it.
 type refused struct {
 	why   error
 	shown host.Error
@@ -70,9 +70,10 @@ func (r *refused) Error() string { return r.shown.Message }
 
 func (r *refused) Unwrap() []error { return []error{r.why, &r.shown} }
 
-// Start starts an attempt. Row, entry 1 and first message are stored together, or in a way that Revive repairs; from
-// then on delivery handles it. Repeated with the same session and retry name it starts nothing: an *Error of code
-// Conflict has the existing attempt. The limit of attempts is soft: concurrent starts may exceed it by a few.
+// Start starts an attempt. Its row, entry 1 and the first message are stored together, or in a way that Revive can
+// repair; then package delivery handles it. A repeated call with the same session and retry name starts nothing and
+// returns an *Error with code Conflict and the existing attempt. The limit of attempts is soft: concurrent starts may
+// exceed it by a few.
 func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, error) {
 	n, err := c.prepare(ctx, r)
 	if err != nil {
@@ -96,7 +97,7 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 
 // StartPlan is what Start would do.
 type StartPlan struct {
-	Params   *param.Map // those of the start, with defaults and types of the workflow
+	Params   *param.Map // parameters of the start, with the workflow's defaults and types
 	Warnings []string
 }
 
@@ -120,16 +121,16 @@ func (c lifecycle) PlanStart(ctx context.Context, r StartRequest) (StartPlan, er
 	return StartPlan{params, startWarnings(d.Workflow.Config, r.Params)}, err
 }
 
-// StartWarnings are those of PlanStart for a workflow that was started.
+// StartWarnings returns the warnings of PlanStart for a workflow that was started.
 func (c lifecycle) StartWarnings(ctx context.Context, site, workflow int64, params *param.Map) []string {
 	d, err := c.definitionOf(ctx, site, workflow)
 	if err != nil {
-		return nil // it has just been read; the attempt is started anyway
+		return nil // the workflow was readable a moment ago, and the attempt has started in any case
 	}
 	return startWarnings(d.Workflow.Config, params)
 }
 
-// prepare makes the records of a start, if everything allows it.
+// prepare creates the records of a start if all checks allow it.
 func (c lifecycle) prepare(ctx context.Context, r StartRequest) (host.NewAttempt, error) {
 	d, err := c.definitionOf(ctx, r.Site, r.Workflow)
 	if err != nil {
@@ -162,7 +163,7 @@ func (c lifecycle) prepare(ctx context.Context, r StartRequest) (host.NewAttempt
 			return host.NewAttempt{}, err
 		}
 	}
-	if r.At.IsZero() { // else the engine applies it when the time has come
+	if r.At.IsZero() { // otherwise the engine applies it at the start time
 		if err := c.mayBeOneMore(ctx, d, r); err != nil {
 			return host.NewAttempt{}, err
 		}
@@ -178,8 +179,7 @@ func alreadyExists(a host.Attempt) string {
 	return fmt.Sprintf("Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists", a.Project.ID, a.Workflow.Name, instant(a.SessionTime), a.RetryName)
 }
 
-// startedBefore returns the existing attempt to a caller that repeats a start while the project is paused, as at any
-// other time.
+// startedBefore returns the existing attempt to a caller that repeats a start, even while the project is paused.
 func (c lifecycle) startedBefore(ctx context.Context, w host.Workflow, r StartRequest, why error) error {
 	if !errors.Is(why, host.ErrPaused) {
 		return why
@@ -210,12 +210,12 @@ func (c *stores) attemptNamed(ctx context.Context, w host.Workflow, session time
 	return host.Attempt{}, false, nil
 }
 
-// FarthestStart is how far ahead an attempt may be started: it exists meanwhile, counts against the limit of attempts,
-// and its log is kept from now on.
+// FarthestStart is how far ahead an attempt may be started: until then it exists, counts against the limit of attempts,
+// and its log is kept.
 const FarthestStart = 30 * 24 * time.Hour
 
-// startTime is the second at which an attempt begins, zero for now. A fraction is rounded up: nothing begins before the
-// time asked for.
+// startTime returns the second at which an attempt begins, zero for now. A fraction is rounded up so that nothing
+// begins before the requested time.
 func (c lifecycle) startTime(at time.Time) (time.Time, error) {
 	now := c.o.Now()
 	switch at = at.Add(time.Second - time.Nanosecond).UTC().Truncate(time.Second); {
@@ -227,7 +227,7 @@ func (c lifecycle) startTime(at time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// priorityOf reads the word of a request.
+// priorityOf reads the priority keyword of a request.
 func priorityOf(word string) (int, error) {
 	p, known := keys.ParsePriority(word)
 	if !known {
@@ -239,12 +239,12 @@ func priorityOf(word string) (int, error) {
 // began logs in the program's own log that an attempt has begun.
 func (c *stores) began(a host.Attempt) { c.o.Logger.Info("attempt started", named(a)...) }
 
-// named is an attempt in a line of the program's own log.
+// named returns the attributes that describe an attempt in the program's own log.
 func named(a host.Attempt) []any {
 	return []any{"attempt", a.ID, "project", a.Project.Name, "workflow", a.Workflow.Name, "session", a.SessionTime.UTC().Format(time.RFC3339)}
 }
 
-// mayStart reports whether the site may have n more attempts of a workflow.
+// mayStart returns an error if the site may not have n more attempts of a workflow.
 func (c lifecycle) mayStart(ctx context.Context, site int64, d replay.Definition, n int) error {
 	p, err := c.o.Projects.Project(ctx, site, d.Workflow.Project.ID)
 	if err != nil {
@@ -308,9 +308,9 @@ func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAtte
 	}, nil
 }
 
-// first is the entry that begins an attempt's log: what the engine makes of the start, decided here
-// so that the attempt exists with its first tasks or not at all. What entry 1 orders is carried out
-// by the message with its guard.
+// first returns the entry that begins an attempt's log: the engine's response to the start. It is computed here so that
+// the attempt exists with its first tasks or not at all. The first message, which has the guard of the start, carries
+// out the effects of entry 1.
 func (c lifecycle) first(d replay.Definition, params *param.Map, session, now time.Time, start engine.Start) (host.Entry, error) {
 	var err error
 	if start.Slot, err = c.slotOf(d, params, session, start.NoSLA); err != nil {
@@ -329,8 +329,8 @@ func (c lifecycle) first(d replay.Definition, params *param.Map, session, now ti
 	return host.Entry{Seq: 1, Nonce: rand.Text(), At: now, Events: events.EncodeList([]events.Event{{Kind: events.Start}}), Changes: text}, nil
 }
 
-// SessionParams adds to an attempt's parameters the ones of a workflow with a schedule (engine.md 2.3). lastExecuted is
-// zero when no session was started before.
+// SessionParams adds the parameters that a workflow with a schedule provides to an attempt's parameters (engine.md
+// 2.3). lastExecuted is zero if no session was started earlier.
 func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted time.Time, params *param.Map) (*param.Map, error) {
 	if params == nil {
 		params = param.New()
@@ -340,7 +340,7 @@ func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted
 		return params, err
 	}
 	iso := func(t time.Time) string { return operators.FormatTime(t.In(zone)) }
-	if last := s.Last(session); !last.IsEnded() { // the first time of once> has none before it
+	if last := s.Last(session); !last.IsEnded() { // there is no session before the first one of once>
 		params = param.Merge(params, param.New("last_session_time", iso(last.Time)))
 	}
 	params = param.Merge(params, param.New("next_session_time", iso(s.Next(session).Time)))
@@ -353,7 +353,7 @@ func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted
 	return params, nil
 }
 
-// carried lists what a resumed attempt takes over from an earlier one, and the priority of that.
+// carried lists what a resumed attempt takes over from an earlier one, and the priority of the earlier attempt.
 func (c lifecycle) carried(ctx context.Context, a host.Attempt, r Resume) (list []engine.Carried, priority int, err error) {
 	var wrong error
 	err = c.View(ctx, a, func(s *engine.State) {
@@ -377,7 +377,7 @@ func (c lifecycle) carried(ctx context.Context, a host.Attempt, r Resume) (list 
 	return list, priority, userError(wrong)
 }
 
-// userError makes an error of a project's text one of the caller's.
+// userError turns an error in a project's files into an error of the caller.
 func userError(err error) error {
 	var own *host.Error
 	if err == nil || errors.As(err, &own) || errors.Is(err, host.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -386,7 +386,7 @@ func userError(err error) error {
 	return &host.Error{Code: host.Invalid, Message: withoutFolders(err)}
 }
 
-// withoutFolders is the text of an error in which files have only their names: clients must not learn where a server
+// withoutFolders returns the text of an error with the folders of files removed: clients must not learn where a server
 // keeps its files.
 func withoutFolders(err error) string {
 	text := err.Error()

@@ -9,26 +9,26 @@ import (
 	"zerodag/internal/host"
 )
 
-// Timing makes sure that Fire is called for due schedules, at least once for each run time. If it is called late, or
-// twice, or in two processes, Fire makes one attempt of it.
+// Timing makes sure that Fire is called for due schedules, at least once for each run time. If Fire is called late,
+// twice, or in two processes, it still starts only one attempt.
 type Timing interface {
 	// Changed is called after schedules were created, moved or deleted. due returns the schedules that may have to fire
 	// soon; it need not be called. After an error, Changed is called again.
 	Changed(ctx context.Context, due func() ([]Firing, error)) error
 }
 
-// Firing is a schedule that must fire.
+// Firing describes when a schedule must fire.
 type Firing struct {
 	Schedule host.Schedule
 	At       time.Time // not before
 }
 
-// Name identifies the run of the schedule, for Fire.
+// Name returns the identity of this run of the schedule for Fire.
 func (f Firing) Name() events.Firing {
 	return events.Firing{Site: f.Schedule.Site, Schedule: f.Schedule.ID, Run: f.Schedule.Times.Run.Unix()}
 }
 
-// Names are the names of firings.
+// Names returns the names of firings.
 func Names(list []Firing) []events.Firing {
 	names := make([]events.Firing, len(list))
 	for i, f := range list {
@@ -37,8 +37,8 @@ func Names(list []Firing) []events.Firing {
 	return names
 }
 
-// holdOff is how long a new schedule waits before it catches up on sessions that were
-// past when it was made: its author sees it as pushed, and can still correct it.
+// holdOff is how long a new schedule waits before it catches up on sessions that were past when it was created: its
+// author sees the schedule as pushed, and can still correct it.
 const holdOff = time.Second
 
 // firings returns when schedules must fire.
@@ -46,7 +46,7 @@ func firings(list []host.Schedule, now time.Time) []Firing {
 	var all []Firing
 	for _, s := range list {
 		f := Firing{Schedule: s, At: s.Times.Run}
-		if catchesUp := !s.Times.Run.After(s.CreatedAt); catchesUp && !now.Before(s.CreatedAt) { // else the clock was set back
+		if catchesUp := !s.Times.Run.After(s.CreatedAt); catchesUp && !now.Before(s.CreatedAt) { // else the clock went back
 			f.At = s.CreatedAt.Add(holdOff)
 		}
 		all = append(all, f)
@@ -64,7 +64,7 @@ func (c scheduling) Firings(ctx context.Context, from, until time.Time, n int) (
 	return firings(due, c.o.Now()), nil
 }
 
-// EachFiring hands the firings that Firings lists to do, in parts and as they are read.
+// EachFiring passes the firings that Firings lists to do, in parts, as they are read.
 func (c scheduling) EachFiring(ctx context.Context, from, until time.Time, do func([]Firing) error) error {
 	err := c.o.Schedules.EachDue(ctx, from, until, func(list []host.Schedule) error { return do(firings(list, c.o.Now())) })
 	if err != nil {
@@ -73,7 +73,7 @@ func (c scheduling) EachFiring(ctx context.Context, from, until time.Time, do fu
 	return nil
 }
 
-// NextFiring is when the next enabled schedule is due; zero when there is none.
+// NextFiring returns when the next enabled schedule is due; zero if there is none.
 func (c scheduling) NextFiring(ctx context.Context) (time.Time, error) {
 	next, err := c.o.Schedules.NextDue(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c scheduling) NextFiring(ctx context.Context) (time.Time, error) {
 	return next, nil
 }
 
-// changed makes known that schedules were made, moved or deleted.
+// changed notifies Timing that schedules were created, moved or deleted.
 func (c *stores) changed(ctx context.Context, read func() ([]host.Schedule, error)) error {
 	return c.o.Timing.Changed(ctx, func() ([]Firing, error) {
 		list, err := read()
@@ -99,12 +99,12 @@ func (c *stores) changed(ctx context.Context, read func() ([]host.Schedule, erro
 	})
 }
 
-// moved makes known that one schedule was moved.
+// moved notifies Timing that one schedule was moved.
 func (c *stores) moved(ctx context.Context, s host.Schedule) error {
 	return c.changed(ctx, func() ([]host.Schedule, error) { return []host.Schedule{s}, nil })
 }
 
-// pushed makes known that a project was pushed.
+// pushedSchedules notifies Timing of the schedules of a pushed project.
 func (c *stores) pushedSchedules(ctx context.Context, p host.Project) error {
 	return c.changed(ctx, func() ([]host.Schedule, error) {
 		list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})

@@ -12,15 +12,14 @@ import (
 	"zerodag/internal/vault"
 )
 
-// View shows the tasks of an attempt, finished or not, to f, which must keep nothing of
-// it. An attempt that waits (backfill), or that never could start, has no tasks: f gets
-// nil.
+// View passes the state of an attempt, finished or not, to f, which must not keep references to it. An attempt that
+// waits (backfill) or that never could start has no tasks: f gets nil.
 func (c lifecycle) View(ctx context.Context, a host.Attempt, f func(*engine.State)) error {
 	return c.ViewSince(ctx, a, func(s *engine.State, _ int64) { f(s) })
 }
 
-// ViewSince is View that also returns the entry of the history that the tasks are as of: later entries are the changes
-// from then on. It is 0 if nothing changes any more.
+// ViewSince is View that also returns the number of the last entry of the history that the state includes: later
+// entries are the later changes. It is 0 if nothing will change any more.
 func (c lifecycle) ViewSince(ctx context.Context, a host.Attempt, f func(s *engine.State, seq int64)) error {
 	if a.AfterSession != 0 {
 		f(nil, 0)
@@ -28,7 +27,7 @@ func (c lifecycle) ViewSince(ctx context.Context, a host.Attempt, f func(s *engi
 	}
 	if !a.Done {
 		err := c.o.Live.View(ctx, a.ID, f)
-		if !errors.Is(err, host.ErrGone) { // else it ended since its row was read
+		if !errors.Is(err, host.ErrGone) { // ErrGone: it ended since its row was read
 			return err
 		}
 	}
@@ -51,8 +50,8 @@ func (c lifecycle) History(ctx context.Context, a host.Attempt, first int64, n i
 	return c.o.Reader.History(ctx, a, first, n)
 }
 
-// Changes shows the entries of the attempt's log after entry `after`, up to n, each with the tasks as they were
-// then; see replay.Reader.Walk.
+// Changes shows up to n entries of the attempt's log after entry `after`, each with the tasks at that time; see
+// replay.Reader.Walk.
 func (c lifecycle) Changes(ctx context.Context, a host.Attempt, after int64, n int, f func(replay.Step, *engine.State) bool) error {
 	return c.o.Reader.Walk(ctx, a, after, n, f)
 }
@@ -73,7 +72,7 @@ func (c lifecycle) Masker(ctx context.Context, a host.Attempt, s *engine.State) 
 	return v.MaskAll, err
 }
 
-// Outputs are those of an attempt, without secrets; nil if it has none.
+// Outputs returns the outputs of an attempt without secrets; nil if it has none.
 func (c lifecycle) Outputs(ctx context.Context, a host.Attempt) (*param.Map, error) {
 	if !a.HasOutputs {
 		return nil, nil
@@ -97,8 +96,8 @@ type ForkRequest struct {
 	Outside   bool // as in StartRequest
 }
 
-// Fork starts a new attempt of the same session and definition that takes over the tasks that had succeeded after an
-// entry. Without parameters it has those of the attempt.
+// Fork starts a new attempt of the same session and definition that takes over the tasks that had succeeded as of an
+// entry. Without parameters it uses the parameters of the attempt.
 func (c lifecycle) Fork(ctx context.Context, a host.Attempt, r ForkRequest) (host.Attempt, error) {
 	if r.RetryName == "" {
 		return host.Attempt{}, host.Invalidf("retryAttemptName is required")
@@ -110,12 +109,12 @@ func (c lifecycle) Fork(ctx context.Context, a host.Attempt, r ForkRequest) (hos
 	q := StartRequest{Site: a.Site, Workflow: a.Workflow.ID, SessionTime: a.SessionTime, RetryName: r.RetryName,
 		Params: r.Params, Labels: a.Labels, Outside: r.Outside, carried: carried, priority: priority}
 	if r.Params == nil {
-		q.Params, q.Outside = a.Params, false // they were looked at when the attempt started
+		q.Params, q.Outside = a.Params, false // they were checked when the attempt started
 	}
 	return c.Start(ctx, q)
 }
 
-// carriedAt is what an attempt that is forked after an entry takes over, and its priority.
+// carriedAt returns the results that an attempt forked after an entry takes over, and its priority.
 func (c lifecycle) carriedAt(ctx context.Context, a host.Attempt, seq int64) ([]engine.Carried, int, error) {
 	state, err := c.o.Reader.At(ctx, a, seq)
 	if err != nil {

@@ -23,35 +23,34 @@ import (
 	"zerodag/operators/run"
 )
 
-// Finding is one thing that is wrong, or doubtful.
+// Finding is a mistake or a doubtful part.
 type Finding struct {
 	dig.Error
 	Code string // one of the codes
 }
 
-// The codes. Refused keeps the project from being pushed, the others do not.
+// The codes. Only Refused keeps the project from being pushed.
 const (
 	Refused   = "refused"
-	Doubtful  = "doubtful"         // it hardly does what its author expects
-	Shadowed  = "shadowed"         // an operator of the project that is never run: one of that name is built in
-	Ambiguous = "ambiguous"        // two operators of the project have one name
-	Stored    = "stored-as-data"   // what Digdag would evaluate again
-	Empty     = "without-workflow" // there is no workflow file
+	Doubtful  = "doubtful"         // it probably does not do what its author expects
+	Shadowed  = "shadowed"         // an operator of the project that never runs: a built-in one has the same name
+	Ambiguous = "ambiguous"        // two operators of the project have the same name
+	Stored    = "stored-as-data"   // data that Digdag would evaluate again
+	Empty     = "without-workflow" // the project has no workflow file
 )
 
 // folder is where a project keeps its own operators.
 const folder = "operators"
 
-// Code analyzes the expressions in a text; a nil function finds nothing.
+// Code holds the functions that analyze the expressions in a text; a nil function finds nothing.
 type Code struct {
 	Syntax func(text string) error       // reports a mistake in them
-	Uses   func(text string) []param.Use // what they do with parameters whose outcome depends on types
+	Uses   func(text string) []param.Use // lists uses of parameters whose outcome depends on types
 }
 
-// Files checks the files of a project, by their slash paths, with the expressions in them. The findings are in the
-// order of files and lines, Refused ones first. It returns the workflows if all their files can be read, even if they
-// have other mistakes. When ctx ends, it returns what it has found so far: the caller sees by ctx that the rest is not
-// checked.
+// Files checks the files of a project, given by slash paths, and the expressions in them. The findings are ordered by
+// file and line, Refused ones first. Files returns the workflows if all their files can be read, even if they have
+// other mistakes. When ctx ends, it returns the findings so far: ctx shows the caller that the rest was not checked.
 func Files(ctx context.Context, files map[string]string, code Code) ([]Finding, []dig.Workflow) {
 	names := slices.Sorted(maps.Keys(files))
 	workflows := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return path.Ext(name) != ".dig" || strings.Contains(name, "/") })
@@ -70,7 +69,7 @@ func Files(ctx context.Context, files map[string]string, code Code) ([]Finding, 
 	switch {
 	case errors.As(err, &list):
 		add(Refused, list...)
-		loaded, _, _ = dig.LoadHere(read, workflows) // nothing of what cannot be read at all
+		loaded, _, _ = dig.LoadHere(read, workflows) // without the parts that cannot be read at all
 	case err != nil:
 		add(Refused, dig.Error{Message: err.Error()})
 	}
@@ -103,7 +102,8 @@ func Source(files map[string]string) dig.Source {
 	}
 }
 
-// Folders lists the folders of a project that has files of these slash paths, as lint.Known wants it.
+// Folders returns a function that lists the folders of a project with files at these slash paths, as lint.Known expects
+// it.
 func Folders(names []string) func(string) ([]string, bool) {
 	entries := sync.OnceValue(func() map[string][]string {
 		all, seen := map[string][]string{".": nil}, map[string]bool{}
@@ -121,7 +121,8 @@ func Folders(names []string) func(string) ([]string, bool) {
 	}
 }
 
-// ownOperators are the operators that the project has as files: by the name without an ending, and by the whole name.
+// ownOperators returns the operators that the project has as files: by their names without the ending, and by their
+// whole names.
 func ownOperators(names []string, add func(string, ...dig.Error)) (own []string) {
 	for _, name := range names {
 		file, is := strings.CutPrefix(name, folder+"/")
@@ -137,8 +138,8 @@ func ownOperators(names []string, add func(string, ...dig.Error)) (own []string)
 	return own
 }
 
-// Known describes the built-in operators, for lint.Warnings. A caller adds the operators of the project, and whatever
-// else it knows. The pages of operators are read once for each value.
+// Known describes the built-in operators, for lint.Warnings. A caller adds the operators of the project and everything
+// else that it knows. The pages of operators are read once for each value.
 func Known() lint.Known {
 	builtIn := operators.Named()
 	once, types := map[string][]string{}, map[string]map[string]string{}
@@ -180,8 +181,8 @@ func Clash(file, name string, own []string) (code string, e dig.Error) {
 	return "", dig.Error{}
 }
 
-// Declared are the operators below `plugin` in the exports of workflows, and in their tasks, with an error for each
-// that is never run, since one of its name is built in.
+// Declared returns the operators that workflows declare below `plugin` in their exports and tasks, with an error for
+// each operator that never runs because a built-in operator has the same name.
 func Declared(workflows []dig.Workflow) (names []string, shadowed dig.Errors) {
 	builtIn := operators.Named()
 	for _, w := range workflows {

@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// TestFiles proves that each kind of fault is found at its place, by its code.
+// TestFiles proves that each kind of mistake is found at its place and gets its code.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	syntax := func(text string) error {
@@ -59,8 +59,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestDoubts proves that a task's later failures, and texts that do not mean what they seem to, are reported before it
-// runs, with the place and what to write instead; and that correct texts that look alike are not.
+// TestDoubts proves that text that would make a task fail later, or that does not mean what it seems to, is reported
+// with its place and the correct text, and that similar but correct text is not reported.
 func TestDoubts(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"q.sql": "select 1", "tasks.py": "def fun(): pass\nclass C:\n  def m(self): pass\n", "x.sh": "#!/bin/sh\r\necho\r\n", "y.sh": "#!/bin/sh\necho\n",

@@ -23,7 +23,7 @@ func repeated(head string, n int, part func(i int) string) string {
 	return b.String()
 }
 
-// costly are projects of about n parts whose parts could each be compared with all others.
+// costly returns projects of about n parts, each of which might be compared with all others.
 func costly(n int) map[string]map[string]string {
 	one := func(text string) map[string]string { return map[string]string{"a.dig": text} }
 	return map[string]map[string]string{
@@ -46,7 +46,7 @@ func costly(n int) map[string]map[string]string {
 	}
 }
 
-// processorTime returns what this process has taken so far.
+// processorTime returns the processor time that this process has used so far.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -56,7 +56,8 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestCostIsLinear proves that four times the text takes about four times the processor time, whatever it consists of.
+// TestCostIsLinear proves that four times the text takes about four times the processor time, whatever the text
+// consists of.
 func TestCostIsLinear(t *testing.T) { //nolint:paralleltest // it measures the processor time of the process
 	const n = 250
 	small, large := costly(n), costly(4*n)
@@ -76,7 +77,7 @@ func TestCostIsLinear(t *testing.T) { //nolint:paralleltest // it measures the p
 	}
 }
 
-// TestStops proves that a check ends when its caller leaves.
+// TestStops proves that a check ends when its caller disconnects.
 func TestStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

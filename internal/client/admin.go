@@ -12,9 +12,9 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	return answer.Version, err
 }
 
-// Caller is who the server takes the caller for.
+// Caller is the caller as the server identified them.
 type Caller struct {
-	Name string `json:"name"` // "" where no login is needed
+	Name string `json:"name"` // "" if no login is needed
 	By   string `json:"by"`   // nothing, password, token or iam
 	Role string `json:"role"`
 	Site int64  `json:"site"`
@@ -26,14 +26,14 @@ func (c *Client) Caller(ctx context.Context) (who Caller, err error) {
 	return who, err
 }
 
-// Check is what a server thinks of a client's version.
+// Check is a server's answer about a client's version.
 type Check struct {
 	ServerVersion      string `json:"serverVersion"`
 	UpgradeRecommended bool   `json:"upgradeRecommended"`
 	APICompatible      bool   `json:"apiCompatible"`
 }
 
-// uploadsHeader means that archives may go to the store.
+// uploadsHeader is set if archives may be uploaded to the store.
 const uploadsHeader = "Zerodag-Uploads"
 
 // Check asks the server whether it works with this client.
@@ -89,8 +89,8 @@ type Revived struct {
 	WaitSeconds int  `json:"wait_seconds"`
 }
 
-// Revive has everything sent anew that unfinished attempts wait for, part by part until all are looked
-// at. After an error it may be done again, from the beginning.
+// Revive makes the server send the messages of unfinished attempts again, part by part, until all attempts are checked.
+// After an error it may be called again and starts from the beginning.
 func (c *Client) Revive(ctx context.Context) (sum Revived, err error) {
 	for last := ID(""); ; {
 		var part struct {
@@ -117,7 +117,7 @@ func (c *Client) Tokens(ctx context.Context, site ID) ([]Token, error) {
 	return list.Tokens, err
 }
 
-// CreateToken makes a token and returns it with its text, which cannot be read later.
+// CreateToken creates a token and returns it with its text, which cannot be read later.
 func (c *Client) CreateToken(ctx context.Context, name, role string, site ID) (t Token, err error) {
 	body := struct {
 		Name string `json:"name"`
@@ -131,7 +131,7 @@ func (c *Client) CreateToken(ctx context.Context, name, role string, site ID) (t
 	return t, err
 }
 
-// RevokeToken ends a token of a site.
+// RevokeToken revokes a token of a site.
 func (c *Client) RevokeToken(ctx context.Context, id, site ID) (t Token, err error) {
 	err = c.send(ctx, http.MethodDelete, path("api", "tokens", string(id)), query("site", string(site)), nil, &t)
 	return t, err

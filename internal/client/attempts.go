@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Sessions lists sessions, newest first: all, of a project or of one of its workflows.
+// Sessions lists sessions, newest first: all, or those of a project or of one of its workflows.
 func (c *Client) Sessions(ctx context.Context, project ID, workflow string, p Page) ([]Session, error) {
 	var list struct{ Sessions []Session }
 	err := c.get(ctx, sessionsOf(project), query("workflow", workflow, "last_id", string(p.Last), "page_size", p.count()), &list)
@@ -20,20 +20,20 @@ func (c *Client) Sessions(ctx context.Context, project ID, workflow string, p Pa
 // SessionSearch filters sessions, with values of the API.
 type SessionSearch struct {
 	Tags, Labels []string // labels as NAME=VALUE
-	Status       string   // several with commas
+	Status       string   // several are separated by commas
 	From, To     string   // session times, To not included
 	Text         string
 }
 
-// FoundSessions are a page of the sessions that match.
+// FoundSessions is a page of matching sessions.
 type FoundSessions struct {
 	Sessions []Session
-	Searched int // how many were looked at
+	Searched int // how many sessions the server read
 	Complete bool
 	Next     ID // Last of the next page; "" on the last
 }
 
-// SearchSessions lists sessions that are like this, newest first; "" is any project or workflow.
+// SearchSessions lists the sessions that match a search, newest first; "" means any project or workflow.
 func (c *Client) SearchSessions(ctx context.Context, project ID, workflow string, s SessionSearch, p Page) (f FoundSessions, err error) {
 	q := query("workflow", workflow, "last_id", string(p.Last), "page_size", p.count(), "status", s.Status, "from", s.From, "to", s.To, "q", s.Text)
 	q["tag"], q["label"] = s.Tags, s.Labels
@@ -102,24 +102,25 @@ type Start struct {
 	SessionTime time.Time
 	RetryName   string // "" for none
 	Params      *param.Map
-	// Resume is the attempt whose results are taken over: of all tasks that succeeded or,
-	// with From, of those before a task. "" is none.
+	// Resume is the attempt whose results are taken over: of all tasks that succeeded or, with From, of the tasks before a
+	// task. "" means none.
 	Resume ID
 	From   string
-	// Priority is the keyword for the attempt's importance among waiting ones; "" is none.
+	// Priority is the keyword for the attempt's importance among waiting ones; "" means none.
 	Priority string
-	At       time.Time // when its first task begins; zero is now
-	// Labels are texts by which users find the attempt; with Resume they override those of the earlier one.
+	At       time.Time // when its first task begins; zero means now
+	// Labels are texts by which users find the attempt; with Resume they override the labels of the earlier attempt.
 	Labels *param.Map
 }
 
-// ExistsError is that the session has an attempt of that name already.
+// ExistsError means that the session already has an attempt of that name.
 type ExistsError struct {
 	Attempt Attempt
 	StatusError
 }
 
-// Start starts an attempt. An *ExistsError has the existing one.
+// Start starts an attempt. If the session already has an attempt of that name, it returns an *ExistsError with that
+// attempt.
 func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
 	err = c.send(ctx, http.MethodPut, "/api/attempts", nil, s.body(), &a)
 	return a, existing(err)
@@ -131,8 +132,8 @@ type StartPlan struct {
 	Warnings []string   `json:"warnings"`
 }
 
-// CheckStart fails if Start would fail, and starts nothing. A server that cannot check, such as one of Digdag, answers
-// that the address is missing (IsMissing).
+// CheckStart fails if Start would fail, and starts nothing. A server that cannot check, such as a Digdag server,
+// answers that the address is missing (IsMissing).
 func (c *Client) CheckStart(ctx context.Context, s Start) (p StartPlan, err error) {
 	err = c.send(ctx, http.MethodPost, "/api/x/start-check", nil, s.body(), &p)
 	return p, existing(err)
@@ -169,7 +170,7 @@ func (s *Start) body() any {
 	return body
 }
 
-// existing makes the error of a conflict an *ExistsError if it has the attempt.
+// existing turns the error of a conflict into an *ExistsError if it contains the attempt.
 func existing(err error) error {
 	var status *StatusError
 	if errors.As(err, &status) && status.Status == http.StatusConflict {
@@ -188,7 +189,7 @@ type Rerun struct {
 	Only        string     `json:"only,omitempty"` // the single task that mode "only" runs
 	Until       string     `json:"until,omitempty"`
 	MarkSuccess []string   `json:"markSuccess,omitempty"`
-	Revision    *string    `json:"revision"` // nil: that of the earlier attempt; "" is the newest
+	Revision    *string    `json:"revision"` // nil: that of the earlier attempt; "": the newest
 	Params      *param.Map `json:"params,omitempty"`
 	Priority    string     `json:"priority,omitempty"`
 	RetryName   string     `json:"retryAttemptName"`
@@ -200,10 +201,10 @@ type RerunPlan struct {
 	Revision string     `json:"revision"`
 	Carried  RerunTasks `json:"carried"`
 	Runs     RerunTasks `json:"runs"`
-	Gone     int        `json:"gone"` // results that the workflow has no task for any more
+	Gone     int        `json:"gone"` // number of results for which the workflow no longer has a task
 }
 
-// RerunTasks are as many tasks as an answer may have, and how many there are.
+// RerunTasks holds the tasks of a plan, up to the limit of an answer, and their total number.
 type RerunTasks struct {
 	Total int         `json:"total"`
 	Rows  []RerunTask `json:"rows"`
@@ -216,11 +217,12 @@ type RerunTask struct {
 	Made    bool   `json:"made"` // by another task, at run time
 	Took    int64  `json:"took"` // milliseconds, in the earlier attempt
 	Skipped string `json:"skipped,omitempty"`
-	// Parameters are the names of the parameters that a task which is taken over passes on to later tasks.
+	// Parameters lists the names of the parameters that a task that is taken over passes to later tasks.
 	Parameters []string `json:"parameters,omitempty"`
 }
 
-// Rerun starts another attempt of the session of an attempt. An *ExistsError has the existing one of that name.
+// Rerun starts another attempt of the session of an attempt. If the session already has an attempt of that name, it
+// returns an *ExistsError with that attempt.
 func (c *Client) Rerun(ctx context.Context, id ID, r Rerun) (Attempt, error) {
 	var answer struct{ Attempt Attempt }
 	err := c.send(ctx, http.MethodPost, path("api", "x", "attempts", string(id), "rerun"), nil, r, &answer)
@@ -244,7 +246,7 @@ func (c *Client) Kill(ctx context.Context, id ID) (a Attempt, err error) {
 	return a, err
 }
 
-// Pause lets nothing new begin in an attempt until Unpause, and returns it as it was before.
+// Pause keeps new work from beginning in an attempt until Unpause, and returns the attempt as it was before.
 func (c *Client) Pause(ctx context.Context, id ID, reason string) (a Attempt, err error) {
 	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "pause"), nil, pauseBody{reason}, &a)
 	return a, err
@@ -254,7 +256,7 @@ type pauseBody struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Unpause lets an attempt continue that Pause has stopped.
+// Unpause lets a paused attempt continue.
 func (c *Client) Unpause(ctx context.Context, id ID) (a Attempt, err error) {
 	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "unpause"), nil, struct{}{}, &a)
 	return a, err
@@ -262,12 +264,12 @@ func (c *Client) Unpause(ctx context.Context, id ID) (a Attempt, err error) {
 
 // Fork describes a fork of an attempt.
 type Fork struct {
-	Entry     int64 // of the history of the attempt: tasks that had succeeded by then are taken over
+	Entry     int64 // of the attempt's history: tasks that had succeeded by then are taken over
 	RetryName string
 }
 
-// Fork starts another attempt of a session that takes over the tasks that had succeeded at a moment of this one, with
-// its revision and parameters.
+// Fork starts another attempt of the session, with the same revision and parameters, that takes over the tasks that had
+// succeeded at some point of this attempt.
 func (c *Client) Fork(ctx context.Context, id ID, f Fork) (a Attempt, err error) {
 	body := struct {
 		Seq       int64  `json:"seq"`

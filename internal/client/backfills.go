@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Fill requests a backfill with an id. Zero fields are left to the server.
+// Fill requests a backfill with an id. The server chooses the values of zero fields.
 type Fill struct {
 	Workflow ID         `json:"workflowId"`
 	Name     string     `json:"name"`
@@ -25,7 +25,7 @@ type Fill struct {
 	DryRun   bool       `json:"dryRun,omitempty"`
 }
 
-// Filling is a backfill that is one thing, and how far it has come.
+// Filling is a backfill with an id, and its progress.
 type Filling struct {
 	ID             ID           `json:"id"`
 	Name           string       `json:"name"`
@@ -47,14 +47,15 @@ type Filling struct {
 	Failed         int          `json:"failed"`
 	LeftOut        int          `json:"leftOut"`
 	FailedAttempts []ID         `json:"failedAttempts"`
-	Why            *string      `json:"why"` // nothing further can begin
+	Why            *string      `json:"why"` // why no further session can begin
 	CreatedAt      time.Time    `json:"createdAt"`
 	UpdatedAt      time.Time    `json:"updatedAt"`
 	FinishedAt     *time.Time   `json:"finishedAt"`
 	Warnings       []string     `json:"-"` // of its start, about parameters
 }
 
-// Waiting is how many of Running have no attempt yet: they begin in a moment, or when nothing blocks them any more.
+// Waiting returns how many sessions of Running have no attempt yet: they begin in a moment, or when nothing blocks them
+// any more.
 func (b Filling) Waiting() (n int) {
 	for _, r := range b.Running {
 		if r.AttemptID == nil {
@@ -64,10 +65,10 @@ func (b Filling) Waiting() (n int) {
 	return n
 }
 
-// FillingRun is a session of a backfill whose turn has come and that is not over.
+// FillingRun is a session of a backfill that has begun or must begin now, and that is not over.
 type FillingRun struct {
 	SessionTime time.Time `json:"sessionTime"`
-	AttemptID   *ID       `json:"attemptId"` // nil: it is about to be made, or cannot be for now
+	AttemptID   *ID       `json:"attemptId"` // nil: it is about to be created, or cannot be created now
 	Since       time.Time `json:"since"`
 }
 
@@ -78,7 +79,7 @@ type FillPlan struct {
 	LeftOut  int `json:"leftOut"`
 	Rows     []struct {
 		SessionTime time.Time `json:"sessionTime"`
-		Last        *struct { // the last attempt that there is
+		Last        *struct { // the last attempt of the session
 			ID     ID     `json:"id"`
 			Status string `json:"status"`
 		} `json:"last"`
@@ -110,7 +111,8 @@ func (c *Client) PlanFill(ctx context.Context, f Fill) (FillPlan, error) {
 	return answer.Plan, err
 }
 
-// Fillings lists backfills with an id, descending: a page of those of a project and a workflow of it, or of all.
+// Fillings lists backfills with an id, descending: a page of the backfills of a project and one of its workflows, or of
+// all.
 func (c *Client) Fillings(ctx context.Context, project, workflow string, open bool, last ID) ([]Filling, error) {
 	var list struct{ Backfills []Filling }
 	only := ""
@@ -127,7 +129,7 @@ func (c *Client) Filling(ctx context.Context, id ID) (f Filling, err error) {
 	return f, err
 }
 
-// ChangeFilling holds, releases or kills a backfill.
+// ChangeFilling pauses, resumes or kills a backfill.
 func (c *Client) ChangeFilling(ctx context.Context, id ID, action string) (f Filling, err error) {
 	err = c.send(ctx, http.MethodPost, path("api", "backfills", string(id), action), nil, struct{}{}, &f)
 	return f, err

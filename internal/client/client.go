@@ -1,7 +1,7 @@
 // Package client speaks the REST API of a zerodag or Digdag server.
 //
-// The command line uses it. It must never print, read files or the environment beyond what it is given, or repeat a
-// request that changes something, unless the server rejected it before anything began.
+// The command line uses it. It must never print, read files or the environment except those that it is given, or repeat
+// a request that changes something, unless the server rejected the request before any work began.
 package client
 
 import (
@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// APIVersion is the version of Digdag whose API this client speaks. It is what the client sends to servers that refuse
-// outdated clients.
+// APIVersion is the version of Digdag whose API this client speaks. The client sends it to servers that refuse outdated
+// clients.
 const APIVersion = "0.10.5"
 
 // DefaultEndpoint is where a server listens by default.
@@ -26,9 +26,9 @@ const DefaultEndpoint = "http://127.0.0.1:" + defaultPort
 
 const defaultPort = "65432"
 
-// Options are how a server is reached.
+// Options describe how to reach a server.
 type Options struct {
-	Endpoint string      // "http[s]://host[:port]" or "host[:port]"; "" is DefaultEndpoint
+	Endpoint string      // "http[s]://host[:port]" or "host[:port]"; "" means DefaultEndpoint
 	Header   http.Header // sent with every request to the server itself; may be nil
 	Agent    string      // added to the User-Agent
 	// Sign adds authentication to a request to the server itself; the API is then below /iam. May be nil.
@@ -36,29 +36,29 @@ type Options struct {
 	// Access describes in errors how requests authenticate: "with the token of --token".
 	Access   string
 	Insecure bool // accept any certificate
-	// NoDirect requests files from the server itself and not links into its storage, and pushes to the server itself if
-	// possible.
+	// NoDirect requests files from the server itself instead of using links to its storage, and pushes to the server
+	// itself if possible.
 	NoDirect bool
 	// Env looks up the proxy variables; nil means no proxy.
 	Env func(name string) string
 	// Progress is called with the number of transferred bytes of an upload or download; total is -1 if it is not known.
 	// May be nil.
 	Progress func(done, total int64)
-	// Wait waits before a request is repeated; nil is by the clock.
+	// Wait waits before a request is repeated; nil waits in real time.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// Client is one server. It is safe for concurrent use.
+// Client is a client of one server. It is safe for concurrent use.
 type Client struct {
 	transport
-	slots atomic.Bool // the server said that archives may go to its store
+	slots atomic.Bool // the server reported that archives may be uploaded to its store
 }
 
-// transport sends requests to one server, again if need be, and reads its answers.
+// transport sends requests to one server, repeats them if necessary, and reads its answers.
 type transport struct {
 	Options
 	base string // "http://host:port", without a slash at the end
-	root string // prefix of the API's paths: base, or the part of signed requests
+	root string // prefix of the API's paths: base, or base with the path for signed requests
 	http *http.Client
 }
 
@@ -74,7 +74,7 @@ func New(o Options) (*Client, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	t.ResponseHeaderTimeout = 5 * time.Minute                       // checking a large push takes a while
-	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: o.Insecure} // #nosec G402 -- the user asked for it
+	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: o.Insecure} // #nosec G402 -- the user requested it
 	if t.Proxy, err = proxyFor(base.Scheme, o.Env); err != nil {
 		return nil, err
 	}
@@ -87,18 +87,18 @@ func New(o Options) (*Client, error) {
 		base:    base.String(),
 		root:    root,
 		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // only downloads follow, without our headers
+			return http.ErrUseLastResponse // only downloads follow redirects, without our headers
 		}},
 	}}, nil
 }
 
-// URL is the address of the server.
+// URL returns the address of the server.
 func (c *transport) URL() string { return c.base }
 
 // Close ends idle connections.
 func (c *transport) Close() { c.http.CloseIdleConnections() }
 
-// parseEndpoint reads "http[s]://host[:port]" or "host[:port]"; a path is dropped, as Digdag does.
+// parseEndpoint reads "http[s]://host[:port]" or "host[:port]"; a path is dropped, as in Digdag.
 func parseEndpoint(text string) (*url.URL, error) {
 	if text == "" {
 		text = DefaultEndpoint

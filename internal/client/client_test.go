@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// waits counts the pauses between tries and spends no time.
+// waits records the pauses between tries without waiting.
 type waits struct{ list []time.Duration }
 
 func (w *waits) wait(ctx context.Context, d time.Duration) error {
@@ -37,7 +37,7 @@ func connect(t *testing.T, o Options) *Client {
 	return c
 }
 
-// serve answers with f and returns a client.
+// serve starts a server that answers with f and returns a client.
 func serve(t *testing.T, o Options, f http.HandlerFunc) *Client {
 	t.Helper()
 	s := httptest.NewServer(f)
@@ -46,7 +46,7 @@ func serve(t *testing.T, o Options, f http.HandlerFunc) *Client {
 	return connect(t, o)
 }
 
-// TestEndpoint proves which forms of an address are understood.
+// TestEndpoint proves which forms of an address are accepted.
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -76,8 +76,8 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestRepeats proves that a GET is tried ten times with growing pauses, that answers that
-// stay as they are end it at once, and that nothing that changes something is repeated.
+// TestRepeats proves that a GET is tried ten times with growing pauses, that final answers end it at once, and that
+// requests that change something are not repeated.
 func TestRepeats(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -117,15 +117,15 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestTurnedAway proves that a request on which no work has begun is sent again, whatever it does and with its whole
-// body, for a minute and no longer; and that only API Gateway's wording counts.
+// TestTurnedAway proves that a request that was rejected before any work began is repeated for at most a minute,
+// whatever it does and with its whole body, and that only API Gateway's wording counts as such a rejection.
 func TestTurnedAway(t *testing.T) {
 	t.Parallel()
 	const many, gateway = `{"message":"Too Many Requests"}`, `{"message":"Service Unavailable"}`
 	for name, k := range map[string]struct {
 		status int
 		body   string
-		free   int // the request that is let in; 0 for none
+		free   int // number of the request that is let in; 0 for none
 		want   string
 	}{
 		"too many, then free":    {429, many, 5, "done after 5"},
@@ -169,7 +169,8 @@ func TestTurnedAway(t *testing.T) {
 	}
 }
 
-// TestSoon proves that API Gateway's word is not taken for a refusal where a function may have been at it.
+// TestSoon proves that API Gateway's wording does not count as a rejection if a function may have worked on the
+// request.
 func TestSoon(t *testing.T) {
 	t.Parallel()
 	e := &StatusError{Status: 503, Body: `{"message":"Service Unavailable"}`}
@@ -180,7 +181,7 @@ func TestSoon(t *testing.T) {
 
 func version(ctx context.Context, c *Client) error { _, err := c.Version(ctx); return err }
 
-// TestRecovers proves that a passing failure is not seen.
+// TestRecovers proves that the caller does not notice a temporary failure.
 func TestRecovers(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -205,7 +206,7 @@ func TestUnreachableWithoutPort(t *testing.T) {
 	}
 }
 
-// TestUnreachable proves that a person learns soon where no server is and what to do.
+// TestUnreachable proves that users soon learn which address has no server and what to do.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -236,7 +237,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestErrors proves the texts that scripts of Digdag look for.
+// TestErrors proves that errors have the texts that Digdag's scripts search for.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{
@@ -257,8 +258,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSentOn proves that an address which redirects callers elsewhere, for example to a login page, is reported as
-// such.
+// TestSentOn proves that an address that redirects callers elsewhere, for example to a login page, is reported as such.
 func TestSentOn(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusFound, http.StatusMovedPermanently, http.StatusPermanentRedirect} {
@@ -272,8 +272,7 @@ func TestSentOn(t *testing.T) {
 	}
 }
 
-// TestHeaders proves what is sent to the server, and that a storage to which it redirects
-// gets none of it.
+// TestHeaders proves which headers are sent to the server, and that storage to which it redirects gets none of them.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	storage := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -335,8 +334,8 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// TestLogs proves that names of log files are escaped, that both forms of a direct link
-// are read, and that a client can do without them.
+// TestLogs proves that names of log files are escaped, that both forms of a direct link are read, and that the client
+// also works without them.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	var uris []string
@@ -379,7 +378,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestStartConflict proves that the attempt which is there already is known.
+// TestStartConflict proves that the error of a conflict contains the existing attempt.
 func TestStartConflict(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"33","sessionId":"21"}`
@@ -411,8 +410,8 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
-// TestRevive proves that a revival continues part by part, each from where the last one stopped, and is reported as
-// one.
+// TestRevive proves that a revival proceeds part by part, each from where the last one stopped, and is reported as a
+// whole.
 func TestRevive(t *testing.T) {
 	t.Parallel()
 	var asked []string

@@ -19,26 +19,26 @@ type StatusError struct {
 	Status int
 	Body   string
 	hint   string // what to do about it; "" for none
-	// Unknown is the name that does not exist, if a list reports it.
+	// Unknown is the name that does not exist, if a list showed that it is missing.
 	Unknown Unknown
-	// turnedAway: nothing had begun with the request, each time that it was sent.
+	// turnedAway means that the request was rejected before any work began, each time it was sent.
 	turnedAway bool
 }
 
-// Unknown is a name that nothing has.
+// Unknown is a name that does not exist.
 type Unknown struct {
 	Kind    string // "project", "workflow" or "schedule"; "" if the kind is not known
 	Project ID     // of the workflow or schedule
 	Name    string
 }
 
-// soon is how early API Gateway answers when it rejects a request. It uses the same words when a function has been
-// working on it for 30 seconds.
+// soon is how early API Gateway answers when it rejects a request. It uses the same words when a function has worked on
+// the request for 30 seconds.
 const soon = 20 * time.Second
 
-// isGateways reports whether API Gateway has refused a request before any work on it began: there were too many
-// requests, or the account had no capacity for one more call of a function. It has its own wording for both: a 503 of
-// the server or of another proxy may mean that work has begun, and the server's own 429 states when to retry.
+// isGateways reports whether API Gateway refused a request before any work on it began, because there were too many
+// requests or the account had no capacity for another call of a function. It recognizes API Gateway's wording for both:
+// a 503 of the server or of another proxy may mean that work has begun, and the server's own 429 states when to retry.
 func (e *StatusError) isGateways(took time.Duration) bool {
 	switch e.Status {
 	case http.StatusTooManyRequests:
@@ -49,7 +49,7 @@ func (e *StatusError) isGateways(took time.Duration) bool {
 	return false
 }
 
-// Error is the text that Digdag's command line shows (wire.md 3.4), and what to do.
+// Error returns the text that Digdag's command line shows (wire.md 3.4), and what to do.
 func (e *StatusError) Error() string {
 	if e.hint != "" {
 		return e.text() + "\nhint: " + e.hint
@@ -85,7 +85,7 @@ func (c *transport) accessHint(status int) string {
 	return ""
 }
 
-// IsMissing reports whether an error means that there is no such object.
+// IsMissing reports whether an error means that the object does not exist.
 func IsMissing(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
 // IsConflict reports whether an error is a conflict with an existing object.
@@ -96,12 +96,12 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &e) && e.Status == status
 }
 
-// missing is what a list that has no such element means.
+// missing returns the error for a list without the requested element.
 func missing(u Unknown, where string) error {
 	return &StatusError{Status: http.StatusNotFound, Body: fmt.Sprintf("%s not found%s: %s", u.Kind, where, u.Name), Unknown: u}
 }
 
-// Unreachable is that no server answers.
+// Unreachable means that no server answers.
 type Unreachable struct {
 	URL   string
 	cause error
@@ -136,7 +136,7 @@ func (c *transport) connectError(err error) error {
 	return fmt.Errorf("request to %s: %w", c.base, err)
 }
 
-// mistake is an error that trying again does not cure.
+// mistake is an error for which a retry is useless.
 type mistake struct{ error }
 
 func (m *mistake) Unwrap() error { return m.error }
@@ -157,7 +157,7 @@ func statusError(r *http.Response) error {
 	return e
 }
 
-// Message is the server's message in an error answer; "" if it has no readable one.
+// Message returns the server's message in an error answer; "" if it has no readable one.
 func Message(err error) string {
 	var status *StatusError
 	var body struct {

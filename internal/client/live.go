@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Columns are tasks, as one list for each of their properties: row i of each is of the same task. Numbers of tasks
-// count from 1, the root, within the attempt; times are milliseconds since 1970, 0 for none.
+// Columns holds tasks as one list for each of their properties: row i of every list describes the same task. Tasks are
+// numbered from 1, the root, within the attempt; times are milliseconds since 1970, 0 for none.
 type Columns struct {
 	ID      []int64  `json:"id"`
 	Parent  []int64  `json:"parent"` // 0 for the root
-	Name    []string `json:"name"`   // what it adds to the full name of its parent
+	Name    []string `json:"name"`   // the part that it adds to the full name of its parent
 	State   []string `json:"state"`
-	Started []int64  `json:"started"` // when it was sent to be run for the first time
+	Started []int64  `json:"started"` // when it was first sent to a worker
 	Changed []int64  `json:"changed"` // when its state changed last
 }
 
-// Len is the number of tasks; 0 where the lists are not of one length.
+// Len returns the number of tasks; 0 if the lists have different lengths.
 func (c *Columns) Len() int {
 	n := len(c.ID)
 	for _, other := range []int{len(c.Parent), len(c.Name), len(c.State), len(c.Started), len(c.Changed)} {
@@ -31,9 +31,9 @@ func (c *Columns) Len() int {
 
 // Outline is a page of the tasks of an attempt without their parameters.
 type Outline struct {
-	Seq   *int64  `json:"seq"` // the entry of the history that the tasks are as of; nil if nothing changes
+	Seq   *int64  `json:"seq"` // the last entry of the history that the tasks reflect; nil if nothing changes
 	Tasks Columns `json:"tasks"`
-	Next  *int64  `json:"next"` // what after is for the next page; nil on the last
+	Next  *int64  `json:"next"` // the value of after for the next page; nil on the last
 }
 
 // Change is an entry of the history of an attempt: the tasks that it created, and the new states of changed tasks.
@@ -45,16 +45,16 @@ type Change struct {
 	State []string `json:"state"`
 }
 
-// Changes are a page of them, in their order.
+// Changes is a page of changes, in their order.
 type Changes struct {
 	Changes []Change `json:"changes"`
 	Next    int64    `json:"next"` // the value of after for the following changes
-	More    bool     `json:"more"` // there are more already
+	More    bool     `json:"more"` // there are already more
 	Done    bool     `json:"done"` // the attempt is over, and this is all
 }
 
-// Outline returns the tasks of an attempt with numbers above after. Older servers and those of Digdag have none:
-// IsMissing.
+// Outline returns the tasks of an attempt with numbers above after. Older servers and Digdag have no such address: the
+// error is IsMissing.
 func (c *Client) Outline(ctx context.Context, attempt ID, after int64) (o Outline, err error) {
 	err = c.get(ctx, path("api", "x", "attempts", string(attempt), "outline"), query("after", strconv.FormatInt(after, 10)), &o)
 	return o, err
@@ -66,7 +66,8 @@ func (c *Client) Changes(ctx context.Context, attempt ID, after int64) (p Change
 	return p, err
 }
 
-// FileText returns the text of a file of a revision; found is false if it is not text or too large for an answer.
+// FileText returns the text of a file of a revision; found is false if the file is not text or is too large for an
+// answer.
 func (c *Client) FileText(ctx context.Context, project ID, revision, name string) (text string, found bool, err error) {
 	var file struct{ Text *string }
 	at := path(append([]string{"api", "x", "projects", string(project), "files"}, strings.Split(name, "/")...)...)
@@ -82,7 +83,7 @@ func (c *Client) Definition(ctx context.Context, id ID) (w Workflow, err error) 
 	return w, err
 }
 
-// Moment is a time of these objects; zero for 0.
+// Moment converts milliseconds since 1970 to a time; 0 becomes the zero time.
 func Moment(millis int64) time.Time {
 	if millis == 0 {
 		return time.Time{}

@@ -9,8 +9,8 @@ import (
 // Subject is what a message of a queue is about.
 type Subject struct {
 	What    string          `json:"what"`
-	Attempt *SubjectAttempt `json:"attempt"` // nil: no attempt, or it is gone
-	Tasks   []string        `json:"tasks"`   // full names of the first ones
+	Attempt *SubjectAttempt `json:"attempt"` // nil: it is about no attempt, or the attempt is gone
+	Tasks   []string        `json:"tasks"`   // full names of the first tasks
 	Count   int             `json:"count"`   // of all tasks
 }
 
@@ -25,17 +25,18 @@ type SubjectAttempt struct {
 	Workflow string `json:"workflow"`
 }
 
-// Queues are what a server's queues hold, and messages of one of them. Times are milliseconds since 1970, 0 for none.
+// Queues holds the sizes of a server's queues, and messages of one of them. Times are milliseconds since 1970, 0 for
+// none.
 type Queues struct {
 	At          int64    `json:"at"`
 	Approximate bool     `json:"approximate"`
 	Queues      []Depth  `json:"queues"`
-	Queue       string   `json:"queue"`    // that the messages are of
+	Queue       string   `json:"queue"`    // the queue of the messages
 	Messages    []Queued `json:"messages"` // nil if they cannot be read
 	Next        *ID      `json:"next"`
 }
 
-// Depth is how much one queue holds.
+// Depth is the size of one queue.
 type Depth struct {
 	Name   string `json:"name"`
 	Ready  int    `json:"ready"`
@@ -58,8 +59,8 @@ type Queued struct {
 	Subject
 }
 
-// Queues lists the queues of a server. queue is "tasks" or "events": its messages are listed from behind a place, at
-// most count of them; "" is the first ones of tasks.
+// Queues lists the queues of a server. queue is "tasks" or "events": up to count of its messages after a position are
+// listed; "" lists the first messages of tasks.
 func (c *Client) Queues(ctx context.Context, queue string, after ID, count int) (q Queues, err error) {
 	err = c.get(ctx, "/api/x/admin/queue", query("queue", queue, "after", string(after), "count", strconv.Itoa(count)), &q)
 	return q, err
@@ -69,10 +70,10 @@ func (c *Client) Queues(ctx context.Context, queue string, after ID, count int) 
 type Limit struct {
 	Name    string  `json:"name"`
 	About   string  `json:"about"`
-	Setting *string `json:"setting"` // that changes it; nil: nothing does
+	Setting *string `json:"setting"` // the setting that changes it; nil: there is none
 	Unit    string  `json:"unit"`
 	Value   *int64  `json:"value"` // nil: there is no limit
-	Use     *int64  `json:"use"`   // nil: not known
+	Use     *int64  `json:"use"`   // nil: unknown
 }
 
 // Limits lists the limits of a server.
@@ -86,11 +87,11 @@ func (c *Client) Limits(ctx context.Context) ([]Limit, error) {
 type Site struct {
 	ID       ID   `json:"id"`
 	Projects int  `json:"projects"`
-	Attempts int  `json:"attempts"` // that have not ended, counted up to 1,000
+	Attempts int  `json:"attempts"` // unfinished attempts, counted up to 1,000
 	Tokens   *int `json:"tokens"`
 }
 
-// Sites lists all sites that have, or had, projects.
+// Sites lists all sites that have or had projects.
 func (c *Client) Sites(ctx context.Context) (all []Site, err error) {
 	for after := ID(""); ; {
 		var page struct {
@@ -107,7 +108,7 @@ func (c *Client) Sites(ctx context.Context) (all []Site, err error) {
 	}
 }
 
-// DeadLetter is a message that could not be handled and was put aside.
+// DeadLetter is a message that could not be handled and was set aside.
 type DeadLetter struct {
 	ID         string  `json:"id"`
 	Queue      string  `json:"queue"`

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// The objects of the API (wire.md 3.3). Optional values are pointers: null.
+// The objects of the API (wire.md 3.3). Optional values, which may be null, are pointers.
 
 // ID is a number in decimal; servers write it as text and clients may write either.
 type ID string
@@ -38,7 +38,7 @@ type Project struct {
 	DeletedAt   *time.Time `json:"deletedAt"`
 	ArchiveType string     `json:"archiveType"`
 	ArchiveMD5  *string    `json:"archiveMd5"`
-	Paused      *Paused    `json:"paused,omitempty"` // nothing of it starts; nil while it does
+	Paused      *Paused    `json:"paused,omitempty"` // who paused it, so that no attempt starts; nil if it is not paused
 }
 
 // Revision is one pushed version of a project.
@@ -58,13 +58,13 @@ type Workflow struct {
 	Revision string     `json:"revision"`
 	Timezone string     `json:"timezone"`
 	Config   *param.Map `json:"config"`
-	// Texts for people, as the file has them.
+	// These texts are for people; they are copied from the file.
 	Description string   `json:"description,omitempty"`
 	Owner       string   `json:"owner,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
 }
 
-// SessionTime is a time as a workflow's zone and schedule make it.
+// SessionTime is a time converted to a workflow's zone and schedule.
 type SessionTime struct {
 	Project     Ref       `json:"project"`
 	Revision    string    `json:"revision"`
@@ -72,7 +72,7 @@ type SessionTime struct {
 	Timezone    string    `json:"timezone"`
 }
 
-// Schedule is when a workflow runs next.
+// Schedule describes when a workflow runs next.
 type Schedule struct {
 	ID               ID         `json:"id"`
 	Project          Ref        `json:"project"`
@@ -127,12 +127,12 @@ type Attempt struct {
 	Status           string     `json:"status"`
 	Outputs          *param.Map `json:"outputs,omitempty"`
 	Paused           *Paused    `json:"paused,omitempty"`
-	StartsAt         *time.Time `json:"startsAt,omitempty"` // that its start has named
+	StartsAt         *time.Time `json:"startsAt,omitempty"` // requested by its start
 	Labels           *param.Map `json:"labels,omitempty"`
-	Warnings         []string   `json:"warnings,omitempty"` // of a start
+	Warnings         []string   `json:"warnings,omitempty"` // about its start
 }
 
-// BeginsAt is when the attempt began, or will begin.
+// BeginsAt returns when the attempt began or will begin.
 func (a *Attempt) BeginsAt() *time.Time {
 	if a.StartsAt != nil {
 		return a.StartsAt
@@ -140,7 +140,7 @@ func (a *Attempt) BeginsAt() *time.Time {
 	return &a.CreatedAt
 }
 
-// Paused is who has paused an attempt or a project, and when and why.
+// Paused records who paused an attempt or a project, when and why.
 type Paused struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
@@ -157,7 +157,7 @@ type Task struct {
 	IsGroup         bool       `json:"isGroup"`
 	Skipped         string     `json:"skipped,omitempty"`
 	IgnoredError    bool       `json:"ignoredError,omitempty"`
-	LogIncomplete   bool       `json:"logIncomplete,omitempty"` // some text of its log could not be stored
+	LogIncomplete   bool       `json:"logIncomplete,omitempty"` // a part of its log could not be stored
 	State           string     `json:"state"`
 	CancelRequested bool       `json:"cancelRequested"`
 	ExportParams    *param.Map `json:"exportParams"`
@@ -170,16 +170,16 @@ type Task struct {
 	Waiting         *Waiting   `json:"waiting,omitempty"`
 }
 
-// Waiting is what a task waits for that could run otherwise; that of the root is about the whole attempt.
+// Waiting describes what keeps a task that is ready from running; for the root it concerns the whole attempt.
 type Waiting struct {
 	Reason string     `json:"reason"` // start_time, turn, pause, slots or place
 	Since  *time.Time `json:"since"`
 	Until  *time.Time `json:"until"`
-	Pool   string     `json:"pool"` // of slots and turn
+	Pool   string     `json:"pool"` // for slots and turn
 	Slots  int        `json:"slots"`
 }
 
-// LogFile is a log file of an attempt; Direct is empty when only the server has it.
+// LogFile is a log file of an attempt; Direct is empty if only the server can provide it.
 type LogFile struct {
 	FileName string    `json:"fileName"`
 	FileSize int64     `json:"fileSize"`
@@ -192,7 +192,7 @@ type LogFile struct {
 // Direct is the URL of a file in a storage.
 type Direct string
 
-// UnmarshalJSON accepts a URL, null and, of old servers, {"url": URL}.
+// UnmarshalJSON accepts a URL, null and, from old servers, {"url": URL}.
 func (d *Direct) UnmarshalJSON(b []byte) error {
 	var object struct{ URL string }
 	if len(b) > 0 && b[0] == '{' {
@@ -216,7 +216,7 @@ func (d Direct) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(d))
 }
 
-// Token is a bearer token; Token itself is in the answer to its creation only.
+// Token is a bearer token. Its field Token is set only in the answer to its creation.
 type Token struct {
 	ID        ID        `json:"id"`
 	Name      string    `json:"name"`

@@ -21,8 +21,8 @@ type Pool struct {
 type PoolLine struct {
 	Pool
 	Taken   []PoolSlot  `json:"taken"`
-	Waiting []PoolClaim `json:"waiting"` // the first ones
-	All     bool        `json:"all"`     // false: more wait
+	Waiting []PoolClaim `json:"waiting"` // the first claims
+	All     bool        `json:"all"`     // false: more claims wait
 }
 
 // PoolSlot is a slot that a task has.
@@ -61,7 +61,7 @@ func (c *Client) Pool(ctx context.Context, project, name string) (p PoolLine, er
 	return p, err
 }
 
-// SetPool makes a pool, or changes how many slots it has.
+// SetPool creates a pool, or changes its number of slots.
 func (c *Client) SetPool(ctx context.Context, project, name string, slots int) (p Pool, err error) {
 	body := struct {
 		Slots int `json:"slots"`
@@ -70,7 +70,7 @@ func (c *Client) SetPool(ctx context.Context, project, name string, slots int) (
 	return p, err
 }
 
-// HoldPool has a pool grant nothing, or grant again.
+// HoldPool stops a pool from granting slots, or lets it grant slots again.
 func (c *Client) HoldPool(ctx context.Context, project, name string, held bool) (p Pool, err error) {
 	action := "release"
 	if held {

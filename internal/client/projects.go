@@ -10,7 +10,7 @@ import (
 
 // Page selects a part of a list. Zero values are the server's choice.
 type Page struct {
-	Last  ID // the id before the first
+	Last  ID // the id before the first element
 	Count int
 }
 
@@ -21,14 +21,14 @@ func (p Page) count() string {
 	return strconv.Itoa(p.Count)
 }
 
-// Projects lists projects whose names have pattern in them.
+// Projects lists projects whose names contain pattern.
 func (c *Client) Projects(ctx context.Context, p Page, pattern string) ([]Project, error) {
 	var list struct{ Projects []Project }
 	err := c.get(ctx, "/api/projects", query("last_id", string(p.Last), "count", p.count(), "name_pattern", pattern), &list)
 	return list.Projects, err
 }
 
-// Project returns the project of a name.
+// Project returns the project with a name.
 func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 	var list struct{ Projects []Project }
 	q := query()
@@ -48,19 +48,19 @@ func (c *Client) Delete(ctx context.Context, id ID) (p Project, err error) {
 	return p, err
 }
 
-// PauseProject lets no attempt of a project start until UnpauseProject, and returns it as it is then.
+// PauseProject stops attempts of a project from starting until UnpauseProject, and returns the updated project.
 func (c *Client) PauseProject(ctx context.Context, id ID, reason string) (p Project, err error) {
 	err = c.send(ctx, http.MethodPost, path("api", "projects", string(id), "pause"), nil, pauseBody{reason}, &p)
 	return p, err
 }
 
-// UnpauseProject lets attempts of a project start again, and returns it as it is then.
+// UnpauseProject lets attempts of a project start again, and returns the updated project.
 func (c *Client) UnpauseProject(ctx context.Context, id ID) (p Project, err error) {
 	err = c.send(ctx, http.MethodPost, path("api", "projects", string(id), "unpause"), nil, struct{}{}, &p)
 	return p, err
 }
 
-// Revisions lists revisions of a project, newest first, starting before last; "" is from the newest.
+// Revisions lists revisions of a project, newest first, beginning before last; "" begins with the newest.
 func (c *Client) Revisions(ctx context.Context, project, last ID) ([]Revision, error) {
 	var list struct{ Revisions []Revision }
 	err := c.get(ctx, path("api", "projects", string(project), "revisions"), query("last_id", string(last)), &list)
@@ -74,14 +74,14 @@ func (c *Client) Workflows(ctx context.Context, p Page, order, pattern string) (
 	return list.Workflows, err
 }
 
-// ProjectWorkflows lists the definitions of a revision; "" is the newest.
+// ProjectWorkflows lists the definitions of a revision; "" means the newest.
 func (c *Client) ProjectWorkflows(ctx context.Context, project ID, revision string) ([]Workflow, error) {
 	var list struct{ Workflows []Workflow }
 	err := c.get(ctx, path("api", "projects", string(project), "workflows"), query("revision", revision), &list)
 	return list.Workflows, err
 }
 
-// Workflow returns the definition of a name in a revision; "" is the newest.
+// Workflow returns the definition with a name in a revision; "" means the newest.
 func (c *Client) Workflow(ctx context.Context, project ID, name, revision string) (Workflow, error) {
 	var list struct{ Workflows []Workflow }
 	q := query("revision", revision)
@@ -106,5 +106,5 @@ func (c *Client) SessionTime(ctx context.Context, workflow ID, text, mode string
 	return t, err
 }
 
-// instant is how times are sent.
+// instant formats a time for requests.
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// proxyFor returns the proxy that the environment names for a scheme, as Digdag
-// does: for https `http_proxy` is good enough. Hosts of `no_proxy` are reached directly.
+// proxyFor returns the proxy that the environment names for a scheme, as Digdag does: https also uses `http_proxy`.
+// Hosts of `no_proxy` are reached directly.
 func proxyFor(scheme string, env func(string) string) (func(*http.Request) (*url.URL, error), error) {
 	if env == nil {
 		return nil, nil
@@ -40,8 +40,8 @@ func proxyFor(scheme string, env func(string) string) (func(*http.Request) (*url
 	return nil, nil
 }
 
-// matchesAny reports whether a host is, or is below, one of a list like "localhost,.corp";
-// "*" is every host.
+// matchesAny reports whether a host is in a list like "localhost,.corp", or below a domain in it; "*" matches every
+// host.
 func matchesAny(host, list string) bool {
 	host = strings.ToLower(host)
 	for name := range strings.SplitSeq(strings.ToLower(list), ",") {

@@ -16,8 +16,8 @@ import (
 )
 
 // How often a GET is tried, and how long the client waits after the first failure; the wait doubles up to the longest.
-// If no server listens, the user learns it sooner, because they may be waiting. Rejected requests are sent again for as
-// long as patience lasts, at growing intervals: a thousand clients that come back every second would keep the server
+// If no server listens, the client gives up sooner, because a user may be waiting. Rejected requests are repeated at
+// growing intervals for as long as patience lasts: a thousand clients that retried every second would keep the server
 // from its work.
 const (
 	tries       = 10
@@ -28,8 +28,7 @@ const (
 	patience    = time.Minute
 )
 
-// path joins the parts of a path, each escaped; "+" and "@" too, which some servers read
-// in their own way.
+// path joins the escaped parts of a path. It escapes even "+" and "@", which some servers interpret differently.
 func path(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -38,7 +37,7 @@ func path(parts ...string) string {
 	return b.String()
 }
 
-// query makes parameters of pairs; empty values are left out.
+// query turns pairs into query parameters; empty values are omitted.
 func query(pairs ...string) url.Values {
 	q := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -49,7 +48,7 @@ func query(pairs ...string) url.Values {
 	return q
 }
 
-// get reads JSON, again when the server or the network failed.
+// get reads JSON and retries if the server or the network fails.
 func (c *transport) get(ctx context.Context, path string, q url.Values, into any) error {
 	_, err := c.getWithHeader(ctx, path, q, into)
 	return err
@@ -66,7 +65,7 @@ func (c *transport) getWithHeader(ctx context.Context, path string, q url.Values
 	return r.Header, c.decode(r, into)
 }
 
-// send sends JSON. What changes something is repeated only when it was turned away before anything began.
+// send sends JSON. A request that changes something is repeated only if it was rejected before any work began.
 func (c *transport) send(ctx context.Context, method, path string, q url.Values, body, into any) error {
 	var text []byte
 	to := request{method: method, address: c.address(path, q), accept: jsonType}
@@ -101,14 +100,14 @@ const (
 // request is one request to the server.
 type request struct {
 	method, address string
-	accept          string           // type of the answer; "" is any
+	accept          string           // type of the answer; "" means any
 	kind            string           // type of the body
-	body            func() io.Reader // opens it, for each try; nil for none
+	body            func() io.Reader // opens the body for each try; nil for none
 	size            int64
 }
 
-// do sends a request to the server, with its headers, again while it is rejected: random waits spread a crowd of
-// clients. The answer has a status of success.
+// do sends a request with its headers to the server, and repeats it while it is rejected, after random waits that
+// spread a crowd of clients. The returned answer has a successful status.
 func (c *transport) do(ctx context.Context, to request) (*http.Response, error) {
 	pause := firstWait
 	for waited := time.Duration(0); ; waited += pause {
@@ -122,13 +121,13 @@ func (c *transport) do(ctx context.Context, to request) (*http.Response, error) 
 			return nil, err
 		}
 		pause = min(2*pause, longestTurn)
-		if ended := c.Wait(ctx, pause/2+rand.N(pause/2)); ended != nil { // #nosec G404 -- chance spreads the tries of many clients, an attacker gains nothing by guessing it
+		if ended := c.Wait(ctx, pause/2+rand.N(pause/2)); ended != nil { // #nosec G404 -- it only spreads retries, an attacker gains nothing by guessing it
 			return nil, ended
 		}
 	}
 }
 
-// once sends a request one time.
+// once sends a request without retries.
 func (c *transport) once(ctx context.Context, to request) (*http.Response, error) {
 	var body io.Reader
 	if to.body != nil {
@@ -139,7 +138,7 @@ func (c *transport) once(ctx context.Context, to request) (*http.Response, error
 		return nil, fmt.Errorf("create request: %w", err)
 	}
 	if r.ContentLength = to.size; to.size == 0 {
-		r.Body = http.NoBody // else its length would be unknown
+		r.Body = http.NoBody // otherwise its length would be unknown
 	}
 	maps.Copy(r.Header, c.Header)
 	r.Header.Set("User-Agent", strings.TrimSpace("DigdagClient/"+APIVersion+" "+c.Agent))
@@ -164,7 +163,7 @@ func (c *transport) once(ctx context.Context, to request) (*http.Response, error
 	return answer, err
 }
 
-// answer sends a request and turns everything but success into an error.
+// answer sends a request and turns every answer except a success into an error.
 func (c *transport) answer(r *http.Request) (*http.Response, error) {
 	answer, err := c.http.Do(r) // #nosec G704 -- the user names the server
 	if err != nil {
@@ -180,7 +179,7 @@ func (c *transport) answer(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// repeat tries until it works, the error is final or it was tried often enough.
+// repeat calls try until it succeeds, the error is final, or the number of tries is exhausted.
 func (c *transport) repeat(ctx context.Context, try func() (*http.Response, error)) (*http.Response, error) {
 	pause := firstWait
 	for n := 1; ; n++ {
@@ -199,7 +198,7 @@ func (c *transport) repeat(ctx context.Context, try func() (*http.Response, erro
 	}
 }
 
-// isFinal reports whether the same request would get the same answer again, or was already tried for long.
+// isFinal reports whether the same request would get the same answer again, or was already retried for a long time.
 func isFinal(err error) bool {
 	var s *StatusError
 	var m *mistake

@@ -19,12 +19,12 @@ func (c *Client) AllRevisions(ctx context.Context, project ID) ([]Revision, erro
 	return all, err
 }
 
-// pageSize is how many revisions a server lists at most.
+// pageSize is the maximum number of revisions that a server lists.
 const pageSize = 100
 
-// olderRevisions returns the page after the known revisions. The API pages by the id of a revision and shows no ids;
-// but ids grow with time, so the id of the oldest known revision is the largest whose page begins with an unknown one,
-// which a binary search finds.
+// olderRevisions returns the page after the known revisions. The API pages by the id of a revision but does not show
+// ids. Because ids grow with time, the id of the oldest known revision is the largest one whose page begins with an
+// unknown revision. A binary search finds it.
 func (c *Client) olderRevisions(ctx context.Context, project ID, known []Revision) ([]Revision, error) {
 	if len(known)%pageSize != 0 {
 		return nil, nil

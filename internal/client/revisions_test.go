@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestAllRevisions proves that all pages are read, although the API shows no ids of
-// revisions, which other projects use too.
+// TestAllRevisions proves that all pages are read, although the API does not show the ids of revisions, which projects
+// share.
 func TestAllRevisions(t *testing.T) {
 	t.Parallel()
 	ids := []int{}

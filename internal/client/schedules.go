@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Schedules lists schedules: of one project, or of all when project is "".
+// Schedules lists the schedules of one project, or of all if project is "".
 func (c *Client) Schedules(ctx context.Context, project, last ID) ([]Schedule, error) {
 	var list struct{ Schedules []Schedule }
 	at := "/api/schedules"
@@ -18,7 +18,7 @@ func (c *Client) Schedules(ctx context.Context, project, last ID) ([]Schedule, e
 	return list.Schedules, err
 }
 
-// AllSchedules lists them page by page.
+// AllSchedules lists all schedules, page by page.
 func (c *Client) AllSchedules(ctx context.Context, project ID) (all []Schedule, err error) {
 	last := ID("")
 	for {
@@ -28,7 +28,7 @@ func (c *Client) AllSchedules(ctx context.Context, project ID) (all []Schedule, 
 		}
 		all = append(all, page...)
 		if page[len(page)-1].ID == last {
-			return all, nil // a server without pages
+			return all, nil // the server does not support pages
 		}
 		last = page[len(page)-1].ID
 	}
@@ -54,16 +54,16 @@ func (c *Client) WorkflowSchedule(ctx context.Context, project ID, workflow stri
 	return list.Schedules[0], nil
 }
 
-// Skip moves a schedule: to a time, or over a number of sessions from a time on.
+// Skip describes a move of a schedule: to a time, or over a number of sessions after a time.
 type Skip struct {
 	To     string // a time with or without offset
 	From   time.Time
 	Count  int
-	Run    time.Time // when it runs next; zero is the schedule's own time
+	Run    time.Time // when it runs next; zero means the schedule's own time
 	DryRun bool
 }
 
-// Skip moves a schedule on and returns it.
+// Skip moves a schedule forward and returns it.
 func (c *Client) Skip(ctx context.Context, id ID, k Skip) (s Schedule, err error) {
 	body := struct {
 		NextTime    *string `json:"nextTime"`
@@ -90,11 +90,11 @@ func (c *Client) Skip(ctx context.Context, id ID, k Skip) (s Schedule, err error
 type Backfill struct {
 	From   time.Time
 	Name   string
-	Count  *int // nil is all up to the next session
+	Count  *int // nil means all up to the next session
 	DryRun bool
 }
 
-// Backfill starts them and returns them.
+// Backfill starts the attempts and returns them.
 func (c *Client) Backfill(ctx context.Context, id ID, b Backfill) ([]Attempt, error) {
 	body := struct {
 		From   string `json:"fromTime"`

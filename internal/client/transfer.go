@@ -11,8 +11,8 @@ import (
 
 const maxRedirects = 10
 
-// download opens a file of the server. Redirects are followed without our headers: storages refuse, or must not see,
-// headers for the server.
+// download opens a file of the server. Redirects are followed without our headers: storage services refuse, or must not
+// see, the headers for the server.
 func (c *transport) download(ctx context.Context, path string, q url.Values) (io.ReadCloser, error) {
 	if c.NoDirect {
 		q.Set("direct_download", "false")
@@ -38,7 +38,7 @@ func (c *transport) download(ctx context.Context, path string, q url.Values) (io
 	return c.counted(r.Body, r.ContentLength), nil
 }
 
-// redirected returns the target of a redirect; nil if the answer is none.
+// redirected returns the target of a redirect; nil if the answer is not a redirect.
 func redirected(r *http.Response) *url.URL {
 	if r == nil || r.StatusCode/100 != 3 {
 		return nil
@@ -50,7 +50,7 @@ func redirected(r *http.Response) *url.URL {
 	return to
 }
 
-// plain gets an address that is not the server's own.
+// plain sends a GET to an address outside the server.
 func (c *transport) plain(ctx context.Context, address string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *transport) plain(ctx context.Context, address string) (*http.Response, 
 	return c.answer(r)
 }
 
-// counted reports to Progress while it is read.
+// counted returns a reader that reports to Progress while it is read.
 func (c *transport) counted(r io.ReadCloser, total int64) io.ReadCloser {
 	if c.Progress == nil {
 		return r
@@ -83,12 +83,12 @@ func (c *counter) Read(p []byte) (int, error) {
 // Push is a new revision of a project.
 type Push struct {
 	Project, Revision string
-	From              time.Time // where schedules begin; zero is the server's now
+	From              time.Time // when schedules begin; zero means the server's present time
 }
 
-// Push uploads an archive of size bytes: to the store if Check found that the server takes archives there, to the
-// server itself otherwise, or if the store must not be contacted. If the server then finds it too large (413), it goes
-// to the store anyway.
+// Push uploads an archive of size bytes: to the store if Check found that the server accepts archives there, but to the
+// server itself if not or if the store must not be contacted. If the server then finds it too large (413), the archive
+// goes to the store anyway.
 func (c *Client) Push(ctx context.Context, p Push, archive io.ReaderAt, size int64) (Project, error) {
 	q := query("project", p.Project, "revision", p.Revision)
 	if !p.From.IsZero() {
@@ -111,17 +111,17 @@ func (c *Client) Push(ctx context.Context, p Push, archive io.ReaderAt, size int
 	return project, err
 }
 
-// Archive opens the archive of a revision, a tar.gz; "" is the newest.
+// Archive opens the archive of a revision, a tar.gz; "" means the newest.
 func (c *Client) Archive(ctx context.Context, project ID, revision string) (io.ReadCloser, error) {
 	return c.download(ctx, path("api", "projects", string(project), "archive"), query("revision", revision))
 }
 
-// Backup opens all data of the server: a tar.gz.
+// Backup opens a backup of all data of the server, a tar.gz.
 func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
 	return c.download(ctx, path("api", "backup"), url.Values{})
 }
 
-// Log opens a log file, as it is stored: gzip.
+// Log opens a log file as it is stored, in gzip format.
 func (c *Client) Log(ctx context.Context, attempt ID, f LogFile) (io.ReadCloser, error) {
 	if f.Direct == "" {
 		return c.download(ctx, c.logPath(attempt, f), url.Values{})
@@ -133,8 +133,7 @@ func (c *Client) Log(ctx context.Context, attempt ID, f LogFile) (io.ReadCloser,
 	return c.counted(r.Body, r.ContentLength), nil
 }
 
-// LogURL is the address of a log file: in the storage when the server gave that away,
-// else the server's own.
+// LogURL returns the address of a log file: in the storage if the server provided that address, else on the server.
 func (c *Client) LogURL(attempt ID, f LogFile) string {
 	if f.Direct != "" {
 		return string(f.Direct)

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// Sizes of uploads: an archive above the first is uploaded in parts of the second, so many at the same time.
+// Sizes of uploads: an archive larger than the first is uploaded in parts of the second size, several at the same time.
 const (
 	onePart  = 100_000_000
 	partSize = 16 << 20
 	atOnce   = 4
 )
 
-// longestCheck is how long to wait for the result of an uploaded archive: longer than the server takes for the largest,
-// including its retries.
+// longestCheck is how long to wait for the result of an uploaded archive: longer than the server takes for the largest
+// archive, including retries.
 const longestCheck = 15 * time.Minute
 
 // place is the destination of an archive's parts.
@@ -71,7 +71,7 @@ func (c *Client) pushBySlot(ctx context.Context, q url.Values, archive io.Reader
 	return c.pushed(ctx, to.ID)
 }
 
-// checksums of each part: SHA-256 in base64.
+// checksums returns the SHA-256 of each part in base64.
 func checksums(ctx context.Context, archive io.ReaderAt, size, each int64) ([]string, error) {
 	var sums []string
 	for at := int64(0); at < size; at += each {
@@ -87,8 +87,8 @@ func checksums(ctx context.Context, archive io.ReaderAt, size, each int64) ([]st
 	return sums, nil
 }
 
-// putParts uploads the parts, some at the same time, and returns what the store calls them.
-// The first failure ends all.
+// putParts uploads the parts, some at the same time, and returns the store's identifiers of them. The first failure
+// ends the upload.
 func (c *Client) putParts(ctx context.Context, to place, archive io.ReaderAt, size int64) ([]string, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -117,10 +117,10 @@ func (c *Client) putParts(ctx context.Context, to place, archive io.ReaderAt, si
 	return tags, context.Cause(ctx)
 }
 
-// partReader reports how much of all parts is done.
+// partReader reads a part and reports the progress of all parts.
 type partReader struct {
 	*io.SectionReader
-	read  atomic.Int64 // the transport may keep reading for a moment after it failed
+	read  atomic.Int64 // the transport may read for a moment after a failure
 	all   *atomic.Int64
 	total int64
 	tell  func(done, total int64)
@@ -135,10 +135,10 @@ func (p *partReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// back subtracts what counted as done: the part is sent again.
+// back subtracts the bytes that were counted, because the part is sent again.
 func (p *partReader) back() { p.all.Add(-p.read.Swap(0)) }
 
-// putPart uploads one part, without our headers: the store must see nothing but the link.
+// putPart uploads one part, without our headers: the store must see only the link.
 func (c *Client) putPart(ctx context.Context, link string, headers map[string]string, part *partReader) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPut, link, part)
 	if err != nil {
@@ -158,20 +158,20 @@ func (c *Client) putPart(ctx context.Context, link string, headers map[string]st
 		return answer.Header.Get("ETag"), err
 	}
 	refused := statusError(answer)
-	if text := refused.Error(); strings.Contains(text, "<Code>RequestTimeout</Code>") { // a 400, yet of the network
+	if text := refused.Error(); strings.Contains(text, "<Code>RequestTimeout</Code>") { // a 400 caused by the network
 		return "", fmt.Errorf("upload archive to %s: %s", r.URL.Host, text)
 	}
 	return "", fmt.Errorf("upload archive to %s: %w", r.URL.Host, refused)
 }
 
-// again repeats what may be repeated.
+// again repeats requests that may be repeated.
 func (c *transport) again(ctx context.Context, do func() error) error {
 	_, err := c.repeat(ctx, func() (*http.Response, error) { return nil, do() })
 	return err
 }
 
-// pushed waits for the result of an upload. A faulty archive gives the same error as if it had been sent to the server
-// itself.
+// pushed waits for the result of an upload. A faulty archive causes the same error as an archive that is sent to the
+// server itself.
 func (c *Client) pushed(ctx context.Context, id string) (Project, error) {
 	waited := time.Duration(0)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longestWait) {

@@ -24,32 +24,31 @@ type API struct {
 	byIAM   http.Handler
 }
 
-// Limits of a request and an answer that pass through API Gateway and Lambda: 6 MB, of
-// which base64 takes a quarter.
+// Limits of a request and an answer that pass through API Gateway and Lambda: 6 MB, of which base64 takes up a quarter.
 const (
 	maxPayload = 4 << 20
 	mostAnswer = 6 << 20 // as JSON
 )
 
-// streamTime is how long a stream of events may hold a function; clients come back with their position. It limits the
+// streamTime is how long a stream of events may hold a function; clients reconnect with their position. It limits the
 // streams' share of the account's concurrency.
 const streamTime = 5 * time.Second
 
 // signerKey is the key of the principal that signed a request, in its context.
 type signerKey struct{}
 
-// signer is the principal of the account that API Gateway has checked the signature of.
+// signer returns the principal of the account whose signature API Gateway has checked.
 func signer(ctx context.Context) (name string, ok bool) {
 	name, ok = ctx.Value(signerKey{}).(string)
 	return name, ok
 }
 
-// API makes the REST API of a deployment: tokens are required, except for requests whose signature API Gateway has
-// checked. The page serves everything not below /api; nil answers 404.
+// API creates the REST API of a deployment. Tokens are required, except for requests whose signature API Gateway has
+// checked. The handler page serves everything outside /api; nil answers 404.
 func (e *Engine) API(version string, page http.Handler) (*API, error) {
 	box, provider := seal.New(e.sealKey.bytes), e.provider()
 	principals, err := access.ParsePrincipals(e.Config.IAMGrants)
-	if err != nil { // until the setting is right no one can sign in; better than letting everyone in as owner
+	if err != nil { // until the setting is correct no one can sign in, which is better than admitting everyone as owner
 		e.Logger.Error("requests signed with IAM credentials are rejected", "error", err)
 		principals = access.Principals{}
 	}
@@ -66,12 +65,12 @@ func (e *Engine) API(version string, page http.Handler) (*API, error) {
 	return a, err
 }
 
-// Uploads makes the upload slots of a deployment.
+// Uploads creates the service for upload slots of a deployment.
 func (e *Engine) Uploads() *uploads.Uploads {
 	return &uploads.Uploads{Registrar: e.Node, Blobs: e.Blobs, Signer: e.Blobs, Audit: e.DB, Now: time.Now, Logger: e.Logger}
 }
 
-// Upload is what S3 calls when archives were put into slots.
+// Upload handles the event that S3 sends when archives were put into slots.
 func (e *Engine) Upload(ctx context.Context, call events.S3Event) error {
 	keys := make([]string, len(call.Records))
 	for i, r := range call.Records {
@@ -104,7 +103,7 @@ func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
 	}
 	r, handler := c.request, a.byToken
 	if path, below := strings.CutPrefix(r.URL.Path, "/iam/"); below {
-		if c.signer == "" { // the gateway lets none through: this applies if its routes were changed
+		if c.signer == "" { // the gateway rejects such requests unless its routes were changed
 			return c.problem(http.StatusForbidden, "this path accepts only signed requests (SigV4)"), nil
 		}
 		r = r.WithContext(context.WithValue(ctx, signerKey{}, c.signer))
@@ -114,7 +113,7 @@ func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
 	return a.engine.answer(handler, c, r), nil
 }
 
-// answer has a request answered, and counts answers that blame the server.
+// answer passes a request to the handler, and counts answers that blame the server (5xx).
 func (e *Engine) answer(handler http.Handler, c call, r *http.Request) any {
 	w := newRecorder()
 	handler.ServeHTTP(w, r)
@@ -124,7 +123,7 @@ func (e *Engine) answer(handler http.Handler, c call, r *http.Request) any {
 	return c.answer(w)
 }
 
-// command makes the first token: who may invoke the function owns the account.
+// command creates the first token: a caller who may invoke the function owns the account.
 func (a *API) command(ctx context.Context, name string) (any, error) {
 	if name != "first-token" {
 		return nil, fmt.Errorf("unknown command %q: use first-token", name)

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// slowNotices take a while, and give up when their context ends.
+// slowNotices takes a while to send, and gives up when its context ends.
 type slowNotices struct {
 	takes time.Duration
 	told  atomic.Int64
@@ -31,7 +31,7 @@ func (n *slowNotices) Notify(ctx context.Context, _ host.Notice) error {
 	}
 }
 
-// workflows gives the port a name that none of its methods has.
+// workflows embeds the port under a name that differs from its methods.
 type workflows interface{ host.Workflows }
 
 type noWorkflows struct{ workflows }
@@ -40,8 +40,8 @@ func (noWorkflows) Workflow(context.Context, int64, int64) (host.Workflow, error
 	return host.Workflow{}, host.ErrNotFound
 }
 
-// TestToldBeforeTheEnd proves for each function that notices are sent before its call returns, whose context ends then
-// as Lambda's does; and that a call waits no longer for that than necessary.
+// TestToldBeforeTheEnd proves for each function that notices are sent before its call returns, because its context ends
+// then as Lambda's does, and that the call waits no longer than necessary.
 func TestToldBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	handlers := map[string]func(context.Context, *Engine) error{
@@ -71,7 +71,7 @@ func TestToldBeforeTheEnd(t *testing.T) {
 				if took := time.Since(began); err != nil || notices.told.Load() != told || took > backgroundTime {
 					t.Errorf("%s: told %d times, want %d; after %v: %v", name, notices.told.Load(), told, took, err)
 				}
-				time.Sleep(takes) // what was begun continues where the process does
+				time.Sleep(takes) // background work continues if the process does
 			})
 		}
 	}

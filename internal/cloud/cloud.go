@@ -1,8 +1,8 @@
 // Package cloud wires the drivers of AWS to a host, as package embedded wires those of one
 // machine.
 //
-// The functions use it, each with the operators that it runs. It must never link what is only for one machine, nor an
-// operator, nor the JavaScript engine: the size of a function determines how long its first start takes
+// The functions use it, each with the operators that it runs. It must never link code for single-node deployments, an
+// operator or the JavaScript engine: the size of a function determines how long its first start takes
 // (docs/adr/0021-what-a-function-links.md).
 package cloud
 
@@ -57,32 +57,32 @@ type Engine struct {
 	dead     [2]sqs.DeadLetters
 	pool     *evaluators.Pool
 	lease    time.Duration // of a task
-	// Sandbox runs commands; nil where the deployment has no place for them.
+	// Sandbox runs commands; nil if the deployment has no place for them.
 	Sandbox *sandbox.Service
-	// Function runs short ones; nil where there is none.
+	// Function runs short commands; nil if the deployment has no such function.
 	Function *sandbox.Function
-	// sealKey is the key that seals what browsers keep of a sign-in, clientSecret that of the deployment at the
-	// provider of identities.
+	// sealKey is the key that seals the cookies of a sign-in; clientSecret is the deployment's secret at the identity
+	// provider.
 	sealKey, clientSecret *keptParameter
 }
 
-// pack is how many tasks that became ready together are one message (invariants.md 4.9).
+// pack is the maximum number of tasks in one message, which become ready together (invariants.md 4.9).
 const pack = 25
 
-// An agent has 15 minutes: a run that it begins has ten of them, and after three it leaves
-// further tasks to others.
+// An agent has 15 minutes. A run that it begins may take ten of them, and after three minutes it leaves further tasks
+// to other agents.
 const (
 	processTime = 15 * time.Minute
 	runTime     = 10 * time.Minute
 	chainTime   = 3 * time.Minute
 )
 
-// maxArchive is how large an archive in a slot may be, in bytes; unpacked it may have as
-// much as on a server. infra gives functions that unpack archives the space for it.
+// maxArchive is the maximum size of an archive in a slot in bytes; its unpacked size has the same limit as on a server.
+// infra gives functions that unpack archives enough space.
 const maxArchive = 500 << 20
 
-// Open makes everything that all calls of a function share. registry has the operators that the
-// function runs, nil where it runs none: a function links only what it runs.
+// Open creates everything that all calls of a function share. registry has the operators that the function runs, and is
+// nil if it runs none, so that a function links only the operators that it needs.
 func Open(ctx context.Context, registry operators.Registry) (*Engine, error) {
 	config, err := env.Read(os.LookupEnv)
 	if err != nil {
@@ -96,7 +96,7 @@ func Open(ctx context.Context, registry operators.Registry) (*Engine, error) {
 }
 
 // wall is the time of the wall clock: Go's monotonic clock stands still while Lambda has frozen a process, so cached
-// data would seem to be recent.
+// data would seem recent.
 func wall() time.Time { return time.Now().Round(0) }
 
 func wire(config env.Config, account aws.Config, registry operators.Registry) (*Engine, error) {
@@ -161,7 +161,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	return e, nil
 }
 
-// daily are the chores of the tick: data that is kept forever needs none.
+// daily returns the daily chores of the tick: data that is kept forever needs no chore.
 func (e *Engine) daily(l host.Limits) (list []tick.Chore) {
 	if l.KeepAttempts > 0 {
 		list = append(list, tick.Chore{Reached: host.Forgetting, Done: host.Forgot, Do: e.Forget})
@@ -178,16 +178,16 @@ func (e *Engine) daily(l host.Limits) (list []tick.Chore) {
 // backgroundTime is how long a call waits at its end for notices and traces that are under way.
 const backgroundTime = 5 * time.Second
 
-// awaitBackground lets notices and traces that are under way end before a call returns: then its context ends and
-// Lambda freezes the process.
+// awaitBackground waits for notices and traces that are under way before a call returns, because its context then ends
+// and Lambda freezes the process.
 func (e *Engine) awaitBackground(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, backgroundTime)
 	defer cancel()
 	e.AwaitBackground(ctx)
 }
 
-// evaluatorPath is the path of the program that evaluates expressions: next to the function's own, which stays free of
-// the JavaScript engine.
+// evaluatorPath returns the path of the program that evaluates expressions, next to the function's own program, which
+// does not contain the JavaScript engine.
 func evaluatorPath() (string, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -196,12 +196,11 @@ func evaluatorPath() (string, error) {
 	return filepath.Join(filepath.Dir(program), env.Evaluator), nil
 }
 
-// operatorSettings are what operators find below "config.". The role of a function is the
-// engine's: it writes the log of every attempt and reads the secrets of every project, so no
-// task may call AWS with it.
+// operatorSettings returns the settings that operators find below "config.". The role of a function belongs to the
+// engine: it writes the log of every attempt and reads the secrets of every project, so no task may call AWS with it.
 func operatorSettings() *param.Map { return param.New("aws", param.New("environment", false)) }
 
-// topics are what is put on the bus, by the word of the settings.
+// topics returns the topics that are put on the bus for a value of the setting.
 func topics(announce string) []events.Topic {
 	failures := []events.Topic{events.AttemptFailed, events.SLAMissed, events.StartRefused}
 	ends := append(failures, events.AttemptSucceeded, events.AttemptKilled)

@@ -20,8 +20,8 @@ import (
 	"zerodag/internal/sqs"
 )
 
-// TestConsume proves that what cannot be handled is reported, with everything behind it in
-// its group, and that other groups of the same call are handled.
+// TestConsume proves that a message that cannot be handled is reported together with all later messages of its group,
+// and that other groups of the same call are handled.
 func TestConsume(t *testing.T) {
 	t.Parallel()
 	q := sqs.New(aws.Config{Region: "us-east-1"}, sqs.Options{Name: "events", URL: "http://127.0.0.1:1/q", FIFO: true})
@@ -44,7 +44,7 @@ func TestConsume(t *testing.T) {
 					t.Errorf("%s: count %d", d.ID, d.Count)
 				}
 				if strings.HasSuffix(d.ID, "a") {
-					return // not done
+					return // not handled
 				}
 				if err := q.Delete(ctx, d); err != nil {
 					t.Error(err)
@@ -60,7 +60,8 @@ func TestConsume(t *testing.T) {
 	}
 }
 
-// TestMetricLine proves that a call that did some work writes one line that CloudWatch reads, and an idle one none.
+// TestMetricLine proves that a call that did some work writes one line that CloudWatch can read, and an idle call
+// writes none.
 func TestMetricLine(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_700_000_000_000)
@@ -81,8 +82,9 @@ func TestMetricLine(t *testing.T) {
 	}
 }
 
-// TestReleaseLine proves that what stops a gradual deploy is counted for the version that did it: failures, programs
-// for expressions that did not start and answers 5xx, and nothing where deploys are not gradual or nothing failed.
+// TestReleaseLine proves that problems that stop a gradual deploy are counted for the version that caused them:
+// failures, evaluators that did not start, and 5xx answers. Nothing is counted if deploys are not gradual or nothing
+// failed.
 func TestReleaseLine(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_700_000_000_000)
@@ -104,7 +106,7 @@ func TestReleaseLine(t *testing.T) {
 	}
 }
 
-// TestAnswersCounted proves that answers which blame the server are counted, and no others.
+// TestAnswersCounted proves that only answers that blame the server are counted.
 func TestAnswersCounted(t *testing.T) {
 	t.Parallel()
 	e := &Engine{}

@@ -23,7 +23,7 @@ import (
 	"zerodag/operators"
 )
 
-// sandbox makes what runs commands, if the deployment has a place for them.
+// sandbox creates the service that runs commands, if the deployment has a place for them.
 func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, secrets host.Secrets) *sandbox.Service {
 	if c.Cluster == "" {
 		return nil
@@ -46,14 +46,14 @@ func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, sec
 	})
 }
 
-// microvmClass is that of commands in MicroVMs with a baseline of memory, in MiB: Lambda lets them use four times as
-// much, with a vCPU for every 2 GiB (docs/adr/0055-lambda-microvms.md).
+// microvmClass returns the class of commands in MicroVMs with a baseline of memory in MiB: Lambda lets them use four
+// times as much, with a vCPU for every 2 GiB (docs/adr/0055-lambda-microvms.md).
 func microvmClass(baseline int) sandbox.Class {
 	most := 4 * baseline
 	return sandbox.Class{Image: "microvm", CPU: most / 2, Memory: most, On: operators.OnMicrovm}
 }
 
-// alarm notifies users by the topic of notices; nil if there is none.
+// alarm returns a function that notifies users through the topic for notices; nil if there is no topic.
 func (e *Engine) alarm(account aws.Config) func(context.Context, string) error {
 	if e.Config.Topic == "" {
 		return nil
@@ -64,7 +64,7 @@ func (e *Engine) alarm(account aws.Config) func(context.Context, string) error {
 	}
 }
 
-// Runners answers the machines of commands: what their own function is called with.
+// Runners returns the handler of the function that answers requests of machines for commands.
 func (e *Engine) Runners() func(context.Context, json.RawMessage) (any, error) {
 	handler := http.NotFoundHandler()
 	if e.Sandbox != nil {
@@ -80,7 +80,7 @@ func (e *Engine) Runners() func(context.Context, json.RawMessage) (any, error) {
 	}
 }
 
-// function makes what runs commands on a function, if the deployment has one.
+// function creates the service that runs commands on a function, if the deployment has one.
 func (e *Engine) function(account aws.Config, c env.Function, links s3.Links) *sandbox.Function {
 	if c.Name == "" {
 		return nil
@@ -89,7 +89,7 @@ func (e *Engine) function(account aws.Config, c env.Function, links s3.Links) *s
 	return &sandbox.Function{Service: service, Caller: lambda.New(account, c.Name), Memory: c.Memory}
 }
 
-// commands runs the commands of one run of a task.
+// commands returns the executor for the commands of one run of a task.
 func (e *Engine) commands(id operators.Identity, archive string) operators.Commands {
 	if p := e.placed(id, archive); len(p.in) > 0 {
 		return p
@@ -97,7 +97,7 @@ func (e *Engine) commands(id operators.Identity, archive string) operators.Comma
 	return noCommands{}
 }
 
-// placed are the executors of one run of a task.
+// placed returns the executors of one run of a task.
 func (e *Engine) placed(id operators.Identity, archive string) *placed {
 	p := newPlaced()
 	if e.Sandbox != nil {
@@ -122,7 +122,7 @@ func (e *Engine) prewarm(ctx context.Context, id operators.Identity, s operators
 	}
 }
 
-// placed are the executors that the deployment has; commands that name none have the first.
+// placed holds the executors of the deployment; a command that names none uses the first.
 type placed struct {
 	table placement.Table
 	in    map[string]operators.Commands
@@ -152,7 +152,7 @@ func (p *placed) Run(ctx context.Context, c operators.Command) (operators.Exit, 
 	return p.in[name].Run(ctx, c)
 }
 
-// Stop ends a command wherever it is: the first executor finds its row, and what belongs to it.
+// Stop ends a command wherever it runs: the first executor finds its row and everything that belongs to it.
 func (p *placed) Stop(ctx context.Context, status *param.Map) error {
 	return p.in[p.table.Default].Stop(ctx, status)
 }
@@ -174,7 +174,7 @@ func (e *Engine) machineEnded(ctx context.Context, payload json.RawMessage) (boo
 		Detail json.RawMessage `json:"detail"`
 	}
 	if err := json.Unmarshal(payload, &call); err != nil || call.Source != "aws.ecs" {
-		return false, nil //nolint:nilerr // the next reader of the payload says what is wrong with it
+		return false, nil //nolint:nilerr // the next reader of the payload reports what is wrong with it
 	}
 	s, ended, err := fargate.ParseEvent(call.Detail)
 	if err != nil || !ended || e.Sandbox == nil {
@@ -183,7 +183,7 @@ func (e *Engine) machineEnded(ctx context.Context, payload json.RawMessage) (boo
 	return true, e.Sandbox.Stopped(ctx, s.Runner, s.Why, s.Ending)
 }
 
-// lookAfterMachines does so once.
+// lookAfterMachines checks the machines once.
 func (e *Engine) lookAfterMachines(ctx context.Context) error {
 	if e.Sandbox == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"zerodag/operators"
 )
 
-// named are commands that end with their name.
+// named is an executor whose commands return its name.
 type named string
 
 func (n named) Run(context.Context, operators.Command) (operators.Exit, error) {
@@ -26,8 +26,8 @@ func (n named) Run(context.Context, operators.Command) (operators.Exit, error) {
 
 func (n named) Stop(context.Context, *param.Map) error { return errors.New(string(n)) }
 
-// TestPlaced proves that a command runs where its task says, else where the deployment has
-// chosen, and that what the deployment lacks is one clear error.
+// TestPlaced proves that a command runs in the executor that its task names, else in the default of the deployment, and
+// that an executor that the deployment lacks causes a clear error.
 func TestPlaced(t *testing.T) {
 	t.Parallel()
 	with := func(names ...string) operators.Commands {
@@ -61,8 +61,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// TestRunnersEvent proves that what API Gateway hands over of a machine is answered by the service
-// of machines, and that without one there is nothing.
+// TestRunnersEvent proves that the service for machines answers a machine's request that comes through API Gateway, and
+// that a deployment without that service has no handler.
 func TestRunnersEvent(t *testing.T) {
 	t.Parallel()
 	payload := called(t, "runners", nil)
@@ -75,8 +75,7 @@ func TestRunnersEvent(t *testing.T) {
 	}
 }
 
-// TestNetwork proves that a task on AWS cannot reach the machine of its function, nor the
-// metadata of one.
+// TestNetwork proves that a task on AWS can reach neither the machine of its function nor a metadata service.
 func TestNetwork(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -20,7 +20,7 @@ import (
 	"zerodag/internal/sqs"
 )
 
-// called reads what AWS calls a function with.
+// called reads an event with which AWS calls a function.
 func called(t *testing.T, function string, into any) json.RawMessage {
 	t.Helper()
 	text, err := os.ReadFile("../../functions/" + function + "/event.json")
@@ -33,8 +33,7 @@ func called(t *testing.T, function string, into any) json.RawMessage {
 	return text
 }
 
-// TestQueueEvents proves that executor and agent understand what Lambda hands over of their
-// queues: ids, groups and bodies.
+// TestQueueEvents proves that executor and agent understand Lambda's events for their queues: ids, groups and bodies.
 func TestQueueEvents(t *testing.T) {
 	t.Parallel()
 	for function, want := range map[string][]string{
@@ -70,8 +69,8 @@ func TestQueueEvents(t *testing.T) {
 	}
 }
 
-// TestVisibilities proves that the functions get the visibility of each queue as the queue has it, use it, and that
-// Lambda's data about an earlier receive reaches the delivery.
+// TestVisibilities proves that the functions get and use the visibility timeout of each queue, and that Lambda's data
+// about an earlier receive reaches the delivery.
 func TestVisibilities(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../infra/deployment/testdata/template.json")
@@ -127,7 +126,7 @@ func TestVisibilities(t *testing.T) {
 	}
 }
 
-// TestStartOf proves what the tick function takes for a tick and what for a start.
+// TestStartOf proves which events the tick function treats as a tick and which as a start.
 func TestStartOf(t *testing.T) {
 	t.Parallel()
 	if d, _, err := startOf(called(t, "tick", nil)); d != nil || err != nil {
@@ -152,7 +151,7 @@ func TestStartOf(t *testing.T) {
 	}
 }
 
-// TestAPIEvent proves that what API Gateway hands over becomes the request.
+// TestAPIEvent proves that an event of API Gateway becomes the original request.
 func TestAPIEvent(t *testing.T) {
 	t.Parallel()
 	c, err := readCall(t.Context(), called(t, "api", nil))

@@ -17,9 +17,9 @@ import (
 )
 
 // A public stage has an HTTP API, which calls functions with payload format 2.0. A private stage has a REST API, which
-// knows format 1.0 only. Both become a call, and an answer goes back in the form of its call.
+// supports only format 1.0. Both become a call, and the answer has the format of its call.
 
-// call is a request as API Gateway hands it over.
+// call is a request that came through API Gateway.
 type call struct {
 	request *http.Request
 	signer  string // ARN of the principal whose signature API Gateway has checked; "": the request is not signed
@@ -53,10 +53,10 @@ func ofHTTPAPI(ctx context.Context, e events.APIGatewayV2HTTPRequest) (call, err
 	for name, value := range e.Headers {
 		header.Set(name, value)
 	}
-	if len(e.Cookies) > 0 { // an HTTP API hands them over apart from the other headers
+	if len(e.Cookies) > 0 { // an HTTP API separates them from the other headers
 		header.Set("Cookie", strings.Join(e.Cookies, "; "))
 	}
-	// An HTTP API hands the path over decoded: to read it as escaped would decode it twice.
+	// An HTTP API passes the decoded path: unescaping it would decode it twice.
 	at := &url.URL{Path: e.RawPath, RawQuery: e.RawQueryString}
 	r, err := newRequest(ctx, e.RequestContext.HTTP.Method, at, header, e.Body, e.IsBase64Encoded, e.RequestContext.HTTP.SourceIP)
 	c := call{request: r}
@@ -68,12 +68,12 @@ func ofHTTPAPI(ctx context.Context, e events.APIGatewayV2HTTPRequest) (call, err
 
 func ofRESTAPI(ctx context.Context, e events.APIGatewayProxyRequest) (call, error) {
 	header := http.Header{}
-	for name, values := range e.MultiValueHeaders { // has all of Headers
+	for name, values := range e.MultiValueHeaders { // contains all of Headers
 		for _, v := range values {
 			header.Add(name, v)
 		}
 	}
-	// A REST API hands the path over as it was sent, and the query decoded.
+	// A REST API passes the path as it was sent, and the query decoded.
 	path, err := url.PathUnescape(e.Path)
 	if err != nil {
 		return call{}, fmt.Errorf("read path: %w", err)
@@ -100,7 +100,7 @@ func newRequest(ctx context.Context, method string, at *url.URL, header http.Hea
 	return r, nil
 }
 
-// answer turns the handler's answer into the form of API Gateway; text stays as it is.
+// answer converts the handler's answer to the format of API Gateway; text stays unchanged.
 func (c call) answer(w *recorder) any {
 	w.end()
 	header := http.Header{}
@@ -119,13 +119,13 @@ func (c call) answer(w *recorder) any {
 	return c.problem(http.StatusRequestEntityTooLarge, "The response exceeds the limit of API Gateway (6 MB): request fewer items, or a direct link")
 }
 
-// problem is an answer that describes an error.
+// problem returns an answer that describes an error.
 func (c call) problem(status int, why string) any {
 	return c.form(status, http.Header{"Content-Type": {"application/json"}}, fmt.Sprintf(`{"message":%q,"status":%d}`, why, status), false)
 }
 
-// form is an answer in the form of the API that received the request. Each cookie is a separate header, and must not be
-// joined with others.
+// form returns an answer in the format of the API that received the request. Each cookie needs a separate header and
+// must not be joined with others.
 func (c call) form(status int, header http.Header, body string, encoded bool) any {
 	if c.rest {
 		return events.APIGatewayProxyResponse{StatusCode: status, MultiValueHeaders: header, Body: body, IsBase64Encoded: encoded}
@@ -139,10 +139,10 @@ func (c call) form(status int, header http.Header, body string, encoded bool) an
 	return out
 }
 
-// fits reports whether Lambda takes an answer with a body of n bytes. What counts is its JSON, in which one character
-// of a text may take six bytes.
+// fits reports whether Lambda accepts an answer with a body of n bytes. The limit applies to its JSON, in which one
+// character of a text may take six bytes.
 func fits(a any, n int) bool {
-	if n < mostAnswer/8 { // headers are few
+	if n < mostAnswer/8 { // headers need little space
 		return true
 	}
 	text, err := json.Marshal(a)

@@ -48,8 +48,8 @@ func payload(t *testing.T, rest bool, method, path, query string, body []byte, h
 	return out
 }
 
-// TestRequest proves that what API Gateway hands over becomes the request that was sent: method, path (which an HTTP
-// API decodes and a REST API does not), query, headers and a body of any bytes.
+// TestRequest proves that an event of API Gateway becomes the request that was sent: method, path (which an HTTP API
+// decodes and a REST API does not), query, headers and a body of any bytes.
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	for _, rest := range []bool{false, true} {
@@ -76,7 +76,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestExampleEvents proves that the examples which come with AWS's own library are read: path, query, who signed.
+// TestExampleEvents proves that the example events of AWS's library are read correctly: path, query and signer.
 func TestExampleEvents(t *testing.T) {
 	t.Parallel()
 	folder, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/aws/aws-lambda-go").Output()
@@ -102,8 +102,8 @@ func TestExampleEvents(t *testing.T) {
 	}
 }
 
-// FuzzPath proves that a name at the end of a path arrives as it was sent, whatever is in it: an HTTP API hands it over
-// decoded, once, and a REST API as it was sent.
+// FuzzPath proves that any name at the end of a path arrives as it was sent, although an HTTP API decodes it once and a
+// REST API does not.
 func FuzzPath(f *testing.F) {
 	for _, name := range []string{"+main+a", "100%", "%41", "a#b", "a b", "ü", "%2F", "a?b", "..", "a/b"} {
 		f.Add(name)
@@ -130,7 +130,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// answered reads an answer in either form.
+// answered reads an answer in either format.
 func answered(t *testing.T, a any) (status int, body string, encoded bool, kind string, cookies []string) {
 	t.Helper()
 	switch a := a.(type) {
@@ -147,7 +147,7 @@ func answered(t *testing.T, a any) (status int, body string, encoded bool, kind 
 }
 
 // TestAnswer proves that JSON is sent as text, everything else as base64, each cookie separately, and that content that
-// the gateway cannot carry gives one clear error: in the form of an HTTP API and of a REST API.
+// the gateway cannot carry causes a clear error, in the formats of an HTTP API and a REST API.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	for _, rest := range []bool{false, true} {
@@ -166,7 +166,7 @@ func TestAnswer(t *testing.T) {
 		if status, body, encoded, _, _ := answered(t, write(http.StatusOK, "application/gzip", "\x1f\x8b")); status != 200 || body != "H4s=" || !encoded {
 			t.Error(rest, status, body, encoded)
 		}
-		// What counts is the JSON in which Lambda takes an answer.
+		// The limit applies to the JSON in which Lambda receives an answer.
 		for name, c := range map[string]struct {
 			kind, body string
 			want       int
@@ -196,8 +196,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestSigned proves that paths below /iam are for signed requests only, and that who signed is taken from what API
-// Gateway says and from no header, in both forms of events.
+// TestSigned proves that paths below /iam accept only signed requests, and that the signer is taken from API Gateway's
+// data and never from a header, in both formats of events.
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	var who string

@@ -16,12 +16,12 @@ import (
 	"zerodag/internal/node"
 )
 
-// namespace of the metrics in CloudWatch.
+// namespace is the namespace of the metrics in CloudWatch.
 const namespace = "zerodag"
 
-// measure records a call's work: call the returned function at the end; it writes one line in CloudWatch's embedded
-// metric format. A call that did nothing writes nothing, because each metric is paid for by the hours in which it has a
-// value.
+// measure records a call's work. The caller calls the returned function at the end, which writes one line in
+// CloudWatch's embedded metric format. A call that did nothing writes nothing, because AWS bills each metric for the
+// hours in which it has a value.
 func (e *Engine) measure(function string) func() {
 	before, began := e.counted(), time.Now()
 	return func() {
@@ -37,19 +37,19 @@ func (e *Engine) measure(function string) func() {
 	}
 }
 
-// counts are the totals of a process.
+// counts holds the totals of a process.
 type counts struct {
 	node.Stats
 	NoEvaluator int64 // evaluators of expressions that could not be started
-	Answers     int64 // to requests, that blame the server (5xx)
+	Answers     int64 // answers to requests that blame the server (5xx)
 }
 
 func (e *Engine) counted() counts {
 	c := counts{Answers: e.refused.Load()}
-	if e.Node != nil { // an engine of tests may only answer machines
+	if e.Node != nil { // in tests an engine may only answer machines
 		c.Stats = e.Stats()
 	}
-	if e.pool != nil { // the API evaluates nothing
+	if e.pool != nil { // the API evaluates no expressions
 		c.NoEvaluator = e.pool.Unstarted()
 	}
 	return c
@@ -93,7 +93,7 @@ func metricLine(stage, function string, before, after counts, began, now time.Ti
 	return text
 }
 
-// version is the published version of this function, if deploys are gradual; "" if they are not, or in a call of
+// version returns the published version of this function if deploys are gradual; "" if they are not, or in a call of
 // $LATEST.
 func (e *Engine) version() string {
 	if v := lambdacontext.FunctionVersion; e.Config.Gradual && v != "$LATEST" {
@@ -102,8 +102,9 @@ func (e *Engine) version() string {
 	return ""
 }
 
-// releaseLine counts what a version of a function did wrong. Alarms on it stop a gradual deploy. The metric Errors,
-// which has no version, would blame the new version for errors of the old one. It returns nil if nothing was wrong.
+// releaseLine counts the failures of a version of a function. Alarms on these counts stop a gradual deploy. The metric
+// Errors has no version, so it would blame the new version for errors of the old one. releaseLine returns nil if
+// nothing failed.
 func releaseLine(stage, function, version string, before, after counts, now time.Time) []byte {
 	n := after.Errors - before.Errors + after.NoEvaluator - before.NoEvaluator + after.Answers - before.Answers
 	if version == "" || n <= 0 {
@@ -118,8 +119,8 @@ func releaseLine(stage, function, version string, before, after counts, now time
 	return text
 }
 
-// attemptMetrics counts ended attempts, for the projects and workflows that have separate metrics. Each combination of
-// dimensions is billed as further metrics, so only the ones in the settings have any.
+// attemptMetrics counts ended attempts, for the projects and workflows that have separate metrics. AWS bills each
+// combination of dimensions as further metrics, so only the projects and workflows in the settings have them.
 type attemptMetrics struct {
 	of map[string]bool
 
@@ -127,10 +128,10 @@ type attemptMetrics struct {
 	counts map[dimensions]*ends
 }
 
-// dimensions distinguish metrics of one name. Workflow is empty for those of a project.
+// dimensions distinguish metrics of one name. workflow is empty for the metrics of a project.
 type dimensions struct{ project, workflow string }
 
-// ends are the attempts of a call that ended, and how long each took.
+// ends counts the attempts that ended in a call, and how long each took.
 type ends struct {
 	finished, failed int
 	seconds          []float64
@@ -170,7 +171,7 @@ func (m *attemptMetrics) ended(a host.Attempt) {
 	}
 }
 
-// mostValues is the most that the embedded metric format takes as values of one metric.
+// mostValues is the maximum number of values that the embedded metric format accepts for one metric.
 const mostValues = 100
 
 // lines returns the counts since the last call, in CloudWatch's embedded metric format.

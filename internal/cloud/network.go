@@ -15,8 +15,9 @@ import (
 )
 
 // network is the network that tasks connect with. It blocks the function's own machine, where Lambda's interface would
-// take an answer from any caller that knows the id of a request, and services that trust any caller from there. If AWS
-// itself is on this machine, in tests, there is nothing to protect: nil, the network of the machine.
+// accept an answer from any caller that has the id of a request, and services that trust any caller on that machine. If
+// AWS itself is simulated on this machine, in tests, there is nothing to protect: then it returns nil, which is the
+// network of the machine.
 func network(account aws.Config) operators.Network {
 	if account.BaseEndpoint == nil {
 		return &egress.Dialer{}

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/sqs"
 )
 
-// received is a queue as Lambda hands it over: Lambda deletes messages that are not reported as failed, so deleting
-// means reporting nothing.
+// received is a queue whose messages come from Lambda. Lambda deletes messages that are not reported as failed, so
+// Delete only has to mark a message as done.
 type received struct {
 	host.Queue
 	done map[string]bool // by receipt
@@ -24,7 +24,7 @@ func (r *received) Delete(_ context.Context, d host.Delivery) error {
 	return nil
 }
 
-// Executor handles a call with messages of the queue "events": those of a group together.
+// Executor handles a call with messages of the queue "events", those of a group together.
 func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("executor")()
 	defer e.awaitBackground(ctx)
@@ -32,11 +32,11 @@ func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQS
 }
 
 // killLook is the time within which a run of an agent is stopped after a kill, and the interval at which a run reads
-// its attempt for that; a run that is over sooner reads nothing.
+// its attempt to detect the kill; a run that is over sooner reads nothing.
 const killLook = 2 * time.Second
 
-// Agent handles a call with a message of the queue "tasks". Its first act is to shorten the lease, so that a crash is
-// noticed soon.
+// Agent handles a call with a message of the queue "tasks". It first shortens the lease, so that a crash is noticed
+// soon.
 func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("agent")()
 	defer e.awaitBackground(ctx)
@@ -48,7 +48,7 @@ func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEve
 				if err := e.lookAfterMachines(ctx); err != nil {
 					e.Logger.Error("maintain machines: failed steps are repeated at the next check", "error", err)
 				}
-				q.Delete(ctx, d) //nolint:errcheck // of this call: it never fails
+				q.Delete(ctx, d) //nolint:errcheck // never fails in this type
 				continue
 			}
 			if err := e.Tasks.Extend(ctx, d, lease); err != nil {
@@ -60,8 +60,8 @@ func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEve
 	}), nil
 }
 
-// consume handles the messages of one call, those of a group in their order, and reports the messages that must come
-// again.
+// consume handles the messages of one call, those of a group in their order, and reports the messages that must be
+// delivered again.
 func (e *Engine) consume(ctx context.Context, q *sqs.Queue, lease time.Duration, call events.SQSEvent,
 	handle func(context.Context, host.Queue, []host.Delivery)) events.SQSEventResponse {
 	var groups []string
@@ -93,7 +93,7 @@ func (e *Engine) consume(ctx context.Context, q *sqs.Queue, lease time.Duration,
 	return answer
 }
 
-// readable are the messages of a group before the first unreadable one: those behind it must wait.
+// readable returns the messages of a group before the first unreadable one: later ones must wait.
 func readable(list []host.Delivery) []host.Delivery {
 	for i, d := range list {
 		if d.ID == "" {

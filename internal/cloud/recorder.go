@@ -5,10 +5,11 @@ import (
 	"net/http"
 )
 
-// recorder is an http.ResponseWriter that keeps the answer of one request: Lambda hands over whole answers. Like a
-// server, it takes the headers as they are when the answer begins, and detects a missing content type from the body.
+// recorder is an http.ResponseWriter that keeps the answer to one request, because Lambda returns only whole answers.
+// Like a server, it uses the headers that are set when the answer begins, and derives a missing content type from the
+// body.
 type recorder struct {
-	status int // 0: it has not begun
+	status int // 0: the answer has not begun
 	header http.Header
 	sent   http.Header // header as it was when the answer began
 	body   bytes.Buffer

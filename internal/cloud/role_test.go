@@ -8,8 +8,8 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// TestRoleIsNotLent proves that no operator calls AWS with the role of the function that
-// runs it, which may do to the engine's own things whatever it likes.
+// TestRoleIsNotLent proves that no operator calls AWS with the role of the function that runs it, because that role has
+// full access to the engine's data.
 func TestRoleIsNotLent(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "the engine's")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "the engine's")

@@ -30,7 +30,7 @@ type parameter interface {
 // keptParameter reads a parameter of the deployment and keeps it for a while. It is safe for concurrent use.
 type keptParameter struct {
 	parameter
-	fresh func() string // makes the value of a missing parameter; nil: it is not made
+	fresh func() string // creates the value of a missing parameter; nil: it is not created
 
 	mu    sync.Mutex
 	value string
@@ -38,11 +38,12 @@ type keptParameter struct {
 	now   func() time.Time
 }
 
-// parameterKept is how long a parameter is believed: a key that was changed because it leaked is out of use so soon.
+// parameterKept is how long a parameter is cached: a key that was changed because it leaked is out of use after that
+// time.
 const parameterKept = 5 * time.Minute
 
-// newSealKey makes the parameter with the key that seals the cookies of a sign-in. The first process that needs the key
-// creates it; deleting the parameter ends all sessions.
+// newSealKey returns the parameter with the key that seals the cookies of a sign-in. The first process that needs the
+// key creates it; deleting the parameter ends all sessions.
 func newSealKey(account aws.Config, config env.Config) *keptParameter {
 	return &keptParameter{parameter: ssm.NewParameter(account, env.Keys(config.Stage)+env.SealKey, config.Key), now: wall, fresh: func() string {
 		key := make([]byte, 32)
@@ -51,8 +52,8 @@ func newSealKey(account aws.Config, config env.Config) *keptParameter {
 	}}
 }
 
-// newClientSecret makes the parameter with the secret by which the identity provider recognizes the deployment. A user
-// stores it there, or, with a user pool of the stage, its deploy.
+// newClientSecret returns the parameter with the secret by which the identity provider recognizes the deployment. A
+// user stores it there, or the deploy of the stage does if the stage has a user pool.
 func newClientSecret(account aws.Config, config env.Config) *keptParameter {
 	return &keptParameter{parameter: ssm.NewParameter(account, cmp.Or(config.OIDC.Secret, env.Keys(config.Stage)+env.ClientSecret), ""), now: wall}
 }
@@ -69,7 +70,7 @@ func (k *keptParameter) text(ctx context.Context) (string, error) {
 		if err := k.Make(ctx, k.fresh()); err != nil {
 			return "", err
 		}
-		// Another function may have been first: all use its value.
+		// Another function may have been faster: all use its value.
 		if value, err = k.Read(ctx); errors.Is(err, host.ErrNotFound) {
 			err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // a new value can be read a moment later
 		}
@@ -88,14 +89,14 @@ func (k *keptParameter) bytes(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(text))
-	if err != nil || len(key) < seal.KeySize { // the text is not said: it may nearly be the key
+	if err != nil || len(key) < seal.KeySize { // the error omits the text, which may almost be the key
 		return nil, fmt.Errorf("the parameter with the key that seals sign-ins must be base64 of at least %d bytes", seal.KeySize)
 	}
 	return key, nil
 }
 
-// provider makes the connection to the identity provider for sign-ins; nil if the deployment has none. If its settings
-// are wrong, only users with tokens can use the API.
+// provider creates the connection to the identity provider for sign-ins; nil if the deployment has none. If its
+// settings are wrong, only users with tokens can use the API.
 func (e *Engine) provider() *access.OIDC {
 	c := e.Config.OIDC
 	if c.Issuer == "" {
@@ -112,7 +113,7 @@ func (e *Engine) provider() *access.OIDC {
 	return nil
 }
 
-// orNone returns the value, or "" if there is no such parameter: a client may do without a secret.
+// orNone returns the value, or "" if the parameter does not exist: a client may work without a secret.
 func (k *keptParameter) orNone(ctx context.Context) (string, error) {
 	text, err := k.text(ctx)
 	if errors.Is(err, host.ErrNotFound) {

@@ -50,8 +50,8 @@ func (s *shared) Make(_ context.Context, value string) error {
 	return s.err
 }
 
-// TestSealKey proves that functions make one key together, read it once in a while, see a change of it, end all
-// sessions when it is gone, and tell an outage and a wrong text without showing it.
+// TestSealKey proves that functions agree on one key, read it from time to time, notice a change, end all sessions when
+// it is deleted, and report an outage or an invalid text without showing the text.
 func TestSealKey(t *testing.T) {
 	t.Parallel()
 	at, store := time.Unix(1_700_000_000, 0), &shared{}
@@ -87,7 +87,7 @@ func TestSealKey(t *testing.T) {
 	}
 }
 
-// TestClientSecret proves that a client of a provider may do without a secret.
+// TestClientSecret proves that a client of a provider may work without a secret.
 func TestClientSecret(t *testing.T) {
 	t.Parallel()
 	store := &shared{}
@@ -101,7 +101,7 @@ func TestClientSecret(t *testing.T) {
 	}
 }
 
-// through calls an API as API Gateway does: cookies go and come apart from the other headers.
+// through calls an API as API Gateway does, with cookies separated from the other headers in both directions.
 func through(t *testing.T, a http.Handler, method, path, query, body string, cookies []string) events.APIGatewayV2HTTPResponse {
 	t.Helper()
 	call := events.APIGatewayV2HTTPRequest{RawPath: path, RawQueryString: query, Body: body, Cookies: cookies,
@@ -116,7 +116,7 @@ func through(t *testing.T, a http.Handler, method, path, query, body string, coo
 	return c.answer(w).(events.APIGatewayV2HTTPResponse)
 }
 
-// tokens knows one token.
+// tokens is a store with one token.
 type tokens struct{ host.Users }
 
 func (tokens) ByHash(context.Context, []byte) (host.Token, error) {
@@ -161,8 +161,8 @@ func TestSignInThroughTheGateway(t *testing.T) {
 }
 
 // TestSignInAtAUserPool proves that a user signs in at a user pool with the settings of a deploy: the client's secret
-// is the parameter that the settings name, the role is that of the first grant for one of their groups, and a user
-// without a group that has a grant does not get in.
+// is the parameter that the settings name, the role comes from the first grant for one of their groups, and a user
+// without such a group is refused.
 func TestSignInAtAUserPool(t *testing.T) {
 	t.Parallel()
 	fake := oidctest.Cognito(t)
@@ -206,8 +206,8 @@ func TestSignInAtAUserPool(t *testing.T) {
 	}
 }
 
-// TestWhereTheClientSecretIs proves that a deploy and the API name the same parameter, and the same path by which
-// browsers come back.
+// TestWhereTheClientSecretIs proves that a deploy and the API use the same parameter, and the same path for browsers
+// that return from the provider.
 func TestWhereTheClientSecretIs(t *testing.T) {
 	t.Parallel()
 	if env.CallbackPath != access.CallbackPath {
@@ -223,7 +223,7 @@ func TestWhereTheClientSecretIs(t *testing.T) {
 	}
 }
 
-// sent are cookies as a browser sends them that were set.
+// sent returns cookies that an answer set in the form in which a browser sends them.
 func sent(list []string) (cookies []string) {
 	for _, k := range list {
 		name, _, _ := strings.Cut(k, ";")
@@ -248,7 +248,7 @@ func TestWrongProvider(t *testing.T) {
 	}
 }
 
-// landing goes to the provider, and returns what it sends a browser back with.
+// landing follows the redirect to the provider, and returns the address to which the provider sends the browser back.
 func landing(t *testing.T, address string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)

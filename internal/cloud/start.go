@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Tick is called by EventBridge: each minute for due work, and for triggers of workflows: events of the bus, and
-// schedules and rules that call the function themselves with the input that events.StartDetail describes.
+// Tick handles calls by EventBridge: one each minute for due work, and triggers of workflows, which are events of the
+// bus, or schedules and rules that call the function directly with the input that events.StartDetail describes.
 func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	defer e.measure("tick")()
 	defer e.awaitBackground(ctx)
@@ -32,9 +32,9 @@ func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	return e.StartByEvent(ctx, *d, named)
 }
 
-// startOf returns the start that an event requests; nil for a tick. named means that a caller of the function itself
-// named its parameters, in a rule or a schedule: senders of events on the bus are not trusted with names, and values
-// are data from either.
+// startOf returns the start that an event requests; nil for a tick. named means that a direct caller of the function
+// named its parameters, in a rule or a schedule. Senders of events on the bus are not trusted with names, and values
+// from either are data.
 func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ error) {
 	var d events.StartDetail
 	if err := json.Unmarshal(payload, &d); err == nil && d.Project != "" {
@@ -60,7 +60,7 @@ func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ erro
 	return &d, false, nil
 }
 
-// tick does the work of each minute: machines are checked even if the rest takes all of the time.
+// tick does the work of each minute. Machines are checked even if the rest uses up the time.
 func (e *Engine) tick(ctx context.Context) error {
 	var machines error
 	var beside sync.WaitGroup

@@ -18,8 +18,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestStreamsAreShort proves that a stream of an idle attempt holds the function for no more than five seconds: a
-// viewer must not take the concurrency of the account.
+// TestStreamsAreShort proves that a stream of an idle attempt holds the function for no more than five seconds: viewers
+// must not use up the concurrency of the account.
 func TestStreamsAreShort(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
@@ -51,7 +51,7 @@ func TestStreamsAreShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	position := ""
-	for range 3 { // the first sends the present state, and ends
+	for range 3 { // the first one sends the present state and ends
 		began := time.Now()
 		position = streamed(t, api, a.ID, position)
 		if took := time.Since(began); took > 5*time.Second+2*time.Second {

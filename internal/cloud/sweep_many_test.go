@@ -21,14 +21,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// tickStep is what a tick spends on looking after all attempts.
+// tickStep is the time that a tick spends on checking all attempts.
 const tickStep = 30 * time.Second
 
-// checked records which attempts are asked to begin, and cuts a step off.
+// checked records which attempts get a check message, and interrupts a step.
 type checked struct {
 	mu    sync.Mutex
 	times map[string]int // by attempt
-	cutAt int            // so many attempts; 0 is never
+	cutAt int            // number of attempts after which the step is interrupted; 0: never
 	cut   context.CancelFunc
 }
 
@@ -49,8 +49,8 @@ func (c *checked) note(ctx context.Context, in middleware.InitializeInput, next 
 	return out, metadata, err
 }
 
-// unfinished makes so many attempts that are in the hour in which a sweep checks whether they have begun, and of which
-// one in ten has not. They all begin as the first one does.
+// unfinished creates attempts of the age at which a sweep checks whether they have begun; one in ten has not. All are
+// copies of the first one.
 func unfinished(t *testing.T, e *Engine, many int) {
 	t.Helper()
 	ctx := t.Context()
@@ -101,9 +101,9 @@ func unfinished(t *testing.T, e *Engine, many int) {
 	}
 }
 
-// TestSweepRound proves with real rows that a sweep over all unfinished attempts finishes in the steps of ticks, of
-// which the first is cut off and the next continues from there: each attempt that has not begun is asked to.
-// ZERODAG_ATTEMPTS is how many there are (500). It prints the load of a partition next to the limit of AWS.
+// TestSweepRound proves with real rows that a sweep over all unfinished attempts finishes within the steps of ticks:
+// the first step is interrupted, the next one continues from there, and each attempt that has not begun gets a message.
+// ZERODAG_ATTEMPTS sets their number (500). It prints the load of a partition next to the limit of AWS.
 func TestSweepRound(t *testing.T) {
 	t.Parallel()
 	many := 500
@@ -127,7 +127,7 @@ func TestSweepRound(t *testing.T) {
 	c.APIOptions = append(c.APIOptions, func(s *middleware.Stack) error {
 		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("note attempts", told.note), middleware.After)
 	})
-	if e, err = wire(config, c, nil); err != nil { // another process, which knows none of them
+	if e, err = wire(config, c, nil); err != nil { // another process, which has none of them in memory
 		t.Fatal(err)
 	}
 	p.Take()

@@ -23,22 +23,22 @@ import (
 	"zerodag/internal/host"
 )
 
-// What AWS takes of one partition of a table or an index, in units a second.
+// Limits of AWS for one partition of a table or an index, in units per second.
 const (
 	partitionReads  = 3000
 	partitionWrites = 1000
 )
 
-// indexParts are the partitions over which the index of due schedules is spread.
+// indexParts is the number of partitions over which the index of due schedules is spread.
 const indexParts = 8
 
-// fired notes which schedules are sent, and cuts a tick off.
+// fired records which schedules are sent, and interrupts a tick.
 type fired struct {
 	mu    sync.Mutex
 	times map[int64]int // by schedule
-	cutAt int           // so many schedules
+	cutAt int           // number of schedules after which the tick is interrupted
 	cut   context.CancelFunc
-	first time.Time // when the first were sent
+	first time.Time // when the first ones were sent
 }
 
 func (f *fired) note(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
@@ -98,7 +98,7 @@ func newMinute(t *testing.T) *minute {
 	return m
 }
 
-// push makes so many schedules, which are due in the seconds of the minute in turn.
+// push creates the given number of schedules, spread over the seconds of the minute.
 func (m *minute) push(t *testing.T, many int) {
 	t.Helper()
 	const each, atOnce = 50, 8
@@ -125,9 +125,9 @@ func (m *minute) push(t *testing.T, many int) {
 	}
 }
 
-// TestTickMinute proves with real rows that all schedules of one minute are handed over by ticks: sent as they are
-// read, with the mark moved as they are sent, so that a tick after one that was cut off continues from there.
-// ZERODAG_SCHEDULES is how many there are (2,000). It prints the load of a partition next to the limit of AWS.
+// TestTickMinute proves with real rows that ticks send all schedules of one minute. They are sent as they are read, and
+// the mark advances as they are sent, so that the tick after an interrupted one continues from there. ZERODAG_SCHEDULES
+// sets their number (2,000). It prints the load of a partition next to the limit of AWS.
 func TestTickMinute(t *testing.T) {
 	t.Parallel()
 	many := 2000

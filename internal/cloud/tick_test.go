@@ -20,7 +20,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// bucket makes an empty bucket.
+// bucket creates an empty bucket.
 func bucket(t *testing.T, c aws.Config) string {
 	t.Helper()
 	client, name := awss3.NewFromConfig(c, func(o *awss3.Options) { o.UsePathStyle = true }), localstack.Name()
@@ -34,7 +34,7 @@ func bucket(t *testing.T, c aws.Config) string {
 	return name
 }
 
-// queue makes a queue as infra does and returns its URL.
+// queue creates a queue as infra does and returns its URL.
 func queue(t *testing.T, c aws.Config, fifo bool) string {
 	t.Helper()
 	client := awssqs.NewFromConfig(c)
@@ -54,7 +54,7 @@ func queue(t *testing.T, c aws.Config, fifo bool) string {
 	return *out.QueueUrl
 }
 
-// waiting counts the messages of a queue that are delayed.
+// waiting counts the delayed messages of a queue.
 func waiting(t *testing.T, c aws.Config, url string) int {
 	t.Helper()
 	out, err := awssqs.NewFromConfig(c).GetQueueAttributes(t.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &url,
@@ -69,8 +69,8 @@ func waiting(t *testing.T, c aws.Config, url string) int {
 	return n
 }
 
-// TestTickMany proves that schedules that are due in the same second are handed to the queue
-// in messages of 25, once, however often a tick comes.
+// TestTickMany proves that schedules that are due in the same second are sent to the queue once, in messages of 25,
+// however often a tick runs.
 func TestTickMany(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
@@ -85,7 +85,7 @@ func TestTickMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	localstack.Cleanup(t, e.DB.DeleteTable)
-	// Both ticks are in one round, whatever the time of day: a new round also searches for overdue work.
+	// Both ticks are in the same round, whatever the time of day, because a new round also searches for overdue work.
 	now := time.Now()
 	if next := now.Add(5 * time.Second).Truncate(time.Minute); next.After(now) {
 		now = next

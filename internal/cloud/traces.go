@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/trace/otlp"
 )
 
-// traces returns the tracer of attempts, or nil.
+// traces returns the tracer of attempts, or nil if there is none.
 func traces(account aws.Config, config env.Config) host.Tracer {
 	if config.Traces == "" {
 		return nil
@@ -24,7 +24,7 @@ func traces(account aws.Config, config env.Config) host.Tracer {
 	return otlp.New(o)
 }
 
-// xray is the address at which X-Ray receives OTLP in the region.
+// xray returns the address at which X-Ray receives OTLP in the region.
 func xray(account aws.Config) string {
 	if account.BaseEndpoint != nil {
 		return *account.BaseEndpoint + "/v1/traces"
@@ -32,7 +32,7 @@ func xray(account aws.Config) string {
 	return sigv4.Endpoint("xray", account.Region) + "/v1/traces"
 }
 
-// signed signs requests to X-Ray as the function's role.
+// signed returns a function that signs requests to X-Ray with the function's role.
 func signed(account aws.Config) func(*http.Request, []byte) error {
 	return func(r *http.Request, text []byte) error {
 		who, err := account.Credentials.Retrieve(r.Context())

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestWorkflowMetrics proves that attempts count for the projects and workflows that the settings name, for no others,
-// and once.
+// TestWorkflowMetrics proves that attempts are counted once, and only for the projects and workflows that the settings
+// name.
 func TestWorkflowMetrics(t *testing.T) {
 	t.Parallel()
 	m := newAttemptMetrics(env.Config{MetricsOf: []string{"sales", "sales/nightly", "ops/clean"}})

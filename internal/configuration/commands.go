@@ -8,8 +8,8 @@ import (
 	"zerodag/operators"
 )
 
-// Commands reads where commands run, and within which limits (commands.md#settings). The first wrong value is the error
-// of the reading.
+// Commands reads where commands run and within which limits (commands.md#settings). It records the first wrong value as
+// the error of the reading.
 func (r *Reading) Commands() executors.Settings {
 	const keys = "agent.command_executor."
 	s := executors.Settings{Image: r.Text(keys+"docker.image", ""), User: r.Text(keys+"process.user", "")}
@@ -42,7 +42,7 @@ func (r *Reading) Commands() executors.Settings {
 }
 
 // OwnFolder returns the settings for commands that work in the folder of the user who started this program: they run as
-// that user, because any other user would first have to be given its files.
+// that user, because any other user would first need access to the files.
 func OwnFolder(s executors.Settings) executors.Settings {
 	s.User = ""
 	return s

@@ -2,6 +2,6 @@
 // --config (Java properties), environment variables, -X KEY=VALUE options and parameters of tasks.
 //
 // Servers, clients and local runs may share one file, so one table lists all keys. A typo of a known key is an error,
-// and so is a place for data or commands that this machine does not have. Package serverconfig gives the keys of
-// servers their meaning.
+// as is a place for data or commands that this machine does not have. Package serverconfig interprets the keys of
+// servers.
 package configuration

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// place is a setting of Digdag's that names somewhere else than this machine, or a store that
-// zerodag has not.
+// place is a setting of Digdag that may name a place outside this machine, or a store that zerodag does not have.
 type place struct {
-	key    string   // "x.*" is every key below x
-	here   []string // values with their usual meaning; none: every value is elsewhere
-	shared []string // further values, if servers share a database
-	lost   string   // what would silently be so instead
+	key    string   // "x.*" matches every key below x
+	here   []string // values that mean this machine; none: every value names another place
+	shared []string // further accepted values if servers share a database
+	lost   string   // the silent consequence if the setting were ignored
 	remedy string
 }
 
-// places are the settings whose loss would weaken isolation, or put data where no operator expects it.
+// places lists the settings whose loss would weaken isolation, or put data where no administrator expects it.
 var places = []place{
 	{"agent.command_executor.type", []string{"process", "simple", "docker"}, nil, "commands would be processes of the server's user", "write docker (each command in a container) or process"},
 	{"agent.command_executor.ecs.*", nil, nil, "commands would not run in ECS", "remove it, or deploy on AWS, where commands run on Fargate (`zerodag docs aws`)"},
@@ -29,11 +28,11 @@ var places = []place{
 	{"param_server.type", nil, nil, "param_set> would keep values in the data of this server, and the values in that store would be ignored", "remove it"},
 }
 
-// ExecutorPlaces are the keys of StayHere that matter to a run on this machine.
+// ExecutorPlaces lists the keys for StayHere that matter to a run on this machine.
 var ExecutorPlaces = []string{"agent.command_executor.type", "agent.command_executor.ecs.*", "agent.command_executor.kubernetes.*"}
 
-// elsewhere lists settings that cannot have their effect here; only, unless there are none, are the keys that matter.
-// shares means that the caller is a server that shares a database with others.
+// elsewhere lists settings that cannot have their effect here. If keys are given in only, it checks no others. shares
+// means that the caller is a server that shares a database with others.
 func (s Settings) elsewhere(shares bool, only ...string) (list []string) {
 	for _, p := range places {
 		if len(only) > 0 && !slices.Contains(only, p.key) {
@@ -54,7 +53,7 @@ func (s Settings) elsewhere(shares bool, only ...string) (list []string) {
 	return list
 }
 
-// shownSetting hides the value of a key that may be a secret.
+// shownSetting formats a setting for display, and hides the value of a key that may be a secret.
 func shownSetting(key, value string) string {
 	for _, word := range []string{"key", "secret", "password", "token"} {
 		if strings.Contains(key[strings.LastIndexByte(key, '.')+1:], word) && !strings.HasSuffix(key, "-file") {
@@ -64,12 +63,12 @@ func shownSetting(key, value string) string {
 	return value
 }
 
-// AcceptLocalUsage is the help of --accept-local.
+// AcceptLocalUsage is the help text of --accept-local.
 const AcceptLocalUsage = "start even if the configuration names executors or stores that this machine does not have: commands are then local processes, and data is in files"
 
 // StayHere returns an error if the configuration names executors or stores that this machine does not have, unless the
-// administrator accepts that. shares means that the caller is a server that shares a database with others; only, unless
-// there are none, are the keys that matter.
+// administrator accepts that. shares means that the caller is a server that shares a database with others. If keys are
+// given in only, it checks no others.
 func (s Settings) StayHere(accepted, shares bool, only ...string) error {
 	list := s.elsewhere(shares, only...)
 	if accepted || len(list) == 0 {

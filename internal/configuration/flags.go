@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// Flags are the options that every command has, and the options that set parameters, which some have.
+// Flags holds the options of every command, and the options that set parameters, which some commands have.
 type Flags struct {
 	Config     string
 	LogPath    string
@@ -26,7 +26,7 @@ type Flags struct {
 	Override   []Pair // from a command's other options, overriding everything else
 }
 
-// Register adds the options that every command has to those of a command.
+// Register adds the options of every command to the flags of a command.
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.Config, "config", "c", "", "configuration `FILE` (default: ~/.config/"+program.Called()+"/config)")
 	flags.StringVarP(&f.LogPath, "log", "L", "-", "append log messages to this `FILE`; \"-\" is stdout")
@@ -67,7 +67,7 @@ func (f *Flags) Load() (Settings, error) {
 	return s, s.misspelt()
 }
 
-// Beaten returns a note for each -X that has no effect because the file of -c has its key, as in Digdag.
+// Beaten returns a note for each -X that has no effect because, as in Digdag, the file of -c sets the same key.
 func (f *Flags) Beaten(s Settings) (notes []string) {
 	given := f.Flagged()
 	for _, key := range slices.Sorted(maps.Keys(given)) {

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// write makes a file in a folder of the test.
+// write creates a file in a folder of the test.
 func write(t *testing.T, folder, name, text string) string {
 	t.Helper()
 	path := filepath.Join(folder, name)
@@ -65,7 +65,7 @@ func TestSourcesInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestOurVariablesWin proves that Digdag's variables for the configuration are read unless ours are set, and never both.
+// TestOurVariablesWin proves that Digdag's variables for the configuration are read only if ours are not set.
 func TestOurVariablesWin(t *testing.T) {
 	theirs, ours := t.TempDir(), t.TempDir()
 	write(t, theirs, "config", "agent.id = of Digdag's folder")
@@ -93,8 +93,8 @@ func TestOurVariablesWin(t *testing.T) {
 	}
 }
 
-// TestFolder proves that Digdag's folder stays in use until ours has files of ours, and the reverse for a program that
-// replaces Digdag.
+// TestFolder proves that Digdag's folder stays in use until our folder contains our files, and the reverse for a
+// program that replaces Digdag.
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -122,8 +122,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestWrongSources proves that what cannot be read, or would not have been what its author means, is an error that
-// names it.
+// TestWrongSources proves that a source that cannot be read, or that does not mean what its author intended, causes an
+// error that names it.
 func TestWrongSources(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("DIGDAG_CONFIG_HOME", home)
@@ -152,8 +152,9 @@ func TestWrongSources(t *testing.T) {
 	}
 }
 
-// TestParametersInTheirOrder proves that parameters of the configuration give way to those of a file, and these to
-// those of -p; that points make mappings, into which all three go; and that the folder of a project elsewhere is one.
+// TestParametersInTheirOrder proves that parameters of a file override those of the configuration, that parameters of
+// -p override both, that dots create mappings, which merge values of all three, and that the folder of a project
+// elsewhere is a parameter.
 func TestParametersInTheirOrder(t *testing.T) {
 	t.Parallel()
 	file := write(t, t.TempDir(), "p.yml", "a: {b: 2, c: [1, x]}\nd: yes it is\n")
@@ -175,7 +176,8 @@ func TestParametersInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestWrongParameters proves that a parameter that no task could read, or that no text can be, is an error.
+// TestWrongParameters proves that a parameter that no task could read, or that cannot have a text as its value, is an
+// error.
 func TestWrongParameters(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -202,8 +204,8 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
-// TestTell proves which options are reported as having no effect: unused keys of -X, and none of other programs that
-// share the file.
+// TestTell proves which options are reported as having no effect: unused keys of -X, but not the keys of other programs
+// that share the file.
 func TestTell(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -231,7 +233,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// TestLogWriter proves that a log that is kept is appended to, for its owner's eyes.
+// TestLogWriter proves that an existing log file is appended to, and that only its owner can read it.
 func TestLogWriter(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "log")
@@ -258,7 +260,7 @@ func TestLogWriter(t *testing.T) {
 	}
 }
 
-// TestLogLevel proves that the name of a level is none other, and that the error is one of the command line.
+// TestLogLevel proves that only the names of levels are accepted, and that other names cause a command-line error.
 func TestLogLevel(t *testing.T) {
 	t.Parallel()
 	if level, err := LogLevel("debug"); err != nil || level != 3 {
@@ -269,8 +271,7 @@ func TestLogLevel(t *testing.T) {
 	}
 }
 
-// FuzzAddText proves that no text of a configuration is a panic, and that keys which are there already stay or are
-// replaced.
+// FuzzAddText proves that no configuration text causes a panic, and that existing keys stay or are replaced.
 func FuzzAddText(f *testing.F) {
 	f.Add("a=b\nc : d\\\n e")
 	f.Add("\\u0000=\n!x\n=")

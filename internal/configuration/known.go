@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/program"
 )
 
-// settingKeys are all keys that a server, its clients or a run read from a configuration. "x.*" is every key below x.
-// One file may serve all of them, so each accepts the keys of the others.
+// settingKeys lists all keys that a server, its clients or a run read from a configuration. "x.*" means every key below
+// x. One file may serve all of them, so each accepts the keys of the others.
 var settingKeys = []string{
 	"agent.command_executor.allow", "agent.command_executor.ceilings.disk", "agent.command_executor.ceilings.memory",
 	"agent.command_executor.ceilings.output", "agent.command_executor.ceilings.processes", "agent.command_executor.ceilings.timeout",
@@ -61,11 +61,11 @@ var settingKeys = []string{
 	"traces.otlp.endpoint", "traces.otlp.headers.*", "traces.service",
 }
 
-// ofOthers begin the keys that other programs read from the same file or command line: Digdag, its plugins, and the
-// Java machine that it runs on.
+// ofOthers lists prefixes of the keys that other programs read from the same file or command line: Digdag, its plugins,
+// and the Java virtual machine that it runs on.
 var ofOthers = []string{"system-plugin.", "digdag.", "io.digdag.", "java.", "javax.", "sun.", "user.", "file.", "org.", "com.", "http.", "https."}
 
-// Keys returns all keys that have a meaning for a server, a client or a run; "x.*" is every key below x.
+// Keys returns all keys that have a meaning for a server, a client or a run; "x.*" means every key below x.
 func Keys() []string { return slices.Clone(settingKeys) }
 
 // IsKey reports whether a key has a meaning for a server, a client or a run.
@@ -92,9 +92,9 @@ func (s Settings) misspelt() error {
 	return nil
 }
 
-// isSlip reports whether two keys are the same but for one letter too many, too few or wrong, or two that changed
-// places, in one of their words. Words that differ more may be keys of Digdag that have no meaning here. Of a
-// tree, "x.*", only the words before the star count.
+// isSlip reports whether two keys differ only by one extra, missing or wrong letter, or two swapped letters, in one of
+// their words. Keys that differ more may be keys of Digdag that have no meaning here. For a tree, "x.*", only the words
+// before the star count.
 func isSlip(key, known string) bool {
 	words, others := strings.Split(key, "."), strings.Split(known, ".")
 	if last := len(others) - 1; others[last] == "*" && len(words) > last {
@@ -117,7 +117,7 @@ func isSlip(key, known string) bool {
 	return slips == 1
 }
 
-// slipped reports whether one slip makes a of b.
+// slipped reports whether one typo turns b into a.
 func slipped(a, b string) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -128,7 +128,7 @@ func slipped(a, b string) bool {
 	return len(a) <= 1 && len(b) <= 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
-// Tell warns of options that hardly mean what the user thinks.
+// Tell warns about options that probably do not mean what the user thinks.
 func (f *Flags) Tell(out io.Writer, s Settings) {
 	if program.AsDigdag() {
 		return
@@ -137,8 +137,8 @@ func (f *Flags) Tell(out io.Writer, s Settings) {
 	tellJoined(out, f.Params)
 }
 
-// tellUnknown warns of unused keys given on the command line, by -X or in the file of -c. The default file may also
-// belong to other programs, and a server logs the unknown keys in its file.
+// tellUnknown warns about unused keys that are given on the command line, by -X or in the file of -c. The default file
+// may also belong to other programs, and a server logs the unknown keys in its file.
 func (f *Flags) tellUnknown(out io.Writer, s Settings) {
 	given := f.Flagged()
 	if f.Config != "" {

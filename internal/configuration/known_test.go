@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSlips proves that a key is taken for a slip of another only where one letter or two neighbours differ: Digdag has
-// keys that are near others of this server.
+// TestSlips proves that a key counts as a typo of another only if one letter differs or two neighbouring letters are
+// swapped, because Digdag has keys that are similar to other keys of this server.
 func TestSlips(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -38,7 +38,7 @@ func TestNestedNote(t *testing.T) {
 	}
 }
 
-// TestPlacesAreKeys proves that the table of keys has each that may be refused for naming another place.
+// TestPlacesAreKeys proves that the table of keys contains each key that may be refused because it names another place.
 func TestPlacesAreKeys(t *testing.T) {
 	t.Parallel()
 	for _, p := range places {

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// LogLevel reads the value of --log-level. The error is one of the command line.
+// LogLevel reads the value of --log-level. Its error is a command-line error.
 func LogLevel(name string) (logstream.Level, error) {
 	level, known := logstream.LevelOf(name)
 	if known {

@@ -17,7 +17,7 @@ func (r *Reading) Network() operators.Network {
 	return &egress.Dialer{Except: r.proxies()}
 }
 
-// proxies are the addresses of the proxies that the administrator has named: requests use them wherever they are.
+// proxies returns the addresses of the proxies that the administrator configured: requests may use them at any address.
 func (r *Reading) proxies() []string {
 	var all []string
 	if host := r.Text("config.http.proxy.host", ""); host != "" {

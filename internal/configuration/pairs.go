@@ -14,10 +14,9 @@ import (
 // Pair is one KEY=VALUE of the command line or of a configuration.
 type Pair struct{ Key, Value string }
 
-// SplitPairs reads the values of an option that takes KEY=VALUE as Digdag's parser does: a
-// value is a list whose pieces commas part, and a piece without "=" belongs to the value before
-// it. `a=1,b=2` is two pairs, `list=[1,2,3],b=2` is list="[1,2,3]" and b="2". Commas at the end
-// of a value are lost.
+// SplitPairs reads the values of an option that takes KEY=VALUE as Digdag's parser does: commas separate the pieces of
+// a value, and a piece without "=" belongs to the value before it. `a=1,b=2` is two pairs, `list=[1,2,3],b=2` is
+// list="[1,2,3]" and b="2". Commas at the end of a value are lost.
 func SplitPairs(option string, values []string) ([]Pair, error) {
 	var pairs []Pair
 	for _, value := range values {
@@ -39,7 +38,7 @@ func SplitPairs(option string, values []string) ([]Pair, error) {
 	return pairs, nil
 }
 
-// bareName is what may be the name of a parameter whose value was forgotten.
+// bareName matches text that may be the name of a parameter whose value was forgotten.
 var bareName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`) })
 
 // tellJoined warns if a word after a comma became a part of the value before it, as in Digdag: it may have been meant
@@ -48,7 +47,7 @@ func tellJoined(out io.Writer, values []string) {
 	for _, value := range values {
 		pairs, err := SplitPairs("--param", []string{value})
 		if err != nil {
-			return // which its users report
+			return // the functions that use the values report the error
 		}
 		for _, p := range pairs {
 			pieces := strings.Split(p.Value, ",")

@@ -46,7 +46,7 @@ func (f *Flags) Parameters(s Settings) (*param.Map, error) {
 	return nested(m.Clone(), pairs)
 }
 
-// checkNames refuses parameters that nothing can name. Digdag accepts them, but they can never be read.
+// checkNames refuses parameters with names that no expression can use. Digdag accepts them, but they can never be read.
 func checkNames(pairs []Pair) error {
 	for _, p := range pairs {
 		for part := range strings.SplitSeq(p.Key, ".") {
@@ -68,7 +68,7 @@ func checkNames(pairs []Pair) error {
 // ProjectPath is the parameter that names the folder of the project if that is not the current one.
 const ProjectPath = "_project_path"
 
-// ParametersAt returns the parameters for a project that is read in its folder, root.
+// ParametersAt returns the parameters for a project that is read from its folder, root.
 func (f *Flags) ParametersAt(s Settings, root string) (*param.Map, error) {
 	m, err := f.Parameters(s)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"zerodag/operators"
 )
 
-// The profiles of a server: who pushes workflows to it.
+// The profiles of a server describe who pushes workflows to it.
 const (
-	ownProfile    = "own"    // the user who runs it, and users who are trusted as much
+	ownProfile    = "own"    // the user who runs it and equally trusted users
 	SharedProfile = "shared" // users who do not trust each other
 )
 
-// sharedDefaults are the defaults of keys under the profile of several users.
+// sharedDefaults returns the defaults of keys in the profile for several users.
 func sharedDefaults() Settings {
 	return Settings{
 		"agent.command_executor.allow":               operators.InDocker,
@@ -29,8 +29,8 @@ func sharedDefaults() Settings {
 	}
 }
 
-// Profiled returns the settings with the defaults of their profile. A server that runs commands in docker only has the
-// profile of several users, unless it sets another.
+// Profiled returns the settings with the defaults of their profile. A server that runs commands only in docker has the
+// profile for several users, unless it sets another.
 func (s Settings) Profiled() (Settings, error) {
 	r := s.Reading()
 	otherwise := ownProfile

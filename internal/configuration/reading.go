@@ -16,17 +16,17 @@ import (
 type Reading struct {
 	Settings
 	known     map[string]bool
-	elsewhere map[string]bool // keys that name a place which is not this machine
+	elsewhere map[string]bool // keys whose values name a place outside this machine
 	Notes     []string        // warnings for the log
 	Err       error           // the first wrong value
 }
 
-// Reading starts to read the settings.
+// Reading returns a new Reading of the settings.
 func (s Settings) Reading() *Reading {
 	return &Reading{Settings: s, known: map[string]bool{}, elsewhere: map[string]bool{}}
 }
 
-// Text reads a text without the white space around it; otherwise if it is absent or empty.
+// Text reads a text and trims it; it returns otherwise if the text is absent or empty.
 func (r *Reading) Text(key, otherwise string) string {
 	r.known[key] = true
 	if v := strings.TrimSpace(r.Settings[key]); v != "" {
@@ -35,14 +35,14 @@ func (r *Reading) Text(key, otherwise string) string {
 	return otherwise
 }
 
-// Wrong makes it an error that the value of a key does not have a form.
+// Wrong records the error that the value of a key does not have the expected form.
 func (r *Reading) Wrong(key, form string) {
 	if r.Err == nil {
 		r.Err = fmt.Errorf("configuration key %s must be %s but is %q", key, form, r.Settings[key])
 	}
 }
 
-// Number reads a whole number from 0 on.
+// Number reads a whole number that is at least 0.
 func (r *Reading) Number(key string, otherwise int) int {
 	text := r.Text(key, "")
 	if text == "" {
@@ -69,7 +69,7 @@ func (r *Reading) Bool(key string, otherwise bool) bool {
 	return false
 }
 
-// Port reads the number of a port, which may be 0.
+// Port reads a port number, which may be 0.
 func (r *Reading) Port(key string, otherwise int) int {
 	n := r.Number(key, otherwise)
 	if n > 65535 {
@@ -78,7 +78,7 @@ func (r *Reading) Port(key string, otherwise int) int {
 	return n
 }
 
-// OneOf reads one of some values, the first of which is the default.
+// OneOf reads one of the given values, the first of which is the default.
 func (r *Reading) OneOf(key string, words ...string) string {
 	v := r.Text(key, words[0])
 	if !slices.Contains(words, v) {
@@ -105,8 +105,8 @@ func (r *Reading) Duration(key string, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// Here reads the place of some data. Any place but the choices, which are on this machine, has no effect: the first
-// choice is taken, and Unread has the key.
+// Here reads the place of some data. Only the choices, which are on this machine, have an effect: for any other place
+// the first choice is used, and Unread lists the key.
 func (r *Reading) Here(key string, choices ...string) string {
 	v := r.Text(key, choices[0])
 	if slices.Contains(choices, v) {
@@ -117,10 +117,10 @@ func (r *Reading) Here(key string, choices ...string) string {
 	return choices[0]
 }
 
-// Note keeps warnings for the log.
+// Note adds warnings for the log.
 func (r *Reading) Note(texts ...string) { r.Notes = append(r.Notes, texts...) }
 
-// Fail keeps an error, unless there is one already.
+// Fail records an error unless an earlier one exists.
 func (r *Reading) Fail(err error) {
 	if r.Err == nil {
 		r.Err = err
@@ -130,7 +130,7 @@ func (r *Reading) Fail(err error) {
 // Known returns the keys that were read so far, sorted.
 func (r *Reading) Known() []string { return slices.Sorted(maps.Keys(r.known)) }
 
-// Tree reads all keys below a prefix, which their names in the result do not have.
+// Tree reads all keys below a prefix; the result has their names without the prefix.
 func (r *Reading) Tree(prefix string) map[string]string {
 	found := map[string]string{}
 	for key, v := range r.Settings {

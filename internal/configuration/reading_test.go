@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadingValues proves what each kind of value accepts, and that a wrong one is an error that names its key and its
-// form.
+// TestReadingValues proves which values each kind accepts, and that a wrong value causes an error that names the key
+// and the expected form.
 func TestReadingValues(t *testing.T) {
 	t.Parallel()
 	const key = "some.key"
@@ -50,7 +50,7 @@ func TestReadingValues(t *testing.T) {
 	}
 }
 
-// TestFirstWrongValue proves that the first error is kept, whatever is wrong later.
+// TestFirstWrongValue proves that the first error is kept, whatever later values are wrong.
 func TestFirstWrongValue(t *testing.T) {
 	t.Parallel()
 	r := Settings{"a": "x", "b": "y"}.Reading()
@@ -62,8 +62,8 @@ func TestFirstWrongValue(t *testing.T) {
 	}
 }
 
-// TestUnread proves which keys a log warns of: unused keys that resemble a setting of the server, and none for clients,
-// parameters and secrets, whose values are not shown either.
+// TestUnread proves which keys a log warns about: unused keys that resemble a setting of the server, but not keys for
+// clients, parameters and secrets, whose values are never shown.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	r := Settings{"a": "1", "b.c": "2", "b.": "3", "archive.type": "s3", "database.type": "h2", "client.http.endpoint": "x", "params.p": "x", "secrets.s": "secret", "z": ""}.Reading()
@@ -82,8 +82,8 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestStayHere proves that a place which this machine does not have is refused with the key, what would be lost and
-// what to do, that values of secrets are hidden, and that the administrator may accept it.
+// TestStayHere proves that a place that this machine does not have is refused with an error that names the key, the
+// consequence and the remedy, that secret values are hidden, and that the administrator may accept the place.
 func TestStayHere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -115,8 +115,8 @@ func TestStayHere(t *testing.T) {
 	}
 }
 
-// TestProfiled proves that a server for several users has its own defaults, which explicit settings override, and that
-// a server which runs commands only in docker is such a server.
+// TestProfiled proves that a server for several users has special defaults, which explicit settings override, and that
+// a server that runs commands only in docker counts as such a server.
 func TestProfiled(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -17,12 +17,12 @@ import (
 	"zerodag/internal/program"
 )
 
-// Settings is the configuration of all sources, later ones over earlier ones.
+// Settings is the configuration from all sources; later sources override earlier ones.
 type Settings map[string]string
 
 // Folder returns the folder of the configuration file, of contexts and of local secrets. If the user has no home, that
 // folder does not exist: a relative name would read files of the current folder, which may be anyone's project.
-// Digdag's folder stays in use until the other one has files of ours. The two are never mixed.
+// Digdag's folder stays in use until the other one contains our files. The two are never mixed.
 func Folder() string {
 	if dir, _ := variable("CONFIG_HOME"); dir != "" {
 		return dir
@@ -38,7 +38,8 @@ func Folder() string {
 	return folderIn(all, program.Called())
 }
 
-// folderIn returns the folder in use among those for all programs; first is the name of the preferred one.
+// folderIn returns the folder in use below all, the parent folder of the configurations of programs; first is the name
+// of the preferred folder.
 func folderIn(all, first string) string {
 	for _, name := range []string{first, program.Name, "digdag"} {
 		if inUse(filepath.Join(all, name)) {
@@ -48,7 +49,8 @@ func folderIn(all, first string) string {
 	return filepath.Join(all, first)
 }
 
-// inUse reports whether a folder has files of ours. Users may keep others there, such as the schema for their editor.
+// inUse reports whether a folder contains our files. Users may keep other files there, such as the schema for their
+// editor.
 func inUse(folder string) bool {
 	return slices.ContainsFunc([]string{"config", "context", "contexts", "secrets"}, func(name string) bool {
 		_, err := os.Lstat(filepath.Join(folder, name))
@@ -56,7 +58,8 @@ func inUse(folder string) bool {
 	})
 }
 
-// variable returns the value of ZERODAG_NAME or, if that is empty, of DIGDAG_NAME, and which of them it is.
+// variable returns the value of ZERODAG_NAME or, if that is empty, of DIGDAG_NAME, and the name of the variable that
+// was used.
 func variable(name string) (value, source string) {
 	source = "ZERODAG_" + name
 	if value = os.Getenv(source); value == "" {
@@ -107,7 +110,7 @@ func readable(name string) error {
 	return nil
 }
 
-// AddText adds the keys of a text of Java properties, replacing existing ones. Errors name the source.
+// AddText adds the keys of a text in the format of Java properties, replacing existing ones. Errors name the source.
 func (s Settings) AddText(source, text string) error {
 	loader := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
 	p, err := loader.LoadBytes([]byte(text))
@@ -120,7 +123,7 @@ func (s Settings) AddText(source, text string) error {
 	return nil
 }
 
-// Integer reads a whole number from 0 on; otherwise if the key is absent.
+// Integer reads a whole number that is at least 0; it returns otherwise if the key is absent.
 func (s Settings) Integer(key string, otherwise int) (int, error) {
 	text, ok := s[key]
 	if !ok {
@@ -144,7 +147,7 @@ func (s Settings) Below(prefix string) (*param.Map, error) {
 	return nested(param.New(), pairs)
 }
 
-// nested sets pairs; dots in keys make mappings.
+// nested sets pairs; dots in keys create mappings.
 func nested(m *param.Map, pairs []Pair) (*param.Map, error) {
 	for _, p := range pairs {
 		var err error

@@ -1,6 +1,6 @@
 package configuration
 
-// Values of keys that select where a server stores the data that it shares with others.
+// Values of the keys that select where a server stores data that it shares with other servers.
 const (
 	PostgreSQL = "postgresql" // database.type
 	InS3       = "s3"         // archive.type, log-server.type

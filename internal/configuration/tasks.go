@@ -19,7 +19,7 @@ func (r *Reading) Stored() oprun.Stored {
 	return oprun.StoredByProject
 }
 
-// LogForm reads the form of the engine's lines in logs of tasks. If the program is called digdag, Digdag's form is the
+// LogForm reads the format of the engine's lines in task logs. If the program is called digdag, Digdag's format is the
 // default.
 func (r *Reading) LogForm() tasklog.Form {
 	forms := []string{string(tasklog.Short), string(tasklog.Digdag)}

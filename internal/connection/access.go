@@ -8,11 +8,11 @@ import (
 	"zerodag/internal/program"
 )
 
-// access is how requests authenticate.
+// access describes how requests authenticate.
 type access struct {
-	token  string // of the bearer
+	token  string // bearer token
 	iam    bool   // signed with AWS credentials
-	source string // where it comes from, for messages
+	source string // its origin, for messages
 }
 
 // String completes "the request was made ...".
@@ -28,7 +28,7 @@ func (a access) String() string {
 	return "without a token"
 }
 
-// enabled reads a switch: 1 or true, 0, false or nothing.
+// enabled reads a switch: 1 or true is on; 0, false or an empty text is off.
 func enabled(what, text string) (bool, error) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "1", "true":
@@ -39,7 +39,7 @@ func enabled(what, text string) (bool, error) {
 	return false, fmt.Errorf("%s must be true or false but is %q", what, text)
 }
 
-// access returns a context's way to authenticate.
+// access returns how requests of a context authenticate.
 func (s *Server) access() access {
 	if s.IAM {
 		return access{iam: true, source: "context " + s.Name}
@@ -47,8 +47,8 @@ func (s *Server) access() access {
 	return access{token: s.Token, source: "context " + s.Name}
 }
 
-// access decides how requests authenticate: the command line over the context that names the server over the
-// environment over the configuration, and in the environment IAM over a token.
+// access decides how requests authenticate. The command line takes precedence over the context that names the server,
+// then come the environment and the configuration. In the environment, IAM takes precedence over a token.
 func (c *Choice) access(env func(string) string, named *Server) (access, error) {
 	if c.IAM && (c.Token != "" || c.BasicAuth != "") {
 		return access{}, program.UsageError(errors.New("--iam cannot be used together with --token or --basic-auth"))

@@ -30,10 +30,10 @@ type Choice struct {
 	Headers           []string
 	NoCheck, NoCert   bool
 
-	Settings configuration.Settings // nil before they were read
+	Settings configuration.Settings // nil until they are read
 }
 
-// Register adds the options that choose a server to those of a command.
+// Register adds the options that choose a server to the flags of a command.
 func (c *Choice) Register(flags *pflag.FlagSet) {
 	flags.StringVarP(&c.Endpoint, "endpoint", "e", "", "`URL` of the server (default: environment variable ZERODAG_ENDPOINT, the context in use, client.http.endpoint of the configuration, or "+client.DefaultEndpoint+")")
 	flags.StringVar(&c.Context, "context", "", "`NAME` of the server, see `zerodag context` (default: environment variable ZERODAG_CONTEXT, or the context in use)")
@@ -45,9 +45,9 @@ func (c *Choice) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.NoCert, "disable-cert-validation", false, "accept any certificate of the server")
 }
 
-// server decides which server is used: the command line over the environment over the context in use over the
-// configuration, unless the command line names a configuration that has the endpoint. When the program is called as
-// Digdag, there is no context in use, because Digdag's scripts do not expect one.
+// server decides which server is used. The command line takes precedence over the environment, then come the context in
+// use and the configuration, unless the command line names a configuration that contains the endpoint. When the program
+// is called as Digdag, there is no context in use, because Digdag's scripts do not expect one.
 func (c *Choice) server(env func(string) string, warn io.Writer) (endpoint string, named *Server, err error) {
 	configured := c.Settings[configuration.EndpointKey]
 	_, byFlag := c.Flagged()[configuration.EndpointKey]
@@ -79,8 +79,8 @@ func (c *Choice) server(env func(string) string, warn io.Writer) (endpoint strin
 	return named.Endpoint, named, nil
 }
 
-// Connect makes the client of the server that is meant, for a version of this program; nothing is sent yet. warn gets a
-// warning if others can read its token.
+// Connect creates the client of the chosen server for a version of this program. It sends no request yet. It writes a
+// warning to warn if other users can read the token.
 func (c *Choice) Connect(version string, warn io.Writer) (*client.Client, error) {
 	endpoint, named, err := c.server(os.Getenv, warn)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *Choice) Connect(version string, warn io.Writer) (*client.Client, error)
 	return client.New(o)
 }
 
-// allHeaders are those of the configuration, overridden by those of the command line.
+// allHeaders returns the headers of the configuration, overridden by those of the command line.
 func (c *Choice) allHeaders(way access) (http.Header, error) {
 	header := http.Header{}
 	for _, key := range slices.Sorted(maps.Keys(c.Settings)) {

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// TestWhichServer proves what decides which server is meant, and in which order.
+// TestWhichServer proves which sources decide which server is used, and in which order.
 func TestWhichServer(t *testing.T) {
 	t.Setenv("ZERODAG_CONFIG_HOME", t.TempDir())
 	for _, s := range []*Server{{Name: "used", Endpoint: "http://used"}, {Name: "named", Endpoint: "http://named"}} {
@@ -60,8 +60,8 @@ func TestWhichServer(t *testing.T) {
 	check("after the context in use is gone", Choice{Settings: configured}, nil, "http://configured")
 }
 
-// TestHeaders proves that headers of the command line win over those of the configuration, and that what is none is an
-// error of the command line.
+// TestHeaders proves that headers of the command line override those of the configuration, and that an invalid header
+// is a command-line error.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	s := configuration.Settings{"client.http.headers.X-A": "1", "client.http.headers.X-B": "2"}
@@ -83,7 +83,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// answering is a client of a server that answers each path with a text.
+// answering returns a client of a server that answers each path with a text.
 func answering(t *testing.T, answers map[string]string) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -103,8 +103,8 @@ func answering(t *testing.T, answers map[string]string) *client.Client {
 	return c
 }
 
-// TestCheckVersion proves that a server which does not work with this program ends a command, that one which recommends
-// a newer one stops a user and warns a script, and that no request is made if the check is off.
+// TestCheckVersion proves that an incompatible server ends a command, that a server that recommends a newer client
+// stops an interactive user and warns a script, and that no request is made if the check is off.
 func TestCheckVersion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -134,8 +134,8 @@ func TestCheckVersion(t *testing.T) {
 	}
 }
 
-// TestExplain proves the explanation of a name or a number that the server does not have, that unknown errors are not
-// explained, and that hostile answers change nothing.
+// TestExplain proves that errors about missing names and numbers are explained, that unknown errors are not, and that
+// hostile answers change nothing.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	api := answering(t, map[string]string{

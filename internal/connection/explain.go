@@ -15,7 +15,7 @@ import (
 )
 
 // Explain adds to an error of a server a suggestion for a name that does not exist, and the command that lists the
-// existing names. attempt is the attempt named on the command line, "" for none. Other errors stay as they are.
+// existing names. attempt is the attempt named on the command line, "" for none. Other errors stay unchanged.
 func Explain(ctx context.Context, api *client.Client, err error, attempt string) error {
 	var status *client.StatusError
 	if program.AsDigdag() || api == nil || !errors.As(err, &status) {
@@ -45,7 +45,7 @@ func Explain(ctx context.Context, api *client.Client, err error, attempt string)
 	return fmt.Errorf("%w\nhint: %s", err, program.AsCalled(hint))
 }
 
-// A server's messages about a number or a pattern without a match.
+// These patterns match a server's messages about a number or a pattern without a match.
 var (
 	unknownNumber = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(session attempt|session|schedule|project|workflow|token) id=`)
@@ -60,7 +60,7 @@ var (
 	})
 )
 
-// hintOf is what to do about a message of a server; "" for nothing.
+// hintOf returns what to do about a message of a server; "" if there is no hint.
 func hintOf(ctx context.Context, api *client.Client, message, attempt string) string {
 	if m := unknownPattern().FindStringSubmatch(message); m != nil && attempt != "" {
 		tasks, err := api.Tasks(ctx, client.ID(attempt))
@@ -98,10 +98,10 @@ func hintOf(ctx context.Context, api *client.Client, message, attempt string) st
 	return ""
 }
 
-// mostRevisions is how many revisions are named, the newest first.
+// mostRevisions is the maximum number of revisions that are listed, the newest first.
 const mostRevisions = 5
 
-// RevisionHint returns which revisions a project has that lacks one; "" if they cannot be read.
+// RevisionHint lists the revisions of a project that lacks the requested one; "" if they cannot be read.
 func RevisionHint(ctx context.Context, api *client.Client, project client.ID, name string) string {
 	list, err := api.Revisions(ctx, project, "")
 	if err != nil || len(list) == 0 {
@@ -120,7 +120,7 @@ func RevisionHint(ctx context.Context, api *client.Client, project client.ID, na
 	return "its revisions are " + strings.Join(names, ", ")
 }
 
-// MostProposed is how many names are read at most.
+// MostProposed is the maximum number of names that are read.
 const MostProposed = 100
 
 // ProjectNames returns the names of the first projects.

@@ -21,11 +21,11 @@ import (
 )
 
 // Server is a context: a named server of the user, with its address and how requests authenticate. Its credentials are
-// used with its own address only.
+// sent only to its own address.
 type Server struct {
 	Name, Endpoint, Token string
 	IAM                   bool
-	warning               string // others can read, or could read, the token in its file
+	warning               string // warns that others can read or could read the token in its file
 }
 
 // Keys of the file of a context.
@@ -34,12 +34,13 @@ const (
 	tokenKey = "client.http.token" // #nosec G101 -- the name of a key
 )
 
-// contextFolder holds a file for each context, and currentContext the name of the one in use.
+// contextFolder returns the folder with a file for each context; the file currentContext holds the name of the context
+// in use.
 func contextFolder() string { return filepath.Join(configuration.Folder(), "contexts") }
 
 func currentContext() string { return filepath.Join(configuration.Folder(), "context") }
 
-// CheckName returns an error of the command line if a name would be that of a file elsewhere.
+// CheckName returns a command-line error if the name of a context would lead to a file in another folder.
 func CheckName(name string) error {
 	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\\x00\r\n") {
 		return program.UsageError(fmt.Errorf("%q is not a valid context name: use letters, digits, - and _", name))
@@ -55,7 +56,7 @@ func Load(name string) (*Server, error) {
 	path := filepath.Join(contextFolder(), name)
 	text, warning, err := files.ReadKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		names, _ := Names() // the existing ones; none if the folder cannot be read
+		names, _ := Names() // the existing names; empty if the folder cannot be read
 		hint := "zerodag context set " + term.ShellWord(name) + " -e URL creates it"
 		if len(names) > 0 {
 			hint = "existing contexts: " + strings.Join(names, ", ")
@@ -85,8 +86,8 @@ func Load(name string) (*Server, error) {
 	return c, nil
 }
 
-// CheckAddress returns an error if a text is not the address of a server, or has a user and password, which lists would
-// show.
+// CheckAddress returns an error if a text is not the address of a server, or contains a user and password, which lists
+// would show.
 func CheckAddress(endpoint string) error {
 	if strings.Contains(endpoint, "@") {
 		return errors.New("the address of a context must not contain a user and password, because lists show it: use --token or --iam")
@@ -102,7 +103,7 @@ func CheckAddress(endpoint string) error {
 	return nil
 }
 
-// Save writes the context, for its owner's eyes only.
+// Save writes the context to a file that only its owner can read.
 func (c *Server) Save() error {
 	p := properties.NewProperties()
 	p.DisableExpansion = true
@@ -160,12 +161,12 @@ func InUse() (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// Use makes the context the one in use.
+// Use selects the context for later commands.
 func (c *Server) Use() error {
 	return plainfile.Write(currentContext(), []byte(c.Name+"\n"))
 }
 
-// Leave ends the use of any context.
+// Leave makes later commands use no context.
 func Leave() error {
 	if err := os.Remove(currentContext()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("stop using the current context: %w", err)

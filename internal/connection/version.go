@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// CheckVersion returns an error if the server does not work with this client. If it only recommends a newer one, an
-// interactive user is stopped and a script is warned.
+// CheckVersion returns an error if the server does not work with this client. If the server only recommends a newer
+// client, CheckVersion stops an interactive user and warns a script.
 func (c *Choice) CheckVersion(ctx context.Context, api *client.Client, in io.Reader, warn io.Writer) error {
 	if c.NoCheck {
 		return nil

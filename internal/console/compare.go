@@ -15,38 +15,38 @@ import (
 	"zerodag/internal/host"
 )
 
-// Comparison is the differences between an attempt and an earlier one of its workflow.
+// Comparison holds the differences between an attempt and an earlier one of its workflow.
 type Comparison struct {
-	With     *host.Attempt // nil: no earlier one has succeeded, as far as was looked
-	Looked   bool          // all earlier ones were looked at
-	Revision [2]string     // of the earlier one and of this one; "" where it is not known any more
-	// Files are the files that differ; FilesKnown is false if one of the archives is gone or too large to be read
-	// whole.
+	With     *host.Attempt // nil: none of the searched earlier attempts succeeded
+	Looked   bool          // all earlier attempts were searched
+	Revision [2]string     // of the earlier attempt and of this one; "" if it is no longer known
+	// Files lists the files that differ; FilesKnown is false if one of the archives is gone or too large to be read
+	// completely.
 	Files      []FileChange
 	FilesKnown bool
-	Params     []ParamChange // given at the start, without those of the session's time
-	Tasks      []TaskChange  // that took at least a second, and half or twice as long
+	Params     []ParamChange // given at the start, without parameters that depend on the session time
+	Tasks      []TaskChange  // tasks of a second or more whose duration at least halved or doubled
 }
 
-// FileChange is a file that is different.
+// FileChange is a file that differs.
 type FileChange struct {
 	Path string
 	Kind string // "added", "removed" or "changed"
 }
 
-// ParamChange is a parameter that is different; nil is none. Secrets are left out of both.
+// ParamChange is a parameter that differs; nil means that it is missing. Secrets are removed from both values.
 type ParamChange struct {
 	Name     string
 	From, To param.Value
 }
 
-// TaskChange is a task that took another time.
+// TaskChange is a task whose duration changed.
 type TaskChange struct {
 	Name     string // full
 	From, To time.Duration
 }
 
-// mostEarlier is how many earlier attempts are searched for a successful one.
+// mostEarlier is the maximum number of earlier attempts that are searched for a successful one.
 const mostEarlier = 500
 
 // mostChanged limits each list of a comparison.
@@ -153,7 +153,7 @@ func compareParams(from, to *param.Map) (list []ParamChange) {
 	return list[:min(len(list), mostChanged)]
 }
 
-// ofSession reports whether a parameter comes from the session's time.
+// ofSession reports whether a parameter depends on the session time.
 func ofSession(name string) bool {
 	return slices.Contains([]string{"last_session_time", "next_session_time", "last_executed_session_time"}, name) || slices.Contains(schedule.BusinessVariables(), name)
 }

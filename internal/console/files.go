@@ -19,13 +19,14 @@ type File struct {
 	Size int64
 }
 
-// How much of an archive is read: a function answers within seconds.
+// Limits of reading an archive, because a function must answer within seconds.
 const (
 	mostFiles    = 5000
 	mostUnpacked = 256 << 20 // bytes
 )
 
-// Files lists the files of a revision in the order of its archive. all is false if the archive has more than is read.
+// Files lists the files of a revision in the order of its archive. all is false if the archive has more files than are
+// read.
 func (c *Console) Files(ctx context.Context, r host.Revision) (list []File, all bool, err error) {
 	all, err = c.eachFile(ctx, r, func(f File, _ io.Reader) (bool, error) {
 		list = append(list, f)
@@ -34,7 +35,7 @@ func (c *Console) Files(ctx context.Context, r host.Revision) (list []File, all 
 	return list, all, err
 }
 
-// File reads up to most bytes of a file of a revision. host.ErrNotFound.
+// File reads up to most bytes of a file of a revision. It returns host.ErrNotFound if the file does not exist.
 func (c *Console) File(ctx context.Context, r host.Revision, name string, most int64) (text []byte, size int64, err error) {
 	found := false
 	_, err = c.eachFile(ctx, r, func(f File, content io.Reader) (bool, error) {
@@ -51,7 +52,8 @@ func (c *Console) File(ctx context.Context, r host.Revision, name string, most i
 	return text, size, err
 }
 
-// sums are the digests of the files of a revision, by path: of the content, or of a link's target. all is as in Files.
+// sums returns the digests of the files of a revision, by path: of the content, or of a link's target. all is as in
+// Files.
 func (c *Console) sums(ctx context.Context, r host.Revision) (sums map[string][sha256.Size]byte, all bool, err error) {
 	sums = map[string][sha256.Size]byte{}
 	all, err = c.eachFile(ctx, r, func(f File, content io.Reader) (bool, error) {
@@ -66,7 +68,7 @@ func (c *Console) sums(ctx context.Context, r host.Revision) (sums map[string][s
 }
 
 // eachFile passes the files of an archive to do, which reports whether to continue; the content of a link is its
-// target. all means that there are no more.
+// target. all means that there are no more files.
 func (c *Console) eachFile(ctx context.Context, r host.Revision, do func(f File, content io.Reader) (bool, error)) (all bool, err error) {
 	return c.eachEntry(ctx, r, func(h *tar.Header, name string, content io.Reader) (bool, error) {
 		if h.Typeflag == tar.TypeSymlink {
@@ -76,7 +78,7 @@ func (c *Console) eachFile(ctx context.Context, r host.Revision, do func(f File,
 	})
 }
 
-// eachEntry shows the files and links of an archive to do, by their names.
+// eachEntry passes the names of the files and links of an archive to do.
 func (c *Console) eachEntry(ctx context.Context, r host.Revision, do func(h *tar.Header, name string, content io.Reader) (bool, error)) (all bool, err error) {
 	packed, _, err := c.Catalogue.Archive(ctx, r)
 	if err != nil {
@@ -113,7 +115,7 @@ func (c *Console) eachEntry(ctx context.Context, r host.Revision, do func(h *tar
 	}
 }
 
-// unreadable means that an archive is damaged: pushes are checked, so it is the store's fault.
+// unreadable returns the error for a damaged archive: pushes are checked, so the store is at fault.
 func unreadable(err error) error {
 	return errors.Join(errors.New("read the archive of a revision"), err)
 }

@@ -10,26 +10,26 @@ import (
 	"zerodag/internal/host"
 )
 
-// Grid is the outcome of the tasks below one parent in the last sessions of a workflow.
+// Grid holds the outcomes of the tasks below one parent in the last sessions of a workflow.
 type Grid struct {
 	Columns []host.Session // the newest id first
-	Rows    []Row          // in the order of the newest attempt, then of those before
-	More    bool           // there are more rows than asked for
-	Next    int64          // ids of sessions of the next page are below this; 0 for none
+	Rows    []Row          // in the order of the newest attempt, then of earlier ones
+	More    bool           // there are more rows than requested
+	Next    int64          // sessions of the next page have smaller ids; 0 if there are none
 }
 
-// Row is one task through all columns.
+// Row is one task in all columns.
 type Row struct {
-	Name  string // what it adds to the name of the parent
+	Name  string // the part that it adds to the name of the parent
 	Inner bool   // there are tasks below it
 	Cells []Cell // one for each column
 }
 
 // Cell is a task in the last attempt of a session.
 type Cell struct {
-	State string        // "" where that attempt has none of this name
+	State string        // "" if that attempt has no task of this name
 	Took  time.Duration // from the first run to the end; 0 unless it is over
-	Tries int           // how often it was made: a group that is tried again makes its tasks anew
+	Tries int           // how often it was created: a group that is retried creates its tasks again
 }
 
 // GridQuery selects a part of a grid.
@@ -37,13 +37,13 @@ type GridQuery struct {
 	Site     int64
 	Project  int64
 	Workflow string
-	Parent   string // full name of a task; "" is the root
-	Before   int64  // ids of sessions below; 0 is all
+	Parent   string // full name of a task; "" means the root
+	Before   int64  // only sessions with smaller ids; 0 means all
 	Columns  int
 	Rows     int
 }
 
-// Grid reads the last attempts of some sessions.
+// Grid creates a grid from the last attempts of some sessions.
 func (c *Console) Grid(ctx context.Context, q GridQuery) (Grid, error) {
 	list, err := c.Catalogue.Sessions(ctx, host.SessionQuery{Site: q.Site, Project: q.Project, Workflow: q.Workflow, Before: q.Before, Count: q.Columns})
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *Console) Grid(ctx context.Context, q GridQuery) (Grid, error) {
 	}
 	at := map[string]int{}
 	for i, s := range list {
-		// A session has few data of its last attempt: the row of the attempt shows whether it waits.
+		// A session contains little data about its last attempt: only the row of the attempt shows whether it waits.
 		a, err := c.Catalogue.Attempt(ctx, q.Site, s.Last.ID)
 		if err != nil {
 			return Grid{}, err
@@ -70,7 +70,7 @@ func (c *Console) Grid(ctx context.Context, q GridQuery) (Grid, error) {
 	return g, nil
 }
 
-// lay adds a column; at are the rows that there are.
+// lay adds a column; at holds the existing rows.
 func (g *Grid) lay(column int, q GridQuery, s *engine.State, at map[string]int) {
 	if s == nil {
 		return
@@ -100,8 +100,8 @@ func (g *Grid) lay(column int, q GridQuery, s *engine.State, at map[string]int) 
 	}
 }
 
-// begins returns when the first run of a task began, or that of any below it, for all groups, and for tasks that ran. A
-// task is made before those below it.
+// begins returns for all groups and for tasks that ran when their first run, or the first run below them, began. A task
+// is created before the tasks below it.
 func begins(s *engine.State) map[engine.TaskID]begin {
 	first := map[engine.TaskID]begin{}
 	for _, t := range slices.Backward(s.Tasks()) {
@@ -116,7 +116,7 @@ func begins(s *engine.State) map[engine.TaskID]begin {
 	return first
 }
 
-// begin is when something began, and whether there are tasks below it.
+// begin is when a task began, and whether there are tasks below it.
 type begin struct {
 	at    time.Time
 	inner bool
@@ -128,7 +128,7 @@ func (b *begin) earlier(t time.Time) {
 	}
 }
 
-// set fills a cell. Of several tasks of one name the last one counts: ids ascend.
+// set fills a cell. If several tasks have the same name, the last one counts: ids ascend.
 func (r *Row) set(column int, t *engine.Task, first map[engine.TaskID]begin) {
 	for len(r.Cells) <= column {
 		r.Cells = append(r.Cells, Cell{})

@@ -7,22 +7,23 @@ import (
 	"slices"
 )
 
-// How much of the body of a message is shown: bytes in all, elements of a list, and letters of a text.
+// Limits of the part of a message body that is shown: total bytes, elements of a list, and characters of a text.
 const (
 	mostShown    = 64 << 10
 	mostElements = 50
 	mostLetters  = 256
 )
 
-// shownFields are the parts of a message that identify its subject. All others are values that tasks were given or
-// stored, and may hold data derived from a secret.
+// shownFields returns the parts of a message that identify its subject. All other parts are values that tasks received
+// or stored, and may contain data derived from a secret.
 func shownFields() []string {
 	return []string{"v", "runs", "wait", "from", "unbegun", "then", "fire", "start", "site", "id", "run", "task", "d", "event", "results", "after", "guard",
 		"blameless", "logs", "name", "named", "times", "time", "version", "project", "workflow", "session_time"}
 }
 
-// ShownBody is the body of a message as JSON without values that tasks were given, stored or printed: for those it
-// shows only the size. Long lists and texts are cut. nil: it is not a JSON object, or zerodag did not write it.
+// ShownBody returns the body of a message as JSON without values that tasks received, stored or printed: for those it
+// shows only the size. Long lists and texts are cut. It returns nil if the body is not a JSON object or was not written
+// by zerodag.
 func ShownBody(body []byte) json.RawMessage {
 	var whole map[string]json.RawMessage
 	if json.Unmarshal(body, &whole) != nil {
@@ -30,7 +31,7 @@ func ShownBody(body []byte) json.RawMessage {
 	}
 	text, err := json.Marshal(shownObject(whole, shownFields()))
 	if err != nil {
-		panic(fmt.Sprintf("console: encode a message: %v", err)) // it was JSON before: cannot fail
+		panic(fmt.Sprintf("console: encode a message: %v", err)) // cannot fail: the value was read from JSON
 	}
 	if len(text) > mostShown {
 		return nil

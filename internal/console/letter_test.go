@@ -10,8 +10,8 @@ import (
 	"zerodag/events"
 )
 
-// TestShownBody proves that the body of a message shows which tasks and attempts it is about, and no values that tasks
-// were given, stored or printed.
+// TestShownBody proves that the shown body of a message identifies its tasks and attempts, and contains no values that
+// tasks received, stored or printed.
 func TestShownBody(t *testing.T) {
 	t.Parallel()
 	secret := param.New("password", "s3cret-value")
@@ -44,7 +44,7 @@ func TestShownBody(t *testing.T) {
 	}
 }
 
-// TestShownBodyIsShort proves that a message of a megabyte is shown in few kilobytes.
+// TestShownBodyIsShort proves that a message of a megabyte is shown in a few kilobytes.
 func TestShownBodyIsShort(t *testing.T) {
 	t.Parallel()
 	e := events.Event{Kind: events.Results, Guard: strings.Repeat("g", 1<<20)}
@@ -57,7 +57,7 @@ func TestShownBodyIsShort(t *testing.T) {
 	}
 }
 
-// FuzzShownBody proves that what is shown is JSON, and short whatever the message is.
+// FuzzShownBody proves that the shown body is always JSON and short, whatever the message contains.
 func FuzzShownBody(f *testing.F) {
 	f.Add([]byte(`{"v":1,"runs":[{"task":1,"d":1}]}`))
 	f.Add([]byte(`{"v":{"v":{"v":[[["x"]]]}},"x":"` + strings.Repeat("y", 300) + `"}`))

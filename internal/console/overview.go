@@ -13,24 +13,24 @@ import (
 	"zerodag/internal/host"
 )
 
-// Overview is what needs attention now.
+// Overview lists everything that needs attention now.
 type Overview struct {
 	At      time.Time
 	Running []Running
 	Active  int // attempts under way, up to mostActive
 	Failed  []Failed
-	// FailedAll means that all failures since then are among Failed: else so many attempts were looked at, or so many
-	// have failed.
+	// FailedAll means that Failed contains all failures since the requested time. It is false if a limit on the searched
+	// or failed attempts was reached.
 	FailedAll bool
 	Late      []Late
-	Next      []host.Schedule // enabled ones, the earliest first
-	Schedules int             // enabled ones, up to mostSchedules
+	Next      []host.Schedule // enabled schedules, the earliest first
+	Schedules int             // number of enabled schedules, up to mostSchedules
 }
 
 // Running is an attempt under way.
 type Running struct {
 	host.Attempt
-	// Tasks and Done count its tasks, but for groups; both are 0 where they were not looked at.
+	// Tasks and Done count its tasks except groups; both are 0 if the tasks were not read.
 	Tasks, Done int
 }
 
@@ -43,33 +43,33 @@ type Failed struct {
 // Late is an object that is late.
 type Late struct {
 	Kind    LateKind
-	Since   time.Time    // when it became late, or will: of NearSLA
-	Attempt host.Attempt // of Slow and NearSLA
-	// Schedule is that of Due.
+	Since   time.Time    // when it became late, or will become late (NearSLA)
+	Attempt host.Attempt // for Slow and NearSLA
+	// Schedule is set for Due.
 	Schedule host.Schedule
-	Usual    time.Duration // of Slow: what nine of ten of the last successes took at most
+	Usual    time.Duration // for Slow: the longest duration of the fastest 90 % of the last successful attempts
 }
 
-// LateKind is the way in which it is late.
+// LateKind is the way in which an object is late.
 type LateKind string
 
 // The ways in which something is late.
 const (
 	Due     LateKind = "due"  // a schedule's time has come, and no session was started
-	Slow    LateKind = "slow" // an attempt takes half as long again as nine of ten before it
-	NearSLA LateKind = "sla"  // an attempt is close to the time of its `sla:`, or beyond
+	Slow    LateKind = "slow" // an attempt takes half as long again as 90 % of the earlier ones
+	NearSLA LateKind = "sla"  // an attempt is close to the time of its `sla:`, or past it
 )
 
 // The limits of an overview.
 const (
 	mostRows      = 50
 	mostActive    = 1000
-	mostFailures  = 500 // attempts that are looked at for failures
+	mostFailures  = 500 // attempts that are searched for failures
 	mostSchedules = 5000
 	counted       = 20 // attempts under way whose tasks are counted
-	explained     = 20 // failures that are read for their cause
-	measured      = 10 // workflows whose attempts are compared with those before
-	compared      = 20 // successes that they are compared with
+	explained     = 20 // failures whose cause is read
+	measured      = 10 // workflows whose attempts are compared with earlier ones
+	compared      = 20 // successful attempts that they are compared with
 	dueAfter      = 5 * time.Minute
 	beforeSLA     = 15 * time.Minute
 )
@@ -178,7 +178,7 @@ func (c *Console) failed(ctx context.Context, site int64, since time.Time, o *Ov
 	return nil
 }
 
-// Cause is why an attempt failed: the first task that failed without further retries, by its full name, and its
+// Cause returns why an attempt failed: the full name of the first task that failed without further retries, and its
 // message. Both are "" if the attempt did not fail.
 func (c *Console) Cause(ctx context.Context, a host.Attempt) (task, message string, err error) {
 	f := Failed{Attempt: a}
@@ -236,8 +236,8 @@ func (c *Console) late(ctx context.Context, o *Overview) error {
 	return nil
 }
 
-// usual is the longest time of nine of ten of the last successful attempts of an attempt's workflow; 0 if there are too
-// few.
+// usual returns the longest duration of the fastest 90 % of the last successful attempts of an attempt's workflow; 0 if
+// there are too few.
 func (c *Console) usual(ctx context.Context, a host.Attempt) (time.Duration, error) {
 	list, err := c.Catalogue.Attempts(ctx, host.AttemptQuery{Site: a.Site, Project: a.Project.ID, Workflow: a.Workflow.Name, Before: a.ID, Count: 2 * compared})
 	if err != nil {
@@ -256,10 +256,10 @@ func (c *Console) usual(ctx context.Context, a host.Attempt) (time.Duration, err
 	return max(took[(len(took)*9-1)/10], time.Second), nil
 }
 
-// fewest is how many successful attempts are needed to know the usual time.
+// fewest is the number of successful attempts that are needed to determine the usual time.
 const fewest = 5
 
-// slaOf is when an attempt must be over, or have done a part, by its `sla:`; zero without one.
+// slaOf returns when an attempt must be over, or a part of it done, according to its `sla:`; zero if it has none.
 func (c *Console) slaOf(ctx context.Context, a host.Attempt) (time.Time, error) {
 	w, err := c.Catalogue.Workflow(ctx, a.Site, a.Workflow.ID)
 	if errors.Is(err, host.ErrNotFound) || err == nil && w.Config.Map("sla") == nil {

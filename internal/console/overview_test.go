@@ -16,13 +16,13 @@ import (
 	"zerodag/internal/host"
 )
 
-// The stores of a catalogue, as far as an overview reads them.
+// stores implements the stores of a catalogue as far as an overview reads them.
 type stores struct {
 	sessions
 	active, ended []host.Attempt
 	schedules     []host.Schedule
 	config        string // of each workflow
-	asked         int    // attempts and schedules that were read
+	asked         int    // number of attempts and schedules that were read
 }
 
 func (s *stores) Active(_ context.Context, q host.ActiveQuery) ([]host.Attempt, error) {
@@ -43,7 +43,7 @@ func (s *stores) Attempts(_ context.Context, q host.AttemptQuery) (list []host.A
 	return list, nil
 }
 
-type schedules = host.Schedules // a name that is none of its methods
+type schedules = host.Schedules // a name that differs from all of its methods
 
 type planned struct {
 	schedules
@@ -72,7 +72,7 @@ func (d definitions) Workflow(context.Context, int64, int64) (host.Workflow, err
 	return host.Workflow{Name: "w", Zone: "UTC", Config: config.(*param.Map)}, err
 }
 
-// live has no attempt in memory.
+// live holds no attempt in memory.
 type live struct{ catalogue.Live }
 
 func (live) View(_ context.Context, _ int64, f func(*engine.State, int64)) error {
@@ -86,8 +86,8 @@ func (s *stores) overview(t *testing.T, now time.Time) *console.Console {
 	return &console.Console{Catalogue: c, Now: func() time.Time { return now }}
 }
 
-// TestLate proves what an overview calls late: a schedule whose time has passed, an attempt that takes longer than
-// others did, and one that is close to its `sla:`; and nothing else.
+// TestLate proves that an overview reports exactly three kinds of late objects: a schedule whose time has passed, an
+// attempt that takes longer than others did, and an attempt that is close to its `sla:`.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -148,8 +148,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestOverviewIsBounded proves that thousands of attempts, failures and schedules are counted and told in part, the
-// schedules that come next first, and how many rows are read for that.
+// TestOverviewIsBounded proves that thousands of attempts, failures and schedules are counted and only partly listed,
+// the next schedules first, and that the number of rows that are read is limited.
 func TestOverviewIsBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -182,7 +182,7 @@ func (away) Sessions(context.Context, host.SessionQuery) ([]host.Session, error)
 	return nil, errAway
 }
 
-// TestStoresAway proves that an answer is never part of what there is because a store did not answer.
+// TestStoresAway proves that an answer is never incomplete because a store was unavailable.
 func TestStoresAway(t *testing.T) {
 	t.Parallel()
 	s := &stores{config: "{}"}
@@ -214,8 +214,8 @@ func (m *many) Sessions(_ context.Context, q host.SessionQuery) (list []host.Ses
 	return list, nil
 }
 
-// TestSessionsAreFoundInPages proves that the one session that is meant is found behind 9,999 others, in pages for
-// which 2,000 are read each.
+// TestSessionsAreFoundInPages proves that the only matching session is found behind 9,999 others, in pages that read
+// 2,000 sessions each.
 func TestSessionsAreFoundInPages(t *testing.T) {
 	t.Parallel()
 	m := &many{}

@@ -16,12 +16,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// Plan is a workflow as it is written: its tasks before any of them runs.
+// Plan is a workflow as it is defined: its tasks before any of them runs.
 type Plan struct {
 	Workflow host.Workflow
 	Tasks    []Planned // the root first; parents before their contents
 	All      bool      // false: there are more
-	Params   []Used    // that expressions read and nothing in the workflow sets
+	Params   []Used    // parameters that expressions read and nothing in the workflow sets
 	Source   bool      // the files of the revision could be read, so that places are known
 }
 
@@ -29,29 +29,29 @@ type Plan struct {
 type Planned struct {
 	Name      string // full; {} stands for parts known only at run time
 	Parent    int    // index in Tasks; -1 for the root
-	Upstreams []int  // indexes of the tasks that must succeed before
-	Operator  string // "" of a group
+	Upstreams []int  // indexes of the tasks that must succeed first
+	Operator  string // "" for a group
 	Group     bool
-	// Makes means that the task generates tasks at run time; those of its bodies follow it, as Made.
+	// Makes means that the task generates tasks at run time; the tasks of its bodies follow it, marked as Made.
 	Makes bool
 	Made  bool
 	Calls string    // the target of call> and require>; "" for none or an expression
-	Place dig.Place // zero if it is not known
+	Place dig.Place // zero if it is unknown
 }
 
 // Used is a parameter that expressions read.
 type Used struct {
 	Name string
-	Task string // the first one that reads it
+	Task string // the first task that reads it
 }
 
-// Bounds of a plan.
+// Limits of a plan.
 const (
 	mostPlanned   = 2000
 	mostEdges     = 50_000
 	mostUsed      = 200
 	deepestBodies = 5
-	mostSource    = 32 << 20 // bytes of the files in which places are looked for
+	mostSource    = 32 << 20 // bytes of the files in which places are searched
 )
 
 // Plan compiles a workflow of any revision.
@@ -71,7 +71,7 @@ func (c *Console) Plan(ctx context.Context, w host.Workflow) (*Plan, error) {
 	return p, nil
 }
 
-// PlanHere compiles a workflow of files that nothing keeps.
+// PlanHere compiles a workflow from files that are not stored.
 func PlanHere(w dig.Workflow, read dig.Source) (*Plan, error) {
 	p, err := planOf(host.Workflow{Name: w.Name, Config: w.Config})
 	if err == nil {
@@ -93,7 +93,7 @@ func planOf(w host.Workflow) (*Plan, error) {
 	return &p.Plan, nil
 }
 
-// locate finds where the tasks are written.
+// locate finds where the tasks are defined.
 func (p *Plan) locate(read dig.Source) {
 	names := make([]string, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -111,7 +111,7 @@ type planner struct {
 	edges int
 }
 
-// lay adds nodes whose first one is below a parent, and the tasks that they generate.
+// lay adds nodes, the first of which is below a parent, and the tasks that they generate.
 func (p *planner) lay(parent int, nodes []dig.Node, made bool, depth int) {
 	at := make([]int, len(nodes))
 	for i, n := range nodes {
@@ -142,14 +142,14 @@ func makes(n dig.Node) bool {
 	return slices.Contains([]string{"loop", "for_each", "for_range", "td_for_each", "if", "call", "http_call"}, keys.OperatorOf(n.Config))
 }
 
-// bodies adds what a task has below `_do` and `_else_do`.
+// bodies adds the tasks that a task has below `_do` and `_else_do`.
 func (p *planner) bodies(owner int, n dig.Node, depth int) {
 	if depth >= deepestBodies {
 		return
 	}
 	above, name := n.Name, "^sub"
 	if operator := keys.OperatorOf(n.Config); operator != "if" && operator != "switch" {
-		above, name = n.Name+"^sub", "+{}" // for each round, under a name that has its values
+		above, name = n.Name+"^sub", "+{}" // for each iteration, under a name that contains its values
 	}
 	for _, body := range keys.BodiesOf(n.Config) {
 		nodes, err := dig.Compile(above, name, keys.Language{Level: n.Level}, body)
@@ -160,8 +160,8 @@ func (p *planner) bodies(owner int, n dig.Node, depth int) {
 	}
 }
 
-// source reads the files of a revision that a workflow may be written in. host.ErrNotFound if its archive is missing or
-// was removed.
+// source reads the files of a revision that may define a workflow. It returns host.ErrNotFound if the archive is
+// missing or was removed.
 func (c *Console) source(ctx context.Context, r host.Revision) (dig.Source, error) {
 	if r.Archive == "" {
 		return nil, host.ErrNotFound
@@ -170,7 +170,7 @@ func (c *Console) source(ctx context.Context, r host.Revision) (dig.Source, erro
 	_, err := c.eachEntry(ctx, r, func(h *tar.Header, name string, content io.Reader) (bool, error) {
 		switch {
 		case h.Typeflag == tar.TypeSymlink:
-			links[name] = path.Join(path.Dir(name), h.Linkname) // #nosec G305 -- it is a key of a map: nothing is written
+			links[name] = path.Join(path.Dir(name), h.Linkname) // #nosec G305 -- only a key of a map: nothing is written
 		case h.Size <= min(dig.MaxFile, left):
 			text, err := io.ReadAll(content)
 			if err != nil {
@@ -193,8 +193,8 @@ func (c *Console) source(ctx context.Context, r host.Revision) (dig.Source, erro
 	}, err
 }
 
-// Place returns where a task of an attempt is written, by its full name, and by its error's message if it has one.
-// found is false if that is not known any more.
+// Place returns where a task of an attempt is defined. It uses the task's full name and the message of its error, if
+// any. found is false if the place is no longer known.
 func (c *Console) Place(ctx context.Context, a host.Attempt, task, message string) (place dig.Place, found bool, err error) {
 	w, err := c.Catalogue.Workflow(ctx, a.Site, a.Workflow.ID)
 	if err == nil {

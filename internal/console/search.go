@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Found is what a text means in a site.
+// Found holds the objects of a site that match a text.
 type Found struct {
 	Projects  []host.Project
 	Workflows []host.Workflow
@@ -19,20 +19,20 @@ type Found struct {
 	Attempt   *host.Attempt // whose number the text is
 }
 
-// FoundTask is a task as it is written in the newest revision of a workflow.
+// FoundTask is a task as it is defined in the newest revision of a workflow.
 type FoundTask struct {
 	Name     string // full
 	Workflow host.Workflow
 }
 
-// How much of each kind is found, and how many workflows are looked into for tasks.
+// Maximum number of results of each kind, and of workflows that are searched for tasks.
 const (
 	mostFound      = 20
 	mostLookedInto = 200
 )
 
-// Search finds projects and workflows whose names have a text in them, in its case, the session and the attempt whose
-// number it is and, of a text that begins with +, tasks.
+// Search finds projects and workflows whose names contain a text (case-sensitive), the session and the attempt with
+// that number and, if the text begins with +, tasks.
 func (c *Console) Search(ctx context.Context, site int64, text string) (f Found, err error) {
 	if strings.HasPrefix(text, "+") {
 		f.Tasks, err = c.tasksNamed(ctx, site, text)
@@ -46,7 +46,7 @@ func (c *Console) Search(ctx context.Context, site int64, text string) (f Found,
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return f, nil //nolint:nilerr // it is no number
+		return f, nil //nolint:nilerr // it is not a number
 	}
 	s, err := c.Catalogue.Session(ctx, site, n)
 	if err == nil {
@@ -63,7 +63,7 @@ func (c *Console) Search(ctx context.Context, site int64, text string) (f Found,
 	return f, nil
 }
 
-// tasksNamed finds tasks whose full names have a text in them.
+// tasksNamed finds tasks whose full names contain a text.
 func (c *Console) tasksNamed(ctx context.Context, site int64, text string) (found []FoundTask, err error) {
 	list, err := c.Catalogue.Workflows(ctx, host.WorkflowQuery{Site: site, Count: mostLookedInto})
 	for _, w := range list {
@@ -77,7 +77,7 @@ func (c *Console) tasksNamed(ctx context.Context, site int64, text string) (foun
 	return found, err
 }
 
-// named passes the full names of the tasks below one to do, until do returns false.
+// named passes the full names of the tasks below a task to do until do returns false.
 func named(config *param.Map, above string, do func(name string) bool) bool {
 	for key, v := range config.All() {
 		inner, is := v.(*param.Map)

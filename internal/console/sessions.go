@@ -15,27 +15,27 @@ import (
 // SessionFilter selects sessions of a site, by their last attempts.
 type SessionFilter struct {
 	Site        int64
-	Project     int64           // 0 is any
+	Project     int64           // 0 means any
 	Workflow    string          // "" is any
-	Tags        []string        // all of which the workflow has in its newest revision, as keys.TagsOf shows them
-	Labels      []string        // "name=value", all of which the attempt has
-	States      map[string]bool // words of host.Attempt.Status; none is any
+	Tags        []string        // the workflow's newest revision must have all of them, in the form of keys.TagsOf
+	Labels      []string        // "name=value"; the attempt must have all of them
+	States      map[string]bool // values of host.Attempt.Status; empty means any
 	From, Until Bound           // session times, Until not included
-	Text        string          // part of the name of the project, the workflow or the retry, or of a label, in any case; "" is any
+	Text        string          // part of a label or of the name of project, workflow or retry; case is ignored
 	InFile      bool            // Text may also be part of a tag or of the workflow's newest definition
-	Before      int64           // ids below; 0 is all
+	Before      int64           // only smaller ids; 0 means all
 	Count       int
-	Most        int // how many sessions are looked at for a page; 0 is mostSessions
-	Bytes       int // of parameters that a page has, see host.Page; 0 means no limit
+	Most        int // maximum number of sessions that are read for a page; 0 means mostSessions
+	Bytes       int // limit of the parameters on a page, see host.Page; 0 means no limit
 }
 
-// Bound is a session time from which on, or before which, sessions are meant; the zero value is none.
+// Bound is a session time that limits the selected sessions; the zero value means no limit.
 type Bound struct {
 	At    time.Time
-	Local bool // what a clock in the zone of the session shows then, in UTC here
+	Local bool // At is the time on a clock in the zone of the session, written as UTC
 }
 
-// before reports whether a session is of an earlier time than the bound.
+// before reports whether a session's time is before the bound.
 func (b Bound) before(s host.Session) bool {
 	if !b.Local {
 		return s.Time.Before(b.At)
@@ -49,33 +49,34 @@ func (b Bound) before(s host.Session) bool {
 	return at.Add(time.Duration(offset) * time.Second).Before(b.At)
 }
 
-// SessionPage are sessions that are meant, the newest id first.
+// SessionPage holds matching sessions, the newest id first.
 type SessionPage struct {
 	Sessions []host.Session
-	Searched int // how many were looked at
-	// Next is Before of the next page; 0 when all were looked at. A page may be short, even empty, and not the last:
-	// so many rows were looked at.
+	Searched int // how many sessions were read
+	// Next is Before of the next page; 0 if all sessions were read. A page that reached the limit of rows may be short or
+	// even empty without being the last.
 	Next int64
-	// Cut means that the page is as it is because so many were looked at.
+	// Cut means that the page ended because the limit of rows was reached.
 	Cut bool
 }
 
-// How many sessions are read at once, and looked at for a page.
+// Numbers of sessions that are read at once, and at most for a page.
 const (
 	sessionsAtOnce = 200
 	mostSessions   = 2000
 )
 
-// Of how many workflows with a tag the sessions are read, each list for itself: of more all sessions are looked at.
+// mostLanes is the maximum number of workflows with a tag whose sessions are read as separate lists: if there are more,
+// all sessions are read.
 const mostLanes = 50
 
-// How many definitions are read at once, and how many bytes of them.
+// Limits of the definitions that are read at once: their number and their bytes.
 const (
 	definitionsAtOnce = 1000
 	definitionBytes   = 16 << 20
 )
 
-// workflowKey is a workflow of a site.
+// workflowKey identifies a workflow of a site.
 type workflowKey struct {
 	project int64
 	name    string
@@ -111,13 +112,13 @@ func (c *Console) Sessions(ctx context.Context, f SessionFilter) (SessionPage, e
 	return p, nil
 }
 
-// file is the data of the newest definition of a workflow.
+// file holds data about the newest definition of a workflow.
 type file struct {
 	tags  []string
-	holds bool // the text that is searched for
+	holds bool // it contains the text that is searched for
 }
 
-// files are those of all workflows that have tags, or contain the searched text, if either matters.
+// files returns the data of all workflows that have tags or contain the text, if the filter uses either.
 func (c *Console) files(ctx context.Context, f SessionFilter) (map[workflowKey]file, error) {
 	text := strings.ToLower(f.Text)
 	inFile := text != "" && f.InFile
@@ -144,13 +145,12 @@ func (c *Console) files(ctx context.Context, f SessionFilter) (map[workflowKey]f
 	}
 }
 
-// isAbout reports whether a workflow is one of those whose sessions are asked for.
+// isAbout reports whether the filter selects sessions of a workflow.
 func (f SessionFilter) isAbout(w host.Workflow) bool {
 	return (f.Project == 0 || w.Project.ID == f.Project) && (f.Workflow == "" || w.Name == f.Workflow)
 }
 
-// holds reports whether a key or a value of a definition, or of a part of one, has a text within it, which is in lower
-// case.
+// holds reports whether a key or a value in a definition, or in a part of one, contains a text, which is in lower case.
 func holds(v param.Value, text string) bool {
 	switch x := v.(type) {
 	case *param.Map:
@@ -175,11 +175,11 @@ func anyHolds(texts []string, text string) bool {
 // lane is a list of sessions that is read as far as it is needed.
 type lane struct {
 	query host.SessionQuery
-	rows  []host.Session // that were read and not taken yet
-	over  bool           // there are no more to read
+	rows  []host.Session // rows that were read but not taken yet
+	over  bool           // there are no more rows to read
 }
 
-// lanes are the lists that hold all sessions that are meant, none of them twice.
+// lanes returns lists that together contain every matching session exactly once.
 func (f SessionFilter) lanes(files map[workflowKey]file) []*lane {
 	q := host.SessionQuery{Site: f.Site, Project: f.Project, Workflow: f.Workflow, Before: f.Before, Count: sessionsAtOnce, Bytes: f.Bytes}
 	if len(f.Tags) == 0 {
@@ -202,7 +202,7 @@ func (f SessionFilter) lanes(files map[workflowKey]file) []*lane {
 	return lanes
 }
 
-// newest takes the session with the highest id of all lanes; nil when there is none.
+// newest takes the session with the highest id of all lanes; nil if there is none.
 func (c *Console) newest(ctx context.Context, lanes []*lane) (*host.Session, error) {
 	var from *lane
 	for _, l := range lanes {
@@ -228,7 +228,7 @@ func (c *Console) newest(ctx context.Context, lanes []*lane) (*host.Session, err
 	return s, nil
 }
 
-// means reports whether a session of a workflow with a definition is meant.
+// means reports whether the filter matches a session of a workflow with this definition.
 func (f SessionFilter) means(s host.Session, of file) bool {
 	switch {
 	case len(f.States) > 0 && !f.States[s.Last.Status()],
@@ -244,7 +244,7 @@ func (f SessionFilter) means(s host.Session, of file) bool {
 	return anyHolds(append(labelsOf(s.Last), s.Project.Name+"/"+s.Workflow.Name, s.Last.RetryName), strings.ToLower(f.Text))
 }
 
-// labelsOf are the labels of an attempt, each as "name=value".
+// labelsOf returns the labels of an attempt, each as "name=value".
 func labelsOf(a host.Attempt) (list []string) {
 	for name, v := range a.Labels.All() {
 		if text, ok := v.(string); ok {

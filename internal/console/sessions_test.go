@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// site has sessions of workflows of which some have a tag.
+// site holds sessions of workflows, some of which have a tag.
 type site struct {
 	sessions
 	workflows
@@ -63,7 +63,7 @@ func (s *site) console() *console.Console {
 	return &console.Console{Now: time.Now, Catalogue: catalogue.New(catalogue.Options{Ports: host.Ports{Sessions: s, Workflows: s, Now: time.Now}})}
 }
 
-// newSite has n sessions of some workflows by chance; so many of these have the tag "daily".
+// newSite creates a site with n sessions of random workflows; tagged of the workflows have the tag "daily".
 func newSite(r *rand.Rand, n, workflows, tagged int) *site {
 	s := &site{tags: map[string]string{}}
 	for i := range workflows {
@@ -101,8 +101,8 @@ func (s *site) wanted(f console.SessionFilter, x host.Session) bool {
 		(len(f.States) == 0 || f.States[x.Last.Status()]) && (from.IsZero() || !x.Time.Before(from))
 }
 
-// TestSessionsByChance proves that pages of any size, bound and number of sessions that are looked at have together
-// exactly the sessions that are meant, the newest first, whether few workflows have a tag or many.
+// TestSessionsByChance proves that pages with any size, bound and limit of sessions to read together contain exactly
+// the matching sessions, the newest first, whether few or many workflows have a tag.
 func TestSessionsByChance(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {
@@ -146,8 +146,8 @@ func TestSessionsByChance(t *testing.T) {
 	}
 }
 
-// TestSearchIsBounded proves that a search without results reads so many sessions and no more, and reports that, and
-// that a tag reads the sessions of its workflows alone.
+// TestSearchIsBounded proves that a search without results stops at the limit of sessions and reports that, and that a
+// search for a tag reads only the sessions of workflows with the tag.
 func TestSearchIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(rand.New(rand.NewPCG(1, 1)), 12_000, 100, 2) // #nosec G404 -- a test that can be repeated

@@ -11,24 +11,24 @@ import (
 
 // Subject is what a message of a queue is about.
 type Subject struct {
-	// What it brings: "run" has tasks run, "fire" fires schedules, "begin" starts what an event asked for, "" is not
-	// known to this program; all others are kinds of events (events.Kind).
+	// What names the purpose of the message: "run" runs tasks, "fire" fires schedules, "begin" starts an attempt that an
+	// event requested, and "" is unknown to this program; all others are kinds of events (events.Kind).
 	What    string
-	Attempt *host.Attempt // nil: no attempt, or it is gone
-	Tasks   []string      // full names of its tasks, the first mostNamed; none if they are not known
+	Attempt *host.Attempt // nil: it is about no attempt, or the attempt is gone
+	Tasks   []string      // full names of the first mostNamed tasks; empty if they are unknown
 	Count   int           // how many tasks it is about
 
 	attempt int64
 	runs    []engine.Run
 }
 
-// How many tasks of a message are named, and how many attempts are looked into for that: the state of each is read.
+// Maximum number of tasks of a message whose names are shown, and of attempts whose state is read to find them.
 const (
 	mostNamed  = 3
 	mostOpened = 20
 )
 
-// SubjectOf returns the subject of a message of a queue, from the message alone.
+// SubjectOf returns the subject of a message of a queue. It uses only the message.
 func SubjectOf(queue string, m host.Message) Subject {
 	var s Subject
 	if attempt, _, err := host.ParseMessageID(m.ID); err == nil {
@@ -102,14 +102,15 @@ func (c *Console) Introduce(ctx context.Context, list []Subject) error {
 	}
 	for _, id := range order[:min(len(order), mostOpened)] {
 		err := c.Catalogue.View(ctx, *known[id], func(s *engine.State) { name(s, about[id]) })
-		if err != nil && !errors.Is(err, host.ErrNotFound) { // its log has expired, or it has gone
+		if err != nil && !errors.Is(err, host.ErrNotFound) { // ErrNotFound: its log has expired, or it is gone
 			return err
 		}
 	}
 	return nil
 }
 
-// name sets the names of the tasks of subjects, by the state of their attempt; nil for an attempt without tasks.
+// name sets the names of the tasks of subjects from the state of their attempt, which is nil if the attempt has no
+// tasks.
 func name(s *engine.State, list []*Subject) {
 	for _, x := range list {
 		for _, r := range x.runs {

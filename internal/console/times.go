@@ -8,14 +8,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// Upcoming lists up to n times of a schedule from a time on (zero: from its next one on), the earliest first. Times
-// before its next one are left out: they are over, or were skipped.
+// Upcoming lists up to n times of a schedule at or after a time (zero: its next time), the earliest first. Times before
+// its next one are omitted: they are over or were skipped.
 func (c *Console) Upcoming(ctx context.Context, site, id int64, from time.Time, n int) ([]schedule.Time, error) {
 	s, times, err := c.Catalogue.TimesOf(ctx, site, id)
 	if err != nil {
 		return nil, err
 	}
-	zone := times.First(s.Times.Session).Time.Location() // that of the workflow
+	zone := times.First(s.Times.Session).Time.Location() // the zone of the workflow
 	t := schedule.Time{Time: s.Times.Session.In(zone), RunTime: s.Times.Run}
 	if from.After(s.Times.Session) {
 		t = times.First(from)
@@ -30,19 +30,19 @@ func (c *Console) Upcoming(ctx context.Context, site, id int64, from time.Time, 
 	return list, nil
 }
 
-// Date is a time of a schedule, and the session that there is for it.
+// Date is a time of a schedule with its session, if one exists.
 type Date struct {
 	Time    time.Time
 	Session *host.Session // nil if none was started
-	Ahead   bool          // the schedule itself has yet to start it
+	Ahead   bool          // the schedule itself will start it
 }
 
-// mostSearched is how many sessions are read to find those of some times.
+// mostSearched is the maximum number of sessions that are read to find the sessions of some times.
 const mostSearched = 20_000
 
-// Dates lists up to n times of a schedule from a time on until another, with the existing sessions: which ones a
-// backfill of that time would start anew, and which it would repeat. all is false if the workflow has so many newer
-// sessions that not all sessions of the times were looked up.
+// Dates lists up to n times of a schedule between two times, with the existing sessions. It shows which sessions a
+// backfill of that time would start for the first time, and which it would repeat. all is false if the workflow has so
+// many newer sessions that not all sessions of the times were found.
 func (c *Console) Dates(ctx context.Context, site, id int64, from, until time.Time, n int) (list []Date, all bool, err error) {
 	s, times, err := c.Catalogue.TimesOf(ctx, site, id)
 	if err != nil {

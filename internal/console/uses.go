@@ -18,7 +18,7 @@ type uses struct {
 	set   map[string]bool
 }
 
-// newUses begins with the parameters that every task sees; scheduled adds those of a schedule.
+// newUses returns a collector with the parameters that every task sees; scheduled adds the parameters of a schedule.
 func newUses(scheduled bool) *uses {
 	u := &uses{known: map[string]bool{}, set: map[string]bool{}}
 	for _, name := range []string{"timezone", "session_id", "session_uuid", "attempt_id", "project_id", "task_name", "retry_attempt_name", "error", "moment", "i", "range", "true", "false", "null", "undefined"} {
@@ -36,8 +36,8 @@ func newUses(scheduled bool) *uses {
 	return u
 }
 
-// reference is an expression that consists of a parameter's path alone: for any other, only running it can show whether
-// the parameter may be missing.
+// reference matches an expression that consists only of a parameter's path: for any other expression, only running it
+// can show whether the parameter may be missing.
 var reference = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)(\.[A-Za-z0-9_]+|\[[0-9]+\])*\s*$`)
 })
@@ -98,8 +98,8 @@ func (u *uses) value(task string, v param.Value) {
 	}
 }
 
-// open are the parameters that nothing in the workflow sets before it runs: the user who starts it gives them, or a
-// task stores them.
+// open returns the parameters that nothing in the workflow sets before it runs: the user who starts it provides them,
+// or a task stores them.
 func (u *uses) open() []Used {
 	list := slices.DeleteFunc(u.list, func(x Used) bool { return u.set[x.Name] })
 	return list[:min(len(list), mostUsed)]

@@ -9,50 +9,50 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Kind is the kind of resources that a task takes.
+// Kind is the kind of resources that a task uses.
 type Kind int
 
 // The kinds of tasks.
 const (
 	None     Kind = iota // nothing: a group, or a task that did not run
-	Inline               // a moment of the function that moves the attempt on
-	Agent                // a run in the function of tasks
+	Inline               // a moment of the function that advances the attempt
+	Agent                // a run in the function for tasks
 	Command              // a machine on Fargate
-	Function             // a run in the function of commands
+	Function             // a run in the function for commands
 )
 
-// Task is what an estimate needs of one.
+// Task holds the data of a task that an estimate needs.
 type Task struct {
 	Kind     Kind
 	From, To time.Time     // from its first run to its end, waits included
-	Machine  sandbox.Class // of a Command
+	Machine  sandbox.Class // for a Command
 }
 
-// Attempt is one with its tasks.
+// Attempt is an attempt with its tasks.
 type Attempt struct {
 	Finished time.Time // zero while it runs
 	Tasks    []Task
 }
 
-// Stage is what the deployment decides of prices.
+// Stage holds the properties of the deployment that determine prices.
 type Stage struct {
 	ARMMachines    bool // images are of arm64
 	PublicAddress  bool // machines have public addresses, which are billed
 	ARMFunctions   bool
-	FunctionMemory int // MiB of the function of commands
+	FunctionMemory int // MiB of the function for commands
 }
 
 // Amount is a part of a bill in dollars, with its components.
 type Amount struct {
-	Tasks    float64 `json:"tasks"`    // that ran
-	Commands float64 `json:"commands"` // of them, on machines or in the function of commands
+	Tasks    float64 `json:"tasks"`    // tasks that ran
+	Commands float64 `json:"commands"` // tasks that ran on machines or in the function for commands
 	CPUHours float64 `json:"cpuHours"` // vCPU hours of machines
 	GBHours  float64 `json:"gbHours"`
 	Engine   float64 `json:"engine"`   // dollars
-	Machines float64 `json:"machines"` // dollars: Fargate with public addresses, and the function of commands
+	Machines float64 `json:"machines"` // dollars: Fargate with public addresses, and the function for commands
 }
 
-// Total is the whole amount in dollars.
+// Total returns the whole amount in dollars.
 func (a Amount) Total() float64 { return a.Engine + a.Machines }
 
 // Add returns the sum of two amounts.
@@ -60,15 +60,15 @@ func (a Amount) Add(b Amount) Amount {
 	return Amount{a.Tasks + b.Tasks, a.Commands + b.Commands, a.CPUHours + b.CPUHours, a.GBHours + b.GBHours, a.Engine + b.Engine, a.Machines + b.Machines}
 }
 
-// times is so many of an amount.
+// times returns an amount multiplied by n.
 func (a Amount) times(n float64) Amount {
 	return Amount{a.Tasks * n, a.Commands * n, a.CPUHours * n, a.GBHours * n, a.Engine * n, a.Machines * n}
 }
 
-// Of is what the tasks of an attempt cost, and the attempt itself.
+// Of returns the cost of an attempt and its tasks.
 func (s Stage) Of(a Attempt) Amount {
 	sum := Amount{Engine: prices.EngineAttempt}
-	handed := false // to an agent, which costs the attempt a hop
+	handed := false // a task went to an agent, which costs the attempt an extra message
 	var commands []Task
 	for _, t := range a.Tasks {
 		if t.Kind == None {
@@ -111,7 +111,7 @@ func (s Stage) Of(a Attempt) Amount {
 	return sum
 }
 
-// second is the price of a GB-second of a function.
+// second returns the price of a GB-second of a function.
 func (s Stage) second() float64 {
 	if s.ARMFunctions {
 		return prices.LambdaGBSecond
@@ -120,8 +120,8 @@ func (s Stage) second() float64 {
 }
 
 const (
-	leastBilled = time.Minute // of a machine on Fargate
-	idle        = time.Minute // that a machine stays without a command while its attempt runs
+	leastBilled = time.Minute // minimum billed time of a machine on Fargate
+	idle        = time.Minute // time for which a machine stays without a command while its attempt runs
 )
 
 // machine is a machine that an attempt must have had.
@@ -131,8 +131,8 @@ type machine struct {
 	ends     []time.Time // of its commands
 }
 
-// machines are the machines that an attempt's commands must have had, by the rules of package sandbox: commands of a
-// class share machines, another is launched when all of them have as many commands as they take, and there are at most
+// machines returns the machines that an attempt's commands must have used according to the rules of package sandbox:
+// commands of a class share machines, another machine is launched when all of them are full, and there are at most
 // MaxRunners. A machine is billed until a minute after its last command, or until its attempt ends.
 func machines(commands []Task, finished time.Time) (list []*machine) {
 	slices.SortStableFunc(commands, func(a, b Task) int { return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To)) })
@@ -143,7 +143,7 @@ func machines(commands []Task, finished time.Time) (list []*machine) {
 		alive := 0
 		for _, m := range classes[key] {
 			if c.From.After(m.last().Add(idle)) {
-				continue // it has left
+				continue // the machine is gone
 			}
 			alive++
 			if chosen == nil || m.load(c.From) < chosen.load(c.From) {
@@ -166,10 +166,10 @@ func machines(commands []Task, finished time.Time) (list []*machine) {
 	return list
 }
 
-// last is when the last command of a machine ended.
+// last returns when the last command of a machine ended.
 func (m *machine) last() time.Time { return slices.MaxFunc(m.ends, time.Time.Compare) }
 
-// load is how many commands a machine has at a time.
+// load returns how many commands a machine runs at a time.
 func (m *machine) load(at time.Time) (n int) {
 	for _, end := range m.ends {
 		if end.After(at) {
@@ -186,18 +186,18 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Row is what the attempts of a workflow cost.
+// Row is the cost of the attempts of a workflow.
 type Row struct {
 	ProjectID string `json:"projectId"`
 	Project   string `json:"project"`
 	Workflow  string `json:"workflow"`
 	Attempts  int    `json:"attempts"`
-	Read      int    `json:"read"` // attempts whose tasks were read; the others are taken to be like them
+	Read      int    `json:"read"` // attempts whose tasks were read; the others are assumed to be like them
 	Amount
 	Dollars float64 `json:"dollars"`
 }
 
-// RowOf is that of a workflow with so many attempts, of which some were read.
+// RowOf returns the row of a workflow with a number of attempts, some of which were read.
 func RowOf(projectID, project, workflow string, attempts int, read []Amount) Row {
 	r := Row{ProjectID: projectID, Project: project, Workflow: workflow, Attempts: attempts, Read: len(read)}
 	for _, a := range read {
@@ -212,7 +212,7 @@ func RowOf(projectID, project, workflow string, attempts int, read []Amount) Row
 	return r
 }
 
-// Sample chooses n of a list, spread evenly over it; all of them if n is 0 or there are no more.
+// Sample chooses n of a list, spread evenly over it; all of them if n is 0 or the list is not longer.
 func Sample[T any](list []T, n int) []T {
 	if n <= 0 || n >= len(list) {
 		return list

@@ -13,13 +13,13 @@ import (
 
 var begin = time.Date(2026, 10, 3, 2, 0, 0, 0, time.UTC)
 
-// shared is a machine that commands share, and own one that a command has for itself.
+// shared is the class of a machine that commands share, and own the class of one that a command has to itself.
 var (
 	shared = sandbox.Class{Image: "i", CPU: 1024, Memory: 2048}
 	own    = sandbox.Class{Image: "i", CPU: 4096, Memory: 8192, Own: true}
 )
 
-// command is one from some seconds after the beginning to others.
+// command returns a command that runs from one second to another after the beginning.
 func command(class sandbox.Class, from, to int) cost.Task {
 	return cost.Task{Kind: cost.Command, From: begin.Add(time.Duration(from) * time.Second), To: begin.Add(time.Duration(to) * time.Second), Machine: class}
 }
@@ -31,8 +31,9 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestMachines proves how long machines are billed for: commands of a class share one, of which only the time with
-// commands and a minute after them counts; a command that requests a size has its own; and there are ten at most.
+// TestMachines proves how long machines are billed: commands of a class share a machine, for which only the time with
+// commands and a minute after them counts; a command that requests a size has a machine to itself; and there are at
+// most ten machines.
 func TestMachines(t *testing.T) {
 	t.Parallel()
 	many := func(n int, class sandbox.Class, to int) (list []cost.Task) {
@@ -45,7 +46,7 @@ func TestMachines(t *testing.T) {
 	for name, x := range map[string]struct {
 		tasks    []cost.Task
 		finished time.Time
-		minutes  float64 // of machines of one vCPU, or of all vCPUs
+		minutes  float64 // machine minutes with one vCPU, or vCPU minutes
 	}{
 		"one command, attempt goes on":       {[]cost.Task{command(shared, 0, 120)}, late, 3},
 		"one command, attempt under way":     {[]cost.Task{command(shared, 0, 120)}, time.Time{}, 3},
@@ -72,7 +73,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestAttempts proves what each kind of task adds to an attempt, and that prices are those of the architecture and the
+// TestAttempts proves what each kind of task adds to an attempt, and that prices depend on the architecture and the
 // network of the stage.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
@@ -99,8 +100,8 @@ func TestAttempts(t *testing.T) {
 	near(t, "a function on arm64", of(cost.Stage{FunctionMemory: 2048, ARMFunctions: true}, function).Machines, prices.LambdaRequest+20*prices.LambdaGBSecond)
 }
 
-// TestRows proves that a sample stands for all attempts, and that a workflow whose tasks could not be read has its
-// attempts at least.
+// TestRows proves that a sample stands for all attempts, and that a workflow whose tasks could not be read still has
+// the cost of its attempts.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	r := cost.RowOf("1", "p", "w", 10, []cost.Amount{{Tasks: 1, Engine: 2}, {Tasks: 3, Engine: 2, Machines: 4, CPUHours: 1}})
@@ -127,7 +128,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestMonth proves the limits of months, which are those of UTC wherever the user is.
+// TestMonth proves that months begin and end in UTC, wherever the user is.
 func TestMonth(t *testing.T) {
 	t.Parallel()
 	tokyo, west := time.FixedZone("", 9*3600), time.FixedZone("", -8*3600)

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Month is a month of UTC, by which AWS bills.
+// Month is a month in UTC, as in AWS's bills.
 type Month struct {
 	Name     string    // 2026-10
 	From, To time.Time // To is not included
-	Partial  bool      // it is not over
+	Partial  bool      // the month is not over
 }
 
-// ReadMonth reads the name of a month as of a time: 2026-10, now for the current month, and "" for the last complete
-// one.
+// ReadMonth reads the name of a month at a given time: 2026-10, "now" for the current month, or "" for the last
+// complete one.
 func ReadMonth(text string, now time.Time) (Month, error) {
 	now = now.UTC()
 	from := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
@@ -37,12 +37,12 @@ func ReadMonth(text string, now time.Time) (Month, error) {
 	return m, nil
 }
 
-// Share is how much of the month is over, from 0 to 1.
+// Share returns the part of the month that is over, from 0 to 1.
 func (m Month) Share() float64 {
 	return m.To.Sub(m.From).Hours() / m.From.AddDate(0, 1, 0).Sub(m.From).Hours()
 }
 
-// Until is the end of the last day that has begun, since AWS is asked for whole days.
+// Until returns the end of the last day that has begun, because queries to AWS cover whole days.
 func (m Month) Until() time.Time {
 	if m.Partial {
 		return m.To.Truncate(24*time.Hour).AddDate(0, 0, 1)

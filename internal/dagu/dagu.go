@@ -16,17 +16,18 @@ import (
 	"zerodag/internal/dagu/written"
 )
 
-// File is a workflow file that was made.
+// File is a translated workflow file.
 type File = written.File
 
-// Note is about something that is written otherwise, or not at all.
+// Note is a message about something that was translated differently or not at all.
 type Note = document.Note
 
-// Release is how a file is read in which Dagu releases differ.
+// Release selects how to read a file, because Dagu releases differ.
 type Release = document.Release
 
 const (
-	// ByKeys reads a file as today's if it has keys that only today's releases have, and as an earlier one's otherwise.
+	// ByKeys reads a file as one for today's releases if it has keys that only they support, and as one for an earlier
+	// release otherwise.
 	ByKeys = document.ByKeys
 	// Earlier is any release before 2.7.
 	Earlier = document.Earlier
@@ -42,20 +43,21 @@ type Result struct {
 	Files  []File
 	Notes  []Note
 	Steps  Count
-	Dotenv bool // whether Dagu also reads the file .env beside the workflow
+	Dotenv bool // Dagu also reads the file .env next to the workflow
 }
 
 // Count is the number of steps by outcome. It includes the steps of handlers and loops, and counts each step once.
 type Count struct {
-	Translated int // runs as in Dagu
-	Changed    int // runs, with a note about a difference
-	Refused    int // a `fail>` with the reason
+	Translated int // steps that run as in Dagu
+	Changed    int // steps that run, with a note about a difference
+	Refused    int // steps that became a `fail>` with the reason
 }
 
-// Total is the number of steps of the file.
+// Total returns the number of steps of the file.
 func (c Count) Total() int { return c.Translated + c.Changed + c.Refused }
 
-// Translate makes a workflow file of each document of a file. It returns an error if the text is not a Dagu workflow.
+// Translate creates a workflow file for each document of a file. It returns an error if the text is not a Dagu
+// workflow.
 func Translate(name string, text []byte, by Release) (Result, error) {
 	docs, err := document.Read(name, text, by)
 	if err != nil {

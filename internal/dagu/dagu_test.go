@@ -18,11 +18,11 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what came out into the files; read the diff before you keep it")
 
-// fewest is less than there are: a glob that finds nothing must not pass.
+// fewest is the minimum number of cases: a test whose glob finds nothing must not pass.
 const fewest = 15
 
-// TestTranslate proves the translation of Dagu's workflows, and its notes. Each file has one, "in.yaml", then the
-// results.
+// TestTranslate proves the translation of Dagu's workflows, and its notes. Each test file contains the workflow,
+// "in.yaml", followed by the results.
 func TestTranslate(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("testdata/*.txtar")
@@ -70,7 +70,7 @@ func translated(text []byte) (out []txtar.File) {
 	return out
 }
 
-// TestRefuses proves that a step which cannot be translated runs nothing: neither its command, nor one in its place.
+// TestRefuses proves that a step that cannot be translated runs neither its command nor a replacement.
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	step := func(text string) string { return "steps:\n  - id: a\n" + indented(text) }
@@ -154,8 +154,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestSameNames proves that a value of a called workflow is refused if another call may have replaced it, and only
-// then.
+// TestSameNames proves that a value of a called workflow is refused only if another call may have replaced it.
 func TestSameNames(t *testing.T) {
 	t.Parallel()
 	const calls = "\nsteps:\n  - {id: a, call: w, output: A}\n  - {id: b, call: w, output: B}\n  - {id: c, depends: [a, b], command: 'echo ${B.outputs.X}'}\n" +
@@ -175,8 +174,8 @@ func indented(text string) string {
 	return "    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n"
 }
 
-// FuzzTranslate proves that whatever a file has is translated to workflows that a push takes, or refused with an error;
-// that each of its steps is counted; and that no command is empty.
+// FuzzTranslate proves that any file is either translated to workflows that a push accepts or refused with an error,
+// that each step is counted, and that no command is empty.
 func FuzzTranslate(f *testing.F) {
 	for _, pattern := range []string{"testdata/*.txtar", "../../cmd/zerodag/testdata/dagu/*.txtar"} {
 		names, err := filepath.Glob(pattern)
@@ -228,7 +227,7 @@ func noEmptyCommand(t *testing.T, v param.Value) {
 	}
 }
 
-// stepsIn independently counts the steps of a file; sure reports whether its form can be counted so.
+// stepsIn independently counts the steps of a file; sure reports whether this works for the form of the file.
 func stepsIn(text string) (n int, sure bool) {
 	if strings.Contains(text, "---") || strings.Contains(text, "defaults") || strings.Contains(text, "ypes") || strings.Contains(text, "actions") || strings.Contains(strings.ToLower(text), "foreach") {
 		return 0, false
@@ -275,8 +274,8 @@ func stepsIn(text string) (n int, sure bool) {
 	return n, true
 }
 
-// TestRelease proves that a release decides the order of steps, and what commands in values are, whatever keys the file
-// has.
+// TestRelease proves that the release decides the order of steps and the meaning of commands in values, whatever keys
+// the file has.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
-// Package datafolder recognizes the folder of a server's data by its contents, wherever it is and whatever its name.
+// Package datafolder recognizes the folder of a server's data by its contents, whatever its location and name.
 //
-// Everything that makes, sends or takes copies of a project uses it: a server's database and the key of its secrets
+// All code that creates, sends or receives copies of a project uses it: a server's database and the key of its secrets
 // must never be among a project's files.
 package datafolder
 
@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// The names of a server's files; servers of all versions have them.
+// The names of a server's files, which are the same in all versions.
 const (
 	Database = "zerodag.db"
 	Key      = "secret.key"
@@ -23,11 +23,11 @@ const (
 	Archives = "blobs"
 )
 
-// marks are the names that identify a folder of data.
+// marks lists the names that identify a folder of data.
 var marks = []string{Database, Key, Token, Archives}
 
-// Holds reports whether a folder with entries of these names is the folder of a server's data: it has the database, or
-// the key of secrets along with archives or the first token. File systems may ignore case, so this does as well.
+// Holds reports whether a folder with entries of these names is the folder of a server's data: it contains the
+// database, or the key of secrets together with archives or the first token. It ignores case, as file systems may.
 func Holds(names []string) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
@@ -35,8 +35,8 @@ func Holds(names []string) bool {
 	return has(Database) || has(Key) && (has(Archives) || has(Token))
 }
 
-// Is reports whether a folder is that of a server's data. An unreadable folder counts as none: its contents cannot be
-// copied either.
+// Is reports whether a folder is the folder of a server's data. It is false for an unreadable folder, whose contents
+// cannot be copied either.
 func Is(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -78,7 +78,7 @@ func Among(names []string) (found []string) {
 	below, seen := map[string][]string{}, map[string]bool{}
 	for _, name := range names {
 		for ; name != "." && name != "/" && !seen[name]; name = path.Dir(name) {
-			seen[name] = true // with all its parents: an archive may be thousands of folders deep
+			seen[name] = true // including all its parents: an archive may be thousands of folders deep
 			folder, mark := path.Dir(name), strings.ToLower(path.Base(name))
 			if slices.Contains(marks, mark) && !slices.Contains(below[folder], mark) {
 				below[folder] = append(below[folder], mark)
@@ -94,8 +94,8 @@ func Among(names []string) (found []string) {
 	return found
 }
 
-// Reached reports whether a path, with links followed, is in a folder of a server's data, or is one. Folders that
-// contain root do not count: root was chosen for its contents.
+// Reached reports whether a path, after links are followed, is a folder of a server's data or is inside one. Folders
+// that contain root do not count: root was chosen for its contents.
 func Reached(root, file string) bool {
 	file, err := filepath.EvalSymlinks(file)
 	if err != nil {
@@ -114,7 +114,7 @@ func Reached(root, file string) bool {
 	}
 }
 
-// Remove takes servers' data out of a folder that was unpacked: whole folders below it, and of the folder itself the
+// Remove deletes servers' data from an unpacked folder: whole data folders below it and, in the folder itself, the
 // database, the key and the token. It returns the removed names.
 func Remove(root string) ([]string, error) {
 	found, err := Within(root)

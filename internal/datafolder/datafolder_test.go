@@ -21,7 +21,8 @@ func write(t *testing.T, root string, names ...string) {
 	}
 }
 
-// TestHolds proves that a data folder is recognized by its content, and that projects with their own key are not.
+// TestHolds proves that a data folder is recognized by its contents, and that a project with its own key is not
+// mistaken for one.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -43,8 +44,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestWithin proves that data folders are found in folders and in lists of names alike, and
-// that they are taken away without the rest.
+// TestWithin proves that data folders are found both in folders and in lists of names, and that nothing else is removed
+// with them.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -84,8 +85,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestReached proves that links to data, and to single files of it, are recognized, and that a project inside the data
-// of a server still counts as a project.
+// TestReached proves that links to data, and to single data files, are recognized, and that a project inside a server's
+// data folder still counts as a project.
 func TestReached(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()

@@ -15,9 +15,9 @@ import (
 	"zerodag/internal/replay"
 )
 
-// attempt is one attempt in memory. Its lock is held for a step and for everything that reads the state. state is nil
-// when it must be loaded: a cached state is right only as long as appends succeed, even if the store has lost entries
-// in a failover (host.Basis).
+// attempt is one attempt in memory. Its lock is held during a step and whenever the state is read. state is nil if it
+// must be loaded: a cached state is correct only as long as appends succeed, even if the store has lost entries in a
+// failover (host.Basis).
 type attempt struct {
 	id     int64
 	reader *replay.Reader
@@ -25,58 +25,57 @@ type attempt struct {
 	mu       sync.Mutex
 	row      host.Attempt
 	workflow host.Workflow
-	// state is as the log has it, or nil. Between a Step and the append of its changes it is ahead of the log; the lock
-	// is held throughout, and after a failure it is nil.
+	// state is the state according to the log, or nil. Between a Step and the append of its changes it is ahead of the
+	// log; the lock is held throughout, and after a failure state is nil.
 	state    *engine.State
-	known    time.Time // when state was surely what the log had
+	known    time.Time // when state last certainly agreed with the log
 	seq      int64     // of the last entry
 	nonce    string    // of the last entry
 	at       time.Time // of the last entry
 	snapshot int       // bytes of the last snapshot
 	since    int       // bytes of entries after it
-	read     int       // as many of them as were read
-	// stops ends runs that this process makes of the attempt, when it is killed.
+	read     int       // bytes of these entries that were read
+	// stops holds functions that end this process's runs of the attempt when it is killed.
 	stops map[engine.Run]func()
-	// logged are runs within a step whose log was kept, and whose result not yet: when the step is
-	// done again they write no second one.
+	// logged holds runs within a step whose log was stored but whose result was not: when the step is repeated, they do
+	// not write a second log.
 	logged map[engine.Run]bool
-	// claimed has by guard which delivery of the message was the last to claim its tasks. An earlier one neither
-	// decides nor deletes the message from then on.
+	// claimed maps the guard of a message to the number of the last delivery that claimed its tasks. From then on, an
+	// earlier delivery neither decides anything nor deletes the message.
 	claimed map[string]int
-	// slotsDone is the work on slots of pools that was done since the attempt was read because a message came again.
+	// slotsDone records the work on slots of pools that was done since the attempt was read because a message came again.
 	slotsDone map[string]bool
 
 	over atomic.Bool // the row is marked as done
-	// careful: the server crashed while a task of the attempt was under way. No task is run within a step any more:
-	// each has a separate message, which shows when it was under way.
+	// careful means that the server crashed while a task of the attempt was under way. Then no task runs within a step any
+	// more: each gets a separate message, which shows that the task was under way.
 	careful atomic.Bool
 
 	watching sync.Mutex
 	watchers map[chan struct{}]bool
 
-	// Guarded by the cache.
+	// holders and idle are guarded by the lock of the cache.
 	holders int
-	idle    *list.Element // its place among those without a holder
+	idle    *list.Element // its place among the attempts without a holder
 }
 
-// Attempts keeps the attempts that this process works on, and lately worked on. It is safe for
-// concurrent use.
+// Attempts caches the attempts that this process works on or recently worked on. It is safe for concurrent use.
 type Attempts struct {
 	reader *replay.Reader
 	shared bool
 
 	mu    sync.Mutex
 	lives map[int64]*attempt
-	idle  list.List // of *attempt without a holder, the last used one at the end
+	idle  list.List // elements are *attempt without a holder, the last used one at the end
 }
 
-// NewAttempts makes an empty cache. shared: other processes work on the same attempts, so that a caller must read an
-// attempt anew to see its present state.
+// NewAttempts creates an empty cache. shared means that other processes work on the same attempts, so a caller must
+// read an attempt again to see its present state.
 func NewAttempts(r *replay.Reader, shared bool) *Attempts {
 	return &Attempts{reader: r, shared: shared, lives: map[int64]*attempt{}}
 }
 
-// maxIdle is the most that is kept in addition to the copies in use.
+// maxIdle is the maximum number of copies that are kept in addition to those in use.
 const maxIdle = 200
 
 // hold returns the attempt's live copy; every hold needs a drop.
@@ -96,7 +95,7 @@ func (c *Attempts) hold(id int64) *attempt {
 	return a
 }
 
-// drop lets a live copy go. One that is over is not kept: nothing more comes for it.
+// drop releases a live copy. The copy of an attempt that is over is not kept, because no more messages come for it.
 func (c *Attempts) drop(a *attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,8 +113,8 @@ func (c *Attempts) drop(a *attempt) {
 	}
 }
 
-// Over is called when an attempt has ended, after its row is updated: it notifies the watchers, and the live copy is
-// kept only as long as it is in use.
+// Over notifies the watchers of an attempt that has ended, and keeps its live copy only as long as it is in use. It is
+// called after the row is updated.
 func (c *Attempts) Over(id int64) {
 	a := c.hold(id)
 	defer c.drop(a)
@@ -123,8 +122,8 @@ func (c *Attempts) Over(id int64) {
 	a.notify()
 }
 
-// View shows the tasks of an attempt that has not ended to f, which must keep nothing of it, with the number of
-// the entry that they are as of. host.ErrGone: it has ended since the caller read its row.
+// View passes the state of an unfinished attempt to f, which must not keep references to it, with the number of the
+// last entry that the state includes. It returns host.ErrGone if the attempt has ended since the caller read its row.
 func (c *Attempts) View(ctx context.Context, id int64, f func(s *engine.State, seq int64)) error {
 	a := c.hold(id)
 	defer c.drop(a)
@@ -183,12 +182,12 @@ func (a *attempt) notify() {
 	for w := range a.watchers {
 		select {
 		case w <- struct{}{}:
-		default: // it has yet to process the previous change
+		default: // it has not processed the previous change yet
 		}
 	}
 }
 
-// load reads the attempt from its log, of which it returns what it has read. The lock is held.
+// load reads the attempt from its log, and returns the part of the log that it read. The lock is held.
 func (a *attempt) load(ctx context.Context) (host.Stored, error) {
 	l, err := a.reader.Load(ctx, a.id)
 	if err != nil {
@@ -208,7 +207,7 @@ func (a *attempt) ensure(ctx context.Context) error {
 	return err
 }
 
-// forget makes the next step read the attempt: what other processes did must be seen.
+// forget makes the next step read the attempt again, so that it sees changes by other processes.
 func (a *attempt) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -232,7 +231,7 @@ func (a *attempt) haltFlagged() {
 	}
 }
 
-// clock is the time of the next entry: it never goes back within a log. The lock is held.
+// clock returns the time of the next entry, which never goes back within a log. The lock is held.
 func (a *attempt) clock(now time.Time) time.Time {
 	if now.After(a.at) {
 		return now
@@ -240,7 +239,7 @@ func (a *attempt) clock(now time.Time) time.Time {
 	return a.at
 }
 
-// current reports whether its task waits for a run.
+// current returns a function that reports whether the task of a run waits for that run.
 func current(s *engine.State) func(engine.Run) bool {
 	return func(r engine.Run) bool {
 		t := s.Task(r.Task)
@@ -248,8 +247,8 @@ func current(s *engine.State) func(engine.Run) bool {
 	}
 }
 
-// register notes that a delivery of a message is at what the message owes, or is about to
-// delete it. It is false when a later delivery is, or another is about to delete it.
+// register records that a delivery is working on what its message owes, or is about to delete it. It returns false if a
+// later delivery is working on it, or another one is about to delete the message.
 func (a *attempt) register(guard string, count, as int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -267,8 +266,8 @@ func (a *attempt) unregister(guard string) {
 }
 
 // superseded returns an error if a message whose run was taken over by another message still owes work: another
-// delivery of it is doing that work. Deleting the message would lose the work if that process ends. The message may owe
-// a fenced run. The lock is held.
+// delivery of it is doing that work. Deleting the message would lose the work if that process ends. The message may
+// also owe a fenced run. The lock is held.
 func (a *attempt) superseded(guard string) error {
 	if a.state.Ended() || len(a.state.Outstanding(guard)) == 0 && !a.fences() {
 		return nil
@@ -281,9 +280,9 @@ func (a *attempt) fences() bool {
 	return slices.ContainsFunc(a.state.Tasks(), func(t *engine.Task) bool { return t.State == engine.Running && fenced(t) })
 }
 
-// deleting is above every number of a delivery.
+// deleting is greater than the number of any delivery.
 const deleting = math.MaxInt
 
-// errSuperseded is said of work that another delivery of the same message continues with.
-// Nothing is done about the message: that one deletes it, or it comes back.
+// errSuperseded means that another delivery of the same message continues the work. The message is left alone: the
+// other delivery deletes it, or it is delivered again.
 var errSuperseded = errors.New("the work continues elsewhere")

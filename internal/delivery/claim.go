@@ -10,40 +10,40 @@ import (
 	"zerodag/internal/host"
 )
 
-// errEarly is said of a message for a run that its task is about to wait for.
+// errEarly means that a message is for a run that its task is only about to wait for.
 var errEarly = errors.New("the task is not waiting yet")
 
 // runClaim determines which of a message's tasks must be run now, under this message.
 type runClaim struct {
 	guard string
 	asked []engine.Run
-	// from are the guards of other messages whose runs are taken over: those of the messages that this one replaces.
+	// from lists the guards of the messages that this one replaces and whose runs it takes over.
 	from []string
-	// again: an earlier receiver may have been at it. What that one was at is lost to it from the
-	// entry on that this claim appends; its results count no more.
+	// again means that an earlier receiver may have worked on the message. Once this claim has appended its entry, that
+	// receiver has lost its work, and its results no longer count.
 	again bool
-	// waits: it is for waiting runs: the guard of a run's wake is recorded with it.
+	// waits means that the message is for waiting runs: the guard of a run's wake is recorded with it.
 	waits   bool
 	message host.Delivery
-	// blameless: no receiver before can have lost what it was at, so no task is blamed for it.
+	// blameless means that no earlier receiver can have lost a run, so no task is blamed.
 	blameless bool
 	pack      int
-	crashes   int // that a task may be under way at; 0: this is not a second delivery after a crash
-	// marks: the queue records which run an earlier receiver has begun. No other run is blamed.
+	crashes   int // limit of crashes during a task; 0: this is not a second delivery after a crash
+	// marks means that the queue records which run an earlier receiver has begun. No other run is blamed.
 	marks bool
-	// decided: what the claim plans is in the log. What follows may be tried several times.
+	// decided means that the planned events are in the log. The following steps may be repeated.
 	decided  bool
 	outboxes []outbox // by guard
 
-	// By the state planned for last.
-	runs   []engine.Run // to run as they are; then those of events that the message owes
+	// The results for the last state that was planned for.
+	runs   []engine.Run // runs that need no event; later also the runs of events that the message owes
 	events []engine.Event
-	stray  bool // something asked for is not current
+	stray  bool // a requested run is not current
 	taken  bool // a task was woken by another delivery of this message
-	early  bool // something asked for is not there yet
+	early  bool // a requested run does not exist yet
 }
 
-// plan wakes tasks that wait. On a second delivery it takes over from the earlier holder.
+// plan plans to wake waiting tasks. On a second delivery it also takes over the runs of the earlier holder.
 func (c *runClaim) plan(s *engine.State) ([]engine.Event, bool) {
 	c.runs, c.events, c.stray, c.taken, c.early = nil, nil, false, false, false
 	asked := c.asked
@@ -54,7 +54,7 @@ func (c *runClaim) plan(s *engine.State) ([]engine.Event, bool) {
 		t := s.Task(r.Task)
 		switch {
 		case tooSoon(s, r):
-			c.early = true // woken before it has said that it waits
+			c.early = true // woken before the log shows that it waits
 		case t == nil || t.Dispatch != r.Dispatch || t.Group && !t.Preparing:
 			c.stray = true
 		case t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting:
@@ -68,7 +68,7 @@ func (c *runClaim) plan(s *engine.State) ([]engine.Event, bool) {
 	return c.events, !c.stray && !c.taken && !c.early
 }
 
-// planRunning plans for a run that has begun: it is this message's, another's, or lost.
+// planRunning plans for a run that has begun: it belongs to this message, belongs to another, or is lost.
 func (c *runClaim) planRunning(t *engine.Task, r engine.Run) {
 	switch {
 	case c.waits && !slices.Contains(c.guards(), t.Guard):
@@ -82,7 +82,7 @@ func (c *runClaim) planRunning(t *engine.Task, r engine.Run) {
 	}
 }
 
-// lost takes a run over. It is blamed only if an earlier receiver may have begun it.
+// lost returns the event that takes a run over. The run is blamed only if an earlier receiver may have begun it.
 func (c *runClaim) lost(r engine.Run, fenced bool) engine.Lost {
 	e := engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: true}
 	begun, times := parseBegun(c.message.Begun)
@@ -92,9 +92,9 @@ func (c *runClaim) lost(r engine.Run, fenced bool) engine.Lost {
 	return e
 }
 
-// left is the work that an earlier holder of the message reached and may have begun. That holder kept one task for
-// itself; if there were more it has sent them, each in a separate message that is not lost. Packs cannot be sent again,
-// because their contents change.
+// left returns the runs that an earlier holder of the message reached and may have begun. That holder kept a single
+// task; if there were more, it sent each in a separate message, which is not lost. Packs cannot be sent again because
+// their contents change.
 func (c *runClaim) left(s *engine.State) []engine.Run {
 	var runs []engine.Run
 	for _, guard := range c.guards() {
@@ -112,12 +112,12 @@ func (c *runClaim) left(s *engine.State) []engine.Run {
 
 func (c *runClaim) guards() []string { return append(slices.Clone(c.from), c.guard) }
 
-// claimRuns takes a message's tasks and returns the runs to make now. On a second delivery it carries out what the
+// claimRuns claims a message's tasks and returns the runs to make now. On a second delivery it carries out what the
 // message owes even if nothing changed.
 func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.Run, err error) {
 	x := d.message
 	c := runClaim{guard: d.guard, asked: m.Runs, from: m.From, again: x.Count > 1 || len(m.From) > 0, waits: m.Wait || x.Count == 1 && !x.Due.IsZero(), message: x, blameless: x.Restarted || unbegun(x, m), pack: d.Limits.Pack}
-	// Servers that share a database cannot see how another server ended: if it left a begun run, it counts as crashed.
+	// Servers that share a database cannot see how another server ended: a server that left a begun run counts as crashed.
 	if _, c.marks = d.Tasks.(host.Marker); x.Crashed || c.marks && d.Live.shared {
 		c.crashes = d.Limits.MaxCrashes()
 		c.blameless = c.blameless || c.crashes == 0
@@ -140,12 +140,12 @@ func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.
 	return runs, err
 }
 
-// mostUnbegun limits how often a task is taken over without blame: judging by the times, a task that takes its agent
-// down also looks unbegun if its message then waits for a free agent.
+// mostUnbegun limits how often a task is taken over without blame: a task that crashes its agent also appears not to
+// have begun, judging by the times, if its message then waits for a free agent.
 const mostUnbegun = 5
 
-// unbegun reports whether no previous receiver began the work of a message: neither of this message nor of the messages
-// that it replaces, as far as their runs are unclaimed.
+// unbegun reports whether no previous receiver began the work of this message or of the messages that it replaces, as
+// far as their runs are unclaimed.
 func unbegun(d host.Delivery, m events.Task) bool {
 	if len(m.From) > mostUnbegun {
 		return false
@@ -166,7 +166,8 @@ func (d *delivery) confirm(ctx context.Context) error {
 	return orSuperseded(d.Retry.Do(ctx, "take a message", func() error { return d.extend(ctx) }))
 }
 
-// decideClaim stores what the claim plans, unless that was done, and fails if the message has nothing to run.
+// decideClaim stores the planned events of the claim unless they are stored already, and fails if the message has
+// nothing to run.
 func (d *delivery) decideClaim(ctx context.Context, p *proposal, c *runClaim) error {
 	if !c.decided {
 		if err := d.decide(ctx, d.attempt, p); err != nil {
@@ -185,7 +186,7 @@ func (d *delivery) decideClaim(ctx context.Context, p *proposal, c *runClaim) er
 	return nil
 }
 
-// claimed are the runs of the claim, with the runs that its own events owe to this message.
+// claimed returns the runs of the claim, including the runs that its own events owe to this message.
 func (d *delivery) claimed(ctx context.Context, c *runClaim) ([]engine.Run, error) {
 	runs := slices.Clone(c.runs)
 	if !c.again && len(c.events) == 0 {
@@ -205,7 +206,7 @@ func (d *delivery) claimed(ctx context.Context, c *runClaim) ([]engine.Run, erro
 func (d *delivery) take(ctx context.Context, p *proposal, c *runClaim) ([]engine.Run, error) {
 	a := d.attempt
 	if d.message.Count > 1 && a.claimed[c.guard] != d.message.Count {
-		return nil, errSuperseded // while this one waited for the store
+		return nil, errSuperseded // another delivery claimed the message while this one waited for the store
 	}
 	if d.Limits.ProcessTime > 0 && d.Now().Sub(a.known) > oldest {
 		a.state = nil // a run may be fenced
@@ -228,8 +229,8 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *runClaim) ([]engine
 	return runs, nil
 }
 
-// wereReady reports whether the tasks of a first claim were ready when they were sent, as far as this process knows:
-// then there is nothing to decide.
+// wereReady reports whether the tasks of a first claim were already ready when they were sent, according to the state
+// in this process: then there is nothing to decide.
 func (c *runClaim) wereReady(a *attempt) bool {
 	if a.state == nil || c.again || c.decided {
 		return false

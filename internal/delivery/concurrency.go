@@ -15,16 +15,16 @@ import (
 	"zerodag/internal/host"
 )
 
-// An attempt of a workflow with `concurrency` has a slot of a pool as a task with `_pool` has: it is the same protocol.
-// This file decides what happens to an attempt, and to earlier ones, while there is no slot for it (`on_limit`).
+// An attempt of a workflow with `concurrency` holds a slot of a pool by the same protocol as a task with `_pool`. This
+// file decides what happens to an attempt, and to earlier ones, while there is no slot for it (`on_limit`).
 //
-// An attempt that must make room is notified by a message to itself, and checks in its own log whether that still
+// An attempt that must make room gets a message, whose handler checks in the attempt's log whether the request still
 // applies: an attempt that only had to give up its place in the line must not be killed if it has begun meanwhile.
 
 // mostWaiting is how many claims of a line are checked for attempts that must make room.
 const mostWaiting = 1000
 
-// rival is another attempt at the same pool.
+// rival is another attempt that uses the same pool.
 type rival struct {
 	attempt  int64
 	priority int
@@ -32,12 +32,12 @@ type rival struct {
 	ending   bool // it was killed, and its slot will be free
 }
 
-// before reports whether r asked before another did.
+// before reports whether r requested its slot before another rival.
 func (r rival) before(other rival) bool {
 	return cmp.Or(cmp.Compare(r.since, other.since), cmp.Compare(r.attempt, other.attempt)) < 0
 }
 
-// atLimit applies `on_limit` to an attempt that has to wait. For a task it does nothing.
+// atLimit applies `on_limit` to an attempt that must wait. For a task it does nothing.
 func (d *delivery) atLimit(ctx context.Context, use claim.Use, ref host.PoolRef, c host.Claim) error {
 	if use.OnLimit == "" || use.OnLimit == keys.LimitWait {
 		return nil
@@ -89,7 +89,7 @@ func (d *delivery) skipped(ctx context.Context, l host.Line) error {
 	})
 }
 
-// latest lets only the newest of the waiting attempts continue to wait.
+// latest ends all waiting attempts except the newest.
 func (d *delivery) latest(ctx context.Context, ref host.PoolRef, me rival, waiting []rival) error {
 	newest := me
 	for _, w := range waiting {
@@ -131,7 +131,7 @@ func (d *delivery) replace(ctx context.Context, ref host.PoolRef, l host.Line, m
 	return d.makeRoom(ctx, ref, me, keys.LimitReplace, out)
 }
 
-// holder reads the holder of a slot. A missing one will not have it for long.
+// holder reads the holder of a slot. If the holder no longer exists, its slot will soon be free.
 func (d *delivery) holder(ctx context.Context, name string) (rival, bool, error) {
 	h, err := host.ParseHolder(name)
 	if err != nil {
@@ -156,7 +156,7 @@ func rivalOf(attempt int64, s *engine.State) (rival, bool) {
 	return rival{attempt: attempt, priority: use.Priority, since: use.Since.UnixMilli(), ending: s.Canceled() || s.Ended()}, true
 }
 
-// makeRoom asks attempts to make room for one.
+// makeRoom asks attempts to make room for another attempt.
 func (d *delivery) makeRoom(ctx context.Context, ref host.PoolRef, winner rival, mode string, list []rival) error {
 	var messages []host.Message
 	for _, r := range list {
@@ -184,7 +184,7 @@ func (d *delivery) displaced(ctx context.Context, ask events.SlotsAsk) error {
 	})
 }
 
-// displace kills the attempt, if that is so in its log.
+// displace kills the attempt if the state in its log allows that.
 func (d *delivery) displace(ctx context.Context, why string, mayEnd func(s *engine.State, me rival) bool) error {
 	p, killed := &proposal{guards: []string{d.guard}}, false
 	p.plan = func(s *engine.State) ([]engine.Event, bool) {

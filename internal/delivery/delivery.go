@@ -18,16 +18,16 @@ type delivery struct {
 	attempt *attempt // held while the message is handled
 	guard   string   // of the message, within the attempt
 	taken   time.Time
-	leased  atomic.Int64 // how long after that the message was surely under its lease for the last time
+	leased  atomic.Int64 // the last time, counted from then, at which the lease of the message was certainly valid
 }
 
 func (w *Worker) received(q host.Queue, d host.Delivery) *delivery {
 	return &delivery{Worker: w, queue: q, message: d, taken: w.Now()}
 }
 
-// keepsLease makes sure of the lease before more work is begun under it. If the store was unavailable for long, the
-// lease may have ended, and another receiver may be doing the same work. Nearly always the heartbeat has just extended
-// it, and no call is made.
+// keepsLease makes sure that the lease is valid before more work begins. If the store was unavailable for a long time,
+// the lease may have ended, and another receiver may be doing the same work. In most cases the heartbeat has just
+// extended the lease, and no call is needed.
 func (d *delivery) keepsLease(ctx context.Context) error {
 	if d.Now().Sub(d.taken)-time.Duration(d.leased.Load()) < d.Limits.Lease*2/3 {
 		return nil
@@ -35,7 +35,7 @@ func (d *delivery) keepsLease(ctx context.Context) error {
 	return orSuperseded(d.Retry.Do(ctx, "extend a lease", func() error { return d.extend(ctx) }))
 }
 
-// extend makes the lease last from now on.
+// extend renews the lease so that its time starts now.
 func (d *delivery) extend(ctx context.Context) error {
 	asked := d.Now().Sub(d.taken)
 	err := d.Tasks.Extend(ctx, d.message, d.Limits.Lease)
@@ -51,14 +51,14 @@ func (d *delivery) apply(ctx context.Context, a *attempt, p *proposal) error {
 	return orSuperseded(d.Worker.apply(ctx, a, p))
 }
 
-// decide is Worker.decide for this delivery. Nothing is written for a message that the store has given to another
-// receiver, or has lost: what the message asked for need not be true of the attempt as it is now. The lock is held.
+// decide is Worker.decide for this delivery. It writes nothing for a message that the store has given to another
+// receiver or has lost, because the request may no longer fit the attempt's present state. The lock is held.
 func (d *delivery) decide(ctx context.Context, a *attempt, p *proposal) error {
 	p.receipt = d.message.Receipt
 	return orSuperseded(d.Worker.decide(ctx, a, p))
 }
 
-// orSuperseded is errSuperseded in place of the loss of a lease.
+// orSuperseded replaces an error about a lost lease with errSuperseded.
 func orSuperseded(err error) error {
 	if errors.Is(err, host.ErrLeaseLost) {
 		return errSuperseded
@@ -70,8 +70,8 @@ func (d *delivery) safely(do func() error) error {
 	return host.Recover(d.Logger, d.message.ID, do)
 }
 
-// acknowledge deletes a message unless a later delivery of it is at what it owes: whatever the
-// queue makes of this one's receipt, that one must not lose it.
+// acknowledge deletes a message unless a newer delivery of it is in progress: that delivery must not lose the message,
+// however the queue treats an old receipt.
 func (d *delivery) acknowledge(ctx context.Context) {
 	if !d.attempt.register(d.guard, d.message.Count, deleting) {
 		d.deleted(errSuperseded)
@@ -85,7 +85,8 @@ func (d *delivery) acknowledge(ctx context.Context) {
 // delete removes a message that needs no work.
 func (d *delivery) delete(ctx context.Context) { d.deleted(d.tryDelete(ctx)) }
 
-// tryDelete tries until the store is available: a message that comes again would take over runs of others.
+// tryDelete retries until the store is available, because a message that is delivered again would take over runs of
+// others.
 func (d *delivery) tryDelete(ctx context.Context) error {
 	return d.Retry.Do(ctx, "delete message "+d.message.ID, func() error { return d.queue.Delete(ctx, d.message) })
 }
@@ -106,7 +107,7 @@ func (d *delivery) deleted(err error) {
 	}
 }
 
-// putBack lets a message that failed come again, each time later.
+// putBack makes the queue deliver a failed message again, each time after a longer delay.
 func (d *delivery) putBack(ctx context.Context, err error) {
 	m := d.message
 	if errors.Is(err, host.ErrUnavailable) {
@@ -120,8 +121,8 @@ func (d *delivery) putBack(ctx context.Context, err error) {
 	d.releaseMessage(ctx, delay)
 }
 
-// releaseMessage gives a message back. If the store is not available, a server tries again until the lease must have
-// expired: the message, and the messages behind it, would be blocked until then. A Lambda function has no time for
+// releaseMessage returns a message to the queue. If the store is unavailable, a server retries until the lease must
+// have expired, because the message and those behind it would be blocked until then. A Lambda function has no time for
 // that.
 func (d *delivery) releaseMessage(ctx context.Context, delay time.Duration) {
 	give := func() error { return d.queue.Release(ctx, d.message, delay) }

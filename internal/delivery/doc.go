@@ -2,9 +2,9 @@
 // the engine decide what happens, appends that to the log, carries out the effects, runs tasks, and is acknowledged
 // last.
 //
-// Node calls it for messages from the queues, and so do the Lambdas. It must never decide anything about tasks that the
-// engine decides, never know a store or an SDK, and never perform an effect before the entry that decided it is in the
-// log. Schedules, pushes, starts and the API belong to the catalogue.
+// Node and the Lambda functions call it for messages from the queues. It must never make decisions about tasks that
+// belong to the engine, never depend on a store or an SDK, and never perform an effect before the entry that decided it
+// is in the log. Schedules, pushes, starts and the API belong to the catalogue.
 //
 // # One delivery
 //
@@ -20,15 +20,15 @@
 //	acknowledged  delivery.go  the message is deleted; or released, to come again later
 //	given up      giveup.go    an attempt that can never continue is ended
 //
-// Beneath them: proposal.go is what a message wants to happen, attempt.go an attempt in memory, job.go and runtime.go
-// the inputs and the environment of a run.
+// The other files: proposal.go contains the change that a message requests, attempt.go an attempt in memory, job.go and
+// runtime.go the inputs and the environment of a run.
 //
 // # Order of durability
 //
-// load, Step, append, carry out Outstanding(message), delete the message. For a message that was received before, the
-// list is carried out even if Step changed nothing. A crash between any two calls loses nothing.
+// The order is: load, Step, append, carry out Outstanding(message), delete the message. For a message that was received
+// before, the list is carried out even if Step changed nothing. A crash between any two calls loses nothing.
 //
-// Every effect has a deterministic ID, the guard: a message that is sent twice is one. A run happens at least once: if
-// a worker dies in the middle, its message comes again, and the engine decides what happens to the run then
+// Every effect has a deterministic ID, the guard: a message that is sent twice counts once. A run happens at least
+// once: if a worker dies in the middle, its message is delivered again, and the engine decides what happens to the run
 // (engine.Lost).
 package delivery

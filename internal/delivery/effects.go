@@ -15,42 +15,42 @@ import (
 	"zerodag/internal/retry"
 )
 
-// holder is the message whose effects are carried out. Whatever it owes is read from the state each
-// time (engine.State.Outstanding), so that a second delivery needs no memory of the first.
+// holder is the message whose effects are carried out. What it owes is read from the state each time
+// (engine.State.Outstanding), so that a second delivery needs no information from the first.
 type holder struct {
 	guard string
-	// keep is how many tasks it may run itself: if there are more, all are sent, each under a separate guard, or in
-	// packs.
+	// keep is the number of tasks that it may run itself: if there are more, all of them are sent, each under a separate
+	// guard, or in packs.
 	keep int
-	// passed is what it has sent or runs; nil if that is not needed. A pack has several runs under one guard, and must
-	// not order again the runs in progress.
+	// passed holds the runs that it has sent or is running; nil if that is not needed. A pack has several runs under one
+	// guard, and must not order the runs in progress again.
 	passed map[engine.Run]bool
 }
 
-// outbox is what a delivery of a message sends and keeps. It lasts over several tries: the next one must not keep or
-// pack differently what may have been sent.
+// outbox holds the messages that a delivery sends and the runs that it keeps. It is reused by later tries, which must
+// not keep or pack runs differently after they may have been sent.
 type outbox struct {
-	// doubt: some of the list may have been sent. From then on the list only becomes shorter.
+	// doubt means that some of the list may have been sent. From then on the list only becomes shorter.
 	doubt bool
 	list  []outgoing
-	// kept are runs that the delivery makes itself. They are under way from the moment at which
-	// perform returns them: the caller runs them or returns an error, and the message comes again.
+	// kept holds runs that the delivery makes itself. They are under way as soon as perform returns them: the caller runs
+	// them, or returns an error so that the message is delivered again.
 	kept []engine.Run
 }
 
 type outgoing struct {
 	host.Message
-	runs []engine.Run // that it orders now
+	runs []engine.Run // runs that it orders now
 }
 
 // nowMark begins the guards of messages that wake tasks and are sent by other messages: a waiting run has its own
 // message, which must not be confused with this one.
 const nowMark = "n"
 
-// perform carries out what the message owes after its entry is in the log. Of tasks that must run at once it returns up
-// to keep for the caller to run; if there are more, all of them are sent. After an error some of the work may be done;
-// calling it again does the rest. The end of the attempt is last: after it messages for the attempt are dropped. The
-// lock is held.
+// perform carries out what the message owes after its entry is in the log. If at most keep tasks must run at once, it
+// returns them for the caller to run; if there are more, it sends all of them. After an error some of the work may be
+// done, and another call does the rest. The end of the attempt comes last, because afterwards messages for the attempt
+// are dropped. The lock is held.
 func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) ([]engine.Run, error) {
 	if err := w.slotsOwed(ctx, a, h.guard); err != nil {
 		return nil, err
@@ -78,8 +78,8 @@ func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) (
 	return s.kept, nil
 }
 
-// owed is the outstanding work of the message: the messages to send and the runs that the caller may keep; whether more
-// portions must be made, and whether the attempt has ended.
+// owed returns the outstanding work of the message: the messages to send and the runs that the caller may keep, whether
+// more portions must be made, and whether the attempt has ended.
 func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
 	for _, e := range a.state.Outstanding(h.guard) {
 		switch e := e.(type) {
@@ -141,12 +141,12 @@ func (w *Worker) send(ctx context.Context, a *attempt, h holder, s *outbox) erro
 			}
 		}
 	}
-	s.list = nil // with doubt: a later failure of this delivery sends nothing again
+	s.list = nil // and doubt stays set: a later failure of this delivery sends nothing again
 	return nil
 }
 
-// goOn requests the remaining portions by a separate message, so that they come after messages that arrived for the
-// attempt meanwhile: a kill, for example.
+// goOn requests the remaining portions by a separate message, so that messages that arrived for the attempt meanwhile,
+// such as a kill, come first.
 func (w *Worker) goOn(ctx context.Context, a *attempt) error {
 	m := host.EventMessage(a.id, "go"+strconv.FormatInt(a.seq, 10), events.Event{Kind: events.GoOn})
 	if err := w.Events.Send(ctx, m); err != nil {
@@ -155,12 +155,12 @@ func (w *Worker) goOn(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// timeoutName names the message of a timer of `_timeout`.
+// timeoutName returns the name of the message for a timer of `_timeout`.
 func timeoutName(x engine.Expiry) string {
 	return fmt.Sprintf("%s%d.%d", host.TimeoutMark, x.Task, x.Timer)
 }
 
-// packName names exactly these runs.
+// packName returns a name that identifies exactly these runs.
 func packName(runs []engine.Run) string {
 	names := make([]string, len(runs))
 	for i, r := range runs {
@@ -178,13 +178,13 @@ func (w *Worker) typed(a *attempt, m host.Message, runs ...engine.Run) host.Mess
 	return m
 }
 
-// message is a message of the queue "tasks".
+// message returns a message for the queue "tasks".
 func (a *attempt) message(name string, t events.Task, due time.Time) host.Message {
 	return host.Message{ID: host.MessageID(a.id, name), Share: strconv.FormatInt(a.row.Project.ID, 10), Body: events.EncodeTask(t), Due: due}
 }
 
-// waiting is a message for a time in the log, which is ahead of the clock if the clock was set back: the length of the
-// wait stays the same.
+// waiting returns a message that is due at a time in the log. If the clock was set back, the log is ahead of it; the
+// length of the wait stays the same.
 func (w *Worker) waiting(a *attempt, name string, t events.Task, at time.Time) host.Message {
 	if now := w.Now(); a.at.After(now) {
 		at = at.Add(-a.at.Sub(now))
@@ -194,7 +194,7 @@ func (w *Worker) waiting(a *attempt, name string, t events.Task, at time.Time) h
 	return m
 }
 
-// announce announces on the bus what a step decided, before anything is carried out: after a failure, everything is
+// announce announces the decisions of a step on the bus before they are carried out: after a failure, everything is
 // repeated. The lock is held.
 func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 	if p.begins {
@@ -214,15 +214,15 @@ func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 	return w.Catalogue.Announce(ctx, a.row, events.SLAMissed, w.Now().UTC())
 }
 
-// postpone sends wakes that came too soon to the queue of tasks: in the queue of events they would block the messages
-// that they wait for. Each time it is a new message, due later: a message that came again, or that another wake of the
-// run sent, would take the run from its present receiver. So its name contains the time. guard is that of the last
-// wake, if there was one. The lock is held.
+// postpone sends wakes that came too soon to the queue of tasks, because in the queue of events they would block the
+// messages that they wait for. Each time it sends a new message, due later, whose name contains the time: a message
+// that was delivered again, or that another wake of the run sent, would take the run from its present receiver. guard
+// is the guard of the last wake, if there was one. The lock is held.
 func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []engine.Run) error {
 	for _, run := range runs {
 		name := host.WakeMark + host.RunName(run)
 		before, _, _ := strings.Cut(strings.TrimPrefix(guard, name+"-"), "-")
-		times, _ := strconv.Atoi(before) // 0 for another
+		times, _ := strconv.Atoi(before) // 0 for any other text
 		now := w.Now()
 		next := fmt.Sprintf("%s-%d-%s", name, times+1, strconv.FormatInt(now.UnixMicro(), 36))
 		m := a.message(next, events.Task{Runs: []engine.Run{run}, Wait: true}, now.Add(retry.BackOff(times)))

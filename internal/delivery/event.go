@@ -13,7 +13,7 @@ func (d *delivery) event(ctx context.Context) error {
 		return err
 	}
 	if d.message.Count > 1 || alone(e.Kind) {
-		d.attempt.forget() // what an earlier receiver of the message, or any process, did must be seen
+		d.attempt.forget() // changes by an earlier receiver of the message or by another process must be seen
 	}
 	if e.Kind == events.Revive {
 		return d.revive(ctx)
@@ -37,12 +37,12 @@ func (d *delivery) event(ctx context.Context) error {
 	return d.apply(ctx, d.attempt, p)
 }
 
-// alone reports whether an event is about the log as it is, and is handled separately.
+// alone reports whether an event concerns the log in its present state and must be handled separately.
 func alone(k events.Kind) bool {
 	return k == events.Check || k == events.Revive || k == events.TakeOver || k == events.Slots || k == events.Pause || k == events.Unpause
 }
 
-// fire handles a message that names schedules whose time has come.
+// fire handles a message that names due schedules.
 func (d *delivery) fire(ctx context.Context) {
 	err := d.safely(func() error {
 		m, err := events.DecodeTask(d.message.Body)

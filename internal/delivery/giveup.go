@@ -9,19 +9,19 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits of patience with a message that panics: how often in this process, or how often it was received at all. A
-// defect must not block an attempt forever.
+// Limits for a message that panics: how often in this process, and how often it was received in total. A defect must
+// not block an attempt forever.
 const (
 	maxPanics   = 5
 	maxReceived = 20
 )
 
-// isAbout reports whether an error is about one message or its attempt, and not about the store.
+// isAbout reports whether an error concerns one message or its attempt, as opposed to the store.
 func isAbout(err error) bool {
 	return errors.Is(err, host.ErrPanic) || errors.Is(err, host.ErrGone) || errors.Is(err, host.ErrNoDefinition)
 }
 
-// isHopeless reports whether a message has failed in a way in which it will always fail.
+// isHopeless reports whether a message failed in a way that no retry can change.
 func (d *delivery) isHopeless(err error) bool {
 	if errors.Is(err, host.ErrNoDefinition) && errors.Is(err, host.ErrNotFound) {
 		return true
@@ -60,7 +60,7 @@ func (d *delivery) giveUp(ctx context.Context, why error) error {
 	return err
 }
 
-// lastState is what can still be shown; nil if even that cannot be written.
+// lastState returns the state that can still be shown; nil if even that cannot be encoded.
 func (d *delivery) lastState() (text []byte) {
 	err := d.safely(func() (err error) {
 		text, err = engine.EncodeState(d.attempt.state)

@@ -9,9 +9,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// Each effect that an attempt still owes always has a message: first its guard, later the message that the guard sent
-// for it. So an effect that was owed both before and after the messages were listed, and that none of them carries, has
-// lost its message.
+// Each effect that an attempt still owes always has a message: first the message of its guard, later the message that
+// the guard sent for it. Therefore an effect that was owed both before and after the messages were listed, and that
+// none of them carries, has lost its message.
 
 // all reports that every effect may lack its message.
 func all(engine.Effect) bool { return true }
@@ -19,8 +19,8 @@ func all(engine.Effect) bool { return true }
 // none reports that no effect lacks its message.
 func none(engine.Effect) bool { return false }
 
-// lacking returns which effects of the attempt have no message. It believes the state that was read before the messages
-// were: whether an effect is still owed, a later read has to show. The lock is held.
+// lacking returns which effects of the attempt have no message. It uses the state that was read before the messages; a
+// later read must show whether an effect is still owed. The lock is held.
 func (d *delivery) lacking(ctx context.Context) (func(engine.Effect) bool, error) {
 	if d.Inventory == nil {
 		return all, nil
@@ -54,16 +54,16 @@ func nameOf(e engine.Effect) any {
 	case engine.TimeoutTimer:
 		return e.Expiry
 	}
-	return fmt.Sprintf("%T", e) // there is one of these
+	return fmt.Sprintf("%T", e) // there is only one effect of this type
 }
 
-// carried are the effects for which there is a message.
+// carried holds the effects for which there is a message.
 type carried struct {
 	state   *engine.State
 	effects map[any]bool
 }
 
-// message notes what a message carries; false if that is not known.
+// message records which effects a message carries; it returns false if that is unknown.
 func (c *carried) message(m host.Message) bool {
 	_, guard, err := host.ParseMessageID(m.ID)
 	if err != nil || m.Body == nil {
@@ -81,7 +81,7 @@ func (c *carried) message(m host.Message) bool {
 		return false
 	}
 	for _, r := range t.Runs {
-		if x := c.state.Task(r.Task); !t.Wait || x == nil || x.State != engine.Running { // else another message woke it, and this one comes in vain
+		if x := c.state.Task(r.Task); !t.Wait || x == nil || x.State != engine.Running { // else another message woke it, and this one has no effect
 			c.effects[r] = true
 		}
 	}
@@ -93,7 +93,7 @@ func (c *carried) message(m host.Message) bool {
 	return t.Then == nil || c.event(*t.Then)
 }
 
-// event notes what an event carries, now or when its time comes.
+// event records which effects an event carries, now or when it is due.
 func (c *carried) event(e events.Event) bool {
 	switch e.Kind {
 	case events.Due:

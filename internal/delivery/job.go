@@ -12,19 +12,19 @@ import (
 	"zerodag/operators/run"
 )
 
-// job is a run with the parts of its attempt that it needs, because the attempt may be reloaded meanwhile.
+// job is a run with copies of the parts of its attempt that it needs, because the attempt may be reloaded meanwhile.
 type job struct {
 	*run.Job
 	workflow host.Workflow
-	known    host.Entry // the last one that the run knows: its number and nonce
+	known    host.Entry // number and nonce of the last entry that the run knows
 	created  time.Time
 	next     []operators.Sandbox         // where the following commands will run
 	hidden   bool                        // its parameters may hold secrets
 	silent   bool                        // its log was stored in an earlier try, but its result was not
-	begins   func(context.Context) error // is called once all is there that the run needs; nil for nothing
+	begins   func(context.Context) error // called once the run has everything that it needs; may be nil
 }
 
-// job collects what a run can see; what it holds is frozen. The lock is held.
+// job collects everything that a run can see; its contents do not change later. The lock is held.
 func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 	row := l.row
 	a := &row
@@ -56,7 +56,7 @@ func (n notifier) Notify(ctx context.Context, message string, t *operators.Task)
 	return n.worker.Notices.Notify(ctx, host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName, Failure: n.failure})
 }
 
-// failureOf is the failed task that a task of the engine's own notifies users about.
+// failureOf returns the failed task about which a task that the engine generated notifies users.
 func failureOf(s *engine.State, t *engine.Task) *host.Failure {
 	if !strings.HasSuffix(t.Name, engine.FailureAlert) {
 		return nil

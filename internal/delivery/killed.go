@@ -9,7 +9,7 @@ import (
 )
 
 // StopKilled stops runs of this process whose attempts were killed, or have ended, in another process: the process that
-// took the kill can stop only its own runs. Their results no longer count, so stopping them late or twice changes
+// received the kill can stop only its own runs. Their results no longer count, so stopping them late or twice changes
 // nothing.
 func (w *Worker) StopKilled(ctx context.Context) error {
 	var errs []error
@@ -24,7 +24,7 @@ func (w *Worker) StopKilled(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// stopKilled relies on the log, not the row: until the kill is in the log, a run that is cut off would count as failed.
+// stopKilled relies on the log, not the row: until the kill is in the log, an interrupted run would count as failed.
 // Only the log shows a group that fails fast or has taken too long, and the cleanup after a kill.
 func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 	row, err := w.Attempts.Attempt(ctx, host.AnySite, a.id)
@@ -51,7 +51,7 @@ func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// inUse holds the attempts that are in use; each needs a drop.
+// inUse takes a hold on the attempts that are in use and returns them; each needs a drop.
 func (c *Attempts) inUse() []*attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()

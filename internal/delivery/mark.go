@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// steady is the age of a process from which on it begins runs that another process may have died of: a process that
-	// does not get that far counts against none of them.
+	// steady is the age at which a process starts to begin runs that may have crashed another process: if the process dies
+	// earlier, that counts against none of them.
 	steady = time.Second
 	// apart is the interval between the beginnings of such runs, so that few of them are marked without having reached
 	// their commands when the process ends.
@@ -25,15 +25,15 @@ const (
 	// noted is the age at which a run is marked as begun: its command has started by then, and a short run costs no
 	// write.
 	noted = 200 * time.Millisecond
-	// mostStarting is how often in a row a process may end while it starts a run before that counts against the run.
-	// Nearly always it is chance.
+	// mostStarting is how often in a row a process may end while it starts a run before that counts against the run. In
+	// most cases it is a coincidence.
 	mostStarting = 3
 	// killSeen is how often the log is read for a kill that was acknowledged.
 	killSeen = 10 * time.Millisecond
 )
 
-// mark records that a run begins. A run of an attempt that was killed meanwhile does not begin: then the error is
-// operators.ErrEnded. over is called when the run has ended.
+// mark records that a run begins. If the attempt was killed meanwhile, the run does not begin, and the error is
+// operators.ErrEnded. The caller calls over when the run has ended.
 func (d *delivery) mark(ctx context.Context, j *job, run engine.Run) (over func(), err error) {
 	q, marks := d.Tasks.(host.Marker)
 	if !marks {
@@ -59,9 +59,9 @@ func (d *delivery) mark(ctx context.Context, j *job, run engine.Run) (over func(
 	return over, err
 }
 
-// markFirst handles a run that may have crashed another process. It also writes a note before the run begins, because
-// the run may crash this process in its first millisecond. If the last process died right there, the run begins one
-// second later than in that process, so that repeated kills of the server at the same age hit it only once.
+// markFirst handles a run that may have crashed another process. It writes a note even before the run begins, because
+// the run may crash this process in its first millisecond. If the last process died at that point, the run begins one
+// second later than in that process, so that repeated kills of the server at the same age hit the run only once.
 func (d *delivery) markFirst(ctx context.Context, q host.Marker, run engine.Run, known host.Entry) (killed bool, over func(), err error) {
 	_, times := parseBegun(d.message.Begun)
 	if err := retry.Sleep(ctx, steady*time.Duration(1+times)-time.Since(d.born)); err != nil {
@@ -82,7 +82,7 @@ func (d *delivery) markFirst(ctx context.Context, q host.Marker, run engine.Run,
 	return killed, func() { next(); stop() }, err
 }
 
-// noteLater notes that a run has begun once it has gone on for a while, unless the returned function is called before.
+// noteLater records that a run has begun once it has run for a while, unless the returned function is called earlier.
 func (d *delivery) noteLater(ctx context.Context, q host.Marker, run engine.Run) (stop func()) {
 	timer := time.AfterFunc(noted, func() {
 		if _, err := q.Begin(ctx, d.message, host.RunName(run), host.Entry{}); err != nil && ctx.Err() == nil {
@@ -92,16 +92,15 @@ func (d *delivery) noteLater(ctx context.Context, q host.Marker, run engine.Run)
 	return func() { timer.Stop() }
 }
 
-// startingMark is in the note about a run that is being started, behind its name and before how often in a row that was
-// so.
+// startingMark separates the name of a run that is being started from the number of consecutive starts in a note.
 const startingMark = "?"
 
 func starting(run engine.Run, times int) string {
 	return host.RunName(run) + startingMark + strconv.Itoa(times)
 }
 
-// parseBegun reads the last note about a message: the name of a run, and how often in a row it was being started; 0: it
-// had begun.
+// parseBegun reads the last note about a message: the name of a run, and how often in a row it was being started; 0
+// means that it had begun.
 func parseBegun(note string) (run string, times int) {
 	run, text, _ := strings.Cut(note, startingMark)
 	times, err := strconv.Atoi(text)
@@ -111,7 +110,7 @@ func parseBegun(note string) (run string, times int) {
 	return run, times
 }
 
-// markSoon notes a run that is made for the first time once it has gone on for a while.
+// markSoon records a run that is made for the first time once it has run for a while.
 func (d *delivery) markSoon(ctx context.Context, q host.Marker, run engine.Run, known host.Entry) (killed bool, over func(), err error) {
 	err = d.Retry.Do(ctx, "look for a kill", func() (err error) {
 		killed, err = q.Begin(ctx, d.message, "", known)
@@ -123,7 +122,8 @@ func (d *delivery) markSoon(ctx context.Context, q host.Marker, run engine.Run, 
 	return killed, d.noteLater(ctx, q, run), nil
 }
 
-// afterKill waits until a kill that was acknowledged is in the log, and returns nil for a run that it leaves alone.
+// afterKill waits until an acknowledged kill is in the log. It returns nil if the kill spares the run, else
+// operators.ErrEnded.
 func (d *delivery) afterKill(ctx context.Context, run engine.Run) error {
 	for a := d.attempt; ; {
 		spared, known, err := a.sparedBy(ctx, run)
@@ -141,7 +141,7 @@ func (d *delivery) afterKill(ctx context.Context, run engine.Run) error {
 	}
 }
 
-// sparedBy reports whether a kill leaves a run alone, once the kill is known to the log.
+// sparedBy reports whether a kill spares a run, and whether the kill is known, which means that it is in the log.
 func (a *attempt) sparedBy(ctx context.Context, run engine.Run) (spared, known bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -11,28 +11,28 @@ import (
 	"zerodag/internal/host"
 )
 
-// How long the first result of a pack waits for others, the most that a later one does, and
-// how large the message with them may become: with more the result is appended right here.
+// How long the first result of a pack waits for others, the longest wait of a later one, and the maximum size of the
+// message with them: a larger result is appended here instead.
 const (
 	firstFlush = 100 * time.Millisecond
 	mostFlush  = 2 * time.Second
 	maxResults = 200 << 10
 )
 
-// ending is how a run of a pack ended; outcome is nil when another delivery took it over.
+// ending describes how a run of a pack ended; outcome is nil if another delivery took the run over.
 type ending struct {
 	outcome engine.Event
 	err     error
 }
 
-// together runs the tasks of a pack concurrently. Their results are sent to the queue of events and not appended here:
-// other packs of the attempt end at the same time, and their appends would only conflict. A run whose result was sent
-// but not yet appended runs again if this process ends before the pack's message is deleted.
+// together runs the tasks of a pack concurrently. Their results are sent to the queue of events instead of being
+// appended here, because other packs of the attempt end at the same time, and their appends would only conflict. A run
+// whose result was sent but not yet appended runs again if this process ends before the pack's message is deleted.
 func (d *delivery) together(ctx context.Context, runs []engine.Run) error {
 	endings := make(chan ending)
 	h := holder{guard: d.guard, passed: map[engine.Run]bool{}}
 	for _, run := range runs {
-		h.passed[run] = true // the message may owe it, having taken it over
+		h.passed[run] = true // the message may owe the run because it took it over
 		go func() { endings <- d.runOne(ctx, run) }()
 	}
 	var list []engine.Event
@@ -75,8 +75,8 @@ func (d *delivery) runOne(ctx context.Context, run engine.Run) (x ending) {
 	return x
 }
 
-// report sends how runs ended, in one message if they fit. The ID of the message names the runs, so that a repeated
-// message counts once.
+// report sends the results of runs, in one message if they fit. The ID of the message names the runs, so that a
+// repeated message counts once.
 func (d *delivery) report(ctx context.Context, h holder, list []engine.Event) error {
 	if len(list) == 0 {
 		return nil
@@ -87,7 +87,7 @@ func (d *delivery) report(ctx context.Context, h holder, list []engine.Event) er
 		r := events.ResultOf(x)
 		e.Results, runs = append(e.Results, r), append(runs, r.Run)
 	}
-	// Results of runs that ended since are also included: the names show whose they are.
+	// Results of runs that have ended since are included; the names show which runs they belong to.
 	id := d.attempt.id
 	e.Logs = d.ShortLogs.TakeShort(id)
 	m := host.EventMessage(id, "r"+packName(runs), e)

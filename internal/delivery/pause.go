@@ -10,7 +10,7 @@ import (
 )
 
 // pause pauses the attempt or lets it continue, and then updates its row: readers of rows read the tasks only if the
-// row is marked as paused. The message comes again until both are done.
+// row is marked as paused. The message is delivered again until both are done.
 func (d *delivery) pause(ctx context.Context, e events.Event) error {
 	err := d.apply(ctx, d.attempt, propose(d.guard, e.Engine(d.guard)...))
 	if errors.Is(err, host.ErrGone) || errors.Is(err, host.ErrNotFound) {

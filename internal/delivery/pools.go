@@ -15,11 +15,11 @@ import (
 )
 
 // A task that waits for slots of a pool requests them with a separate message to its attempt. The handler of that
-// message, or of a later wake of the task, tries to take the slots. Slots count only once the log has Granted; the same
-// message gives them up if, by the log, the task no longer waits. The slots of a try that is over are given up by the
-// message that ended it, before it sends anything.
+// message, or of a later wake of the task, tries to take the slots. Slots count only once the log contains Granted; the
+// same message gives them up if the log shows that the task no longer waits. The message that ended a try gives up the
+// try's slots before it sends anything.
 
-// claimOf is a try's claim of slots of a pool.
+// claimOf returns a try's claim of slots of a pool.
 func claimOf(attempt int64, ask events.SlotsAsk) host.Claim {
 	return host.Claim{Holder: host.Holder{Attempt: attempt, Task: int(ask.Task), Try: ask.Try}.String(), Slots: ask.Slots, Priority: ask.Priority, Since: ask.Since}
 }
@@ -71,7 +71,8 @@ func (a *attempt) slotsAre(key string) {
 	a.slotsDone[key] = true
 }
 
-// releaseSlots gives up the slots or places of a try. A waiting try may be in the line of either pool of that name.
+// releaseSlots gives up the slots or places of a try. A waiting try may be in the line of any of the pools of that
+// name.
 func (w *Worker) releaseSlots(ctx context.Context, a *attempt, r engine.Release) error {
 	c := claimOf(a.id, a.ask(r.Task, r.Pool, r.Try, r.Since))
 	refs := []host.PoolRef{{Site: a.row.Site, Project: r.Project, Name: r.Pool.Name}}
@@ -91,8 +92,8 @@ func (w *Worker) runTurns(ctx context.Context, refs []host.PoolRef, t pool.Turn)
 	return nil
 }
 
-// poolsOf are the pools that a claim may mean in an attempt: that of its project takes precedence over that of the
-// site. An implicit pool belongs to the project.
+// poolsOf returns the pools that a claim may mean in an attempt: the pool of its project takes precedence over the
+// site's. An implicit pool belongs to the project.
 func poolsOf(row host.Attempt, c claim.Pool) []host.PoolRef {
 	of := host.PoolRef{Site: row.Site, Project: row.Project.ID, Name: c.Name}
 	if c.Size > 0 || of.Implicit() {
@@ -116,8 +117,8 @@ func (d *delivery) askAgain(ctx context.Context, lacks func(engine.Effect) bool)
 	return nil
 }
 
-// slots handles a message that makes a task try for its slots. The cached state was dropped: all decisions here follow
-// from the log as it is.
+// slots handles a message that makes a task try for its slots. The cached state was dropped: all decisions here are
+// based on the present log.
 func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	row, now, use, err := d.standing(ctx, ask)
 	if err != nil {
@@ -135,7 +136,7 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 		if err != nil {
 			return err
 		}
-		if ask.Woken && woken != ref { // a pool of the project was made, or deleted, since it joined that line
+		if ask.Woken && woken != ref { // a pool of the project was created or deleted since the try joined that line
 			if _, err := d.Slots.Run(ctx, woken, pool.Release(of, true)); err != nil {
 				return err
 			}
@@ -154,15 +155,15 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 		if err := d.runTurns(ctx, refs, pool.Tidy(of, again)); err != nil {
 			return err
 		}
-		return d.apply(ctx, d.attempt, propose(d.guard)) // what an earlier delivery left to be done
+		return d.apply(ctx, d.attempt, propose(d.guard)) // carries out what an earlier delivery left undone
 	}
 	if err := d.runTurns(ctx, refs, pool.GiveUp(of, again)); err != nil || row.Done {
 		return err
 	}
-	return d.apply(ctx, d.attempt, propose(d.guard)) // also if this message ended the attempt and the end is not announced yet
+	return d.apply(ctx, d.attempt, propose(d.guard)) // even if this message ended the attempt and the end has not been announced yet
 }
 
-// named is a try's claim of one of its pools.
+// named returns a try's claim of one of its pools.
 func named(use claim.Use, pool string) claim.Pool {
 	for _, c := range use.Claims() {
 		if c.Name == pool {
@@ -172,8 +173,8 @@ func named(use claim.Use, pool string) claim.Pool {
 	return claim.Pool{Name: pool}
 }
 
-// standing reads the state of a try from the log. If the attempt is gone everything is over, and its row is marked
-// Done.
+// standing reads the state of a try from the log. If the attempt is gone, the try is over and the returned row is
+// marked Done.
 func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Attempt, claim.Standing, claim.Use, error) {
 	use := claim.Use{Pool: claim.Pool{Name: ask.Pool}}
 	a := d.attempt
@@ -231,7 +232,7 @@ func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host
 	if waits, err := d.stillWaits(ctx, ask, refs); err != nil || !waits {
 		return err
 	}
-	return errWaitsAgain // another message changed something else meanwhile: this one comes again
+	return errWaitsAgain // another message made a different change meanwhile: this one must be delivered again
 }
 
 // stillWaits reads the log again and reports whether the try still waits. If it does not, its place in the line is
@@ -251,10 +252,10 @@ func (d *delivery) stillWaits(ctx context.Context, ask events.SlotsAsk, refs []h
 	return false, d.runTurns(ctx, refs, pool.GiveUp(of, true))
 }
 
-// errWaitsAgain means that a try still waits although the log did not take its slots.
+// errWaitsAgain means that a try still waits although its slots could not be recorded in the log.
 var errWaitsAgain = errors.New("the task still waits for its slots")
 
-// refusal is why a task can never have its slots.
+// refusal returns the reason why a task can never have its slots.
 func refusal(ask events.SlotsAsk, o pool.Outcome) error {
 	if o == pool.TooLarge {
 		return param.Errorf("Pool '%s' has fewer than the %d slots that the task needs: `zerodag pool show %s` shows how many", ask.Pool, ask.Slots, ask.Pool)

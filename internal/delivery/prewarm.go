@@ -11,11 +11,11 @@ import (
 	"zerodag/operators"
 )
 
-// next lists the sandboxes of the commands that come right after a task that is not a command itself. Their settings
-// are taken as written, because computed values are not known yet. The lock of the state's attempt is held.
+// next lists the sandboxes of the commands that directly follow a task that is not a command. It uses their settings as
+// written, because computed values are not known yet. The lock of the state's attempt is held.
 func (w *Worker) next(s *engine.State, id engine.TaskID) []operators.Sandbox {
 	if w.Prewarm == nil || execution.Written(w.Registry, s.Task(id)).Commands {
-		return nil // its own machine will do
+		return nil // the next commands can use this command's machine
 	}
 	var list []operators.Sandbox
 	for _, t := range s.Next(id) {
@@ -28,15 +28,14 @@ func (w *Worker) next(s *engine.State, id engine.TaskID) []operators.Sandbox {
 		if strings.Contains(param.Text(docker)+param.Text(sandbox), "${") {
 			continue
 		}
-		if s, err := operators.ReadSandbox(operators.NewParams(own)); err == nil { // else the task itself will report it
+		if s, err := operators.ReadSandbox(operators.NewParams(own)); err == nil { // otherwise the task will report the error
 			list = append(list, s)
 		}
 	}
 	return list
 }
 
-// prewarm has the sandboxes started that come next, while the task runs; the returned function
-// waits for that.
+// prewarm starts the next sandboxes while the task runs; the returned function waits for them.
 func (w *Worker) prewarm(ctx context.Context, j *job) (wait func()) {
 	var starting sync.WaitGroup
 	for _, s := range j.next {

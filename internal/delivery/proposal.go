@@ -9,35 +9,35 @@ import (
 	"zerodag/internal/host"
 )
 
-// errDoesNotApply is said of a state that may be old.
+// errDoesNotApply means that an event does not apply to a state, which may be old.
 var errDoesNotApply = errors.New("the event does not apply")
 
-// proposal is the change that one delivery of a message, or of several, wants to make to an attempt. It lasts over
-// several tries.
+// proposal is the change that one delivery of a message, or of several, wants to make to an attempt. It may be tried
+// several times.
 type proposal struct {
-	// receipt is that of the delivery, if it is a single one.
+	// receipt is the receipt of the delivery if there is only one.
 	receipt string
-	// guards are those of the messages: what they owe is carried out after the proposal is in the
-	// log, in this order.
+	// guards lists the guards of the messages: their effects are carried out in this order after the proposal is in the
+	// log.
 	guards []string
-	// plan returns the events of the proposal in some state. false means that it does not apply to that state, which
-	// may be old. It is called again for each state that is read, and does not change the state.
+	// plan returns the events of the proposal for a state. false means that the proposal does not apply to that state,
+	// which may be old. It is called again for each state that is read, and must not change the state.
 	plan func(s *engine.State) ([]engine.Event, bool)
-	// begins: the proposal begins the attempt; sla: the time of `sla:` has come. Both are announced on the bus once the
-	// proposal is in the log, before effects are carried out.
+	// begins means that the proposal begins the attempt, sla that the time of `sla:` has come. Both are announced on the
+	// bus once the proposal is in the log, before effects are carried out.
 	begins, sla bool
 	// expiry is the timer of a `_timeout` whose time has come; nil for none. If it marks a task as slow, users are
 	// notified.
 	expiry *engine.Expiry
-	// early are runs to be woken that do not wait yet, by the state planned for last.
+	// early holds runs to be woken that do not wait yet, according to the last state that was planned for.
 	early []engine.Run
-	// applied: an entry with the planned events is in the log. It never becomes false again, and nothing is planned
-	// from then on: a second entry would make it happen twice.
+	// applied means that an entry with the planned events is in the log. It never becomes false again, and nothing more is
+	// planned, because with a second entry the events would happen twice.
 	applied bool
-	// keeps: the process runs itself what the message owes then, if that is a single task.
+	// keeps means that the process then runs the task that the message owes, if it is a single one.
 	keeps bool
 	// doubt is the number and nonce of an entry with the planned events whose append failed in a way that leaves open
-	// whether it is in the log. Until that is known nothing is planned.
+	// whether it is in the log. Nothing is planned until that is known.
 	doubt host.Entry
 }
 
@@ -52,7 +52,7 @@ func (p *proposal) noteKind(k events.Kind) {
 	p.sla = p.sla || k == events.SLADue
 }
 
-// bring plans the consequences of events, except wakes that come too soon: these are postponed.
+// bring plans the events except wakes that come too soon, which are postponed.
 func (p *proposal) bring(happened []engine.Event) {
 	p.plan = func(s *engine.State) ([]engine.Event, bool) {
 		p.early = nil
@@ -87,9 +87,9 @@ func tooSoon(s *engine.State, r engine.Run) bool {
 	return t != nil && t.State == engine.Running && t.Dispatch+1 == r.Dispatch
 }
 
-// takeOverStart plans that the message of this guard orders anew what entry 1 ordered, if nothing resulted from it. If
-// that work is under way after all, its results no longer count. The first message keeps only the timer of `sla:`, or
-// of the attempt's own time, which is also carried out.
+// takeOverStart plans that the message with this guard orders the work of entry 1 again if nothing resulted from it. If
+// that work is under way after all, its results no longer count. The first message still owes only the timer of `sla:`,
+// or of the attempt's start time, which is also carried out.
 func (p *proposal) takeOverStart(a *attempt, guard string) {
 	p.plan = func(s *engine.State) (list []engine.Event, applies bool) {
 		p.guards = []string{guard}
@@ -110,8 +110,8 @@ func (p *proposal) takeOverStart(a *attempt, guard string) {
 	}
 }
 
-// resolveDoubt finds out whether the entry that the proposal is in doubt of is in the log of an
-// attempt, of which stored was read.
+// resolveDoubt determines from stored, which was read from the log of an attempt, whether the log contains the doubtful
+// entry of the proposal.
 func (p *proposal) resolveDoubt(ctx context.Context, a *attempt, stored host.Stored) error {
 	if p.doubt.Nonce == "" {
 		return nil

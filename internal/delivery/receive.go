@@ -11,8 +11,9 @@ import (
 	"zerodag/internal/retry"
 )
 
-// TakeEvents handles messages of one group of the queue "events". It ends each with a call of q: Delete when everything
-// that it owed is done, Release when it must come again. Messages behind a failed one are also released.
+// TakeEvents handles messages of one group of the queue "events". It finishes each message with a call of q: Delete if
+// everything that it owed is done, Release if it must be delivered again. Messages behind a failed one are also
+// released.
 func (w *Worker) TakeEvents(ctx context.Context, q host.Queue, list []host.Delivery) {
 	if len(list) > 1 && w.takeTogether(ctx, q, list) {
 		return
@@ -41,8 +42,8 @@ func (w *Worker) TakeTask(ctx context.Context, q host.Queue, d host.Delivery) {
 	w.received(q, d).handle(ctx, (*delivery).task)
 }
 
-// takeTogether makes one entry of several messages, all of them received for the first time. It returns false, having
-// done nothing, if they must be handled one by one.
+// takeTogether handles several messages with one entry, all of them received for the first time. If they must be
+// handled one by one, it does nothing and returns false.
 func (w *Worker) takeTogether(ctx context.Context, q host.Queue, list []host.Delivery) bool {
 	j, ok := join(list)
 	if !ok {
@@ -63,7 +64,7 @@ func (w *Worker) takeTogether(ctx context.Context, q host.Queue, list []host.Del
 			d.acknowledge(ctx)
 		}
 	case isAbout(err):
-		return false // which of them it is about shows one by one
+		return false // handling them one by one shows which message the error concerns
 	case ctx.Err() != nil:
 	default:
 		for _, d := range all {
@@ -73,18 +74,18 @@ func (w *Worker) takeTogether(ctx context.Context, q host.Queue, list []host.Del
 	return true
 }
 
-// joined is what several messages of one attempt bring.
+// joined holds the events of several messages of one attempt.
 type joined struct {
 	attempt  int64
 	proposal *proposal
 	logs     []events.Log
 }
 
-// join makes one proposal of messages of one attempt; false when one of them needs care.
+// join combines messages of one attempt into one proposal; it returns false if one of them must be handled separately.
 func join(list []host.Delivery) (joined, bool) {
 	j := joined{proposal: &proposal{}}
 	var happened []engine.Event
-	waker := "" // tasks woken together are sent together
+	waker := "" // tasks that are woken together are sent together
 	for i, d := range list {
 		id, guard, err := host.ParseMessageID(d.ID)
 		if err != nil || d.Count > 1 || i > 0 && id != j.attempt {
@@ -109,8 +110,8 @@ func join(list []host.Delivery) (joined, bool) {
 	return j, true
 }
 
-// handle handles a message and deletes it last. After a failure the message comes back, each time later: only messages
-// that name a missing attempt are dropped. It reports whether the message is finished.
+// handle handles a message and deletes it last. After a failure the message is delivered again, each time later: only
+// messages that name a missing attempt are dropped. handle reports whether the message is finished.
 func (d *delivery) handle(ctx context.Context, do func(*delivery, context.Context) error) bool {
 	id, guard, err := host.ParseMessageID(d.message.ID)
 	if err != nil {
@@ -135,7 +136,7 @@ func (d *delivery) handle(ctx context.Context, do func(*delivery, context.Contex
 		d.delete(ctx)
 	case errors.Is(err, errSuperseded):
 		d.Logger.Warn("message left to another delivery of it", "message", d.message.ID)
-	case ctx.Err() != nil: // shut down or cut off: it comes back when its lease ends
+	case ctx.Err() != nil: // shutdown or interruption: the message is delivered again when its lease ends
 		return false
 	default:
 		d.putBack(ctx, err)

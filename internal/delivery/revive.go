@@ -14,22 +14,22 @@ import (
 )
 
 // A revival replaces lost messages. If the queues cannot list their messages (inventory.go), it assumes that all are
-// lost. Waits are simply sent again, since only one of several wakes counts. Runs are fenced: from that entry on, every
+// lost. Waits are simply sent again, because only one of several wakes counts. Runs are fenced: after that entry, every
 // holder of a message for the run must take the run over before it begins, and only one can. After the longest life of
 // a process, any process that began the run before the fence has ended or has noticed that its message is gone. Runs
-// that are still fenced then have neither a process nor a message, and the revival takes them over.
+// that are still fenced by then have neither a process nor a message, and the revival takes them over.
 
-// oldest is how old a kept state may be by which a message that comes for the first time is believed. It
-// is part of what host.Limits.FenceTime adds.
+// oldest is the maximum age of a cached state that is used to accept a message that comes for the first time.
+// host.Limits.FenceTime includes it.
 const oldest = time.Minute
 
-// fenced reports whether a revival answers for the run of a task.
+// fenced reports whether a revival is responsible for the run of a task.
 func fenced(t *engine.Task) bool { return strings.HasPrefix(t.Guard, host.FenceMark) }
 
 // revive handles the message of a revival for one attempt.
 func (d *delivery) revive(ctx context.Context) error {
 	if d.Limits.ProcessTime == 0 && d.Inventory == nil {
-		return nil // a run may continue forever: there is no way to know that it does not
+		return nil // a run may continue forever: there is no way to tell that it has ended
 	}
 	a := d.attempt
 	a.mu.Lock()
@@ -44,7 +44,7 @@ func (d *delivery) revive(ctx context.Context) error {
 		return err
 	}
 	if a.row.Done {
-		return nil // it ended while this message was on its way; the message that ended it does the rest
+		return nil // the attempt ended while this message was on its way; the message that ended it does the rest
 	}
 	if a.state.Ended() {
 		return d.finish(ctx, a)
@@ -77,8 +77,8 @@ func (d *delivery) tellAgain(ctx context.Context, suffix string, kind events.Kin
 	return nil
 }
 
-// fencing plans that this message answers for all runs except runs that another revival has fenced: fencing them again
-// and again would mean never taking them over.
+// fencing plans that this message becomes responsible for all runs except runs that another revival has fenced: if they
+// were fenced again and again, they would never be taken over.
 func (d *delivery) fencing(s *engine.State, lacks func(engine.Effect) bool) (list []engine.Event) {
 	for _, e := range s.Owed() {
 		if x, run := e.(engine.Dispatch); run && x.At.IsZero() && !fenced(s.Task(x.Task)) && lacks(e) {
@@ -88,8 +88,8 @@ func (d *delivery) fencing(s *engine.State, lacks func(engine.Effect) bool) (lis
 	return list
 }
 
-// sentAgain are the messages for work that waits for a time, and for the check of fenced runs, sent by this revival or
-// by one whose message may also be lost. The lock is held.
+// sentAgain returns the messages for work that waits for a time and for the check of fenced runs, which this revival
+// sends or an earlier one sent whose message may also be lost. The lock is held.
 func (d *delivery) sentAgain(lacks func(engine.Effect) bool) []host.Message {
 	a := d.attempt
 	var list []host.Message
@@ -107,8 +107,8 @@ func (d *delivery) sentAgain(lacks func(engine.Effect) bool) []host.Message {
 				then := events.Event{Kind: events.TakeOver, Guard: t.Guard}
 				list = append(list, d.waiting(a, again(t.Guard, "due"), events.Task{Then: &then}, t.UpdatedAt.Add(d.Limits.FenceTime())))
 			case !e.At.IsZero():
-				// Each receipt of the revival sends separate wakes: of two with the same guard the second would take
-				// over the run that the first has woken.
+				// Each receipt of the revival sends separate wakes: if two had the same guard, the second would take over the run
+				// that the first has woken.
 				wake := again(d.guard, host.RunName(e.Run)) + "-" + strconv.Itoa(d.message.Count)
 				list = append(list, d.typed(a, d.waiting(a, wake, events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At), e.Run))
 			}
@@ -125,13 +125,13 @@ func (d *delivery) sentAgain(lacks func(engine.Effect) bool) []host.Message {
 	return list
 }
 
-// again is the guard of a message that is sent by the revival of a fence.
+// again returns the guard of a message that the revival of a fence sends.
 func again(fence, name string) string {
 	return host.AgainMark + strings.TrimPrefix(fence, host.FenceMark) + "-" + name
 }
 
-// takeOverSoon makes fenced runs be taken over after all results that were sent before: these wait in the queue of
-// events.
+// takeOverSoon sends a message that takes over fenced runs after all results that were sent earlier, which wait in the
+// queue of events.
 func (d *delivery) takeOverSoon(ctx context.Context, e events.Event) error {
 	if err := d.Events.Send(ctx, host.EventMessage(d.attempt.id, again(e.Guard, "over"), e)); err != nil {
 		return fmt.Errorf("take over the pending work of attempt %d: %w", d.attempt.id, err)
@@ -139,9 +139,9 @@ func (d *delivery) takeOverSoon(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// takeOver plans that messages of this one run what is still fenced. first: no earlier receiver of the message can have
-// planned that and ended before it sent them. A check that then finds nothing fenced sends nothing: another may have
-// taken the runs over, by a guard that this one shares with it.
+// takeOver plans that messages sent by this one run everything that is still fenced. first means that no earlier
+// receiver of the message can have planned that and ended before it sent them. If such a check finds nothing fenced, it
+// sends nothing: another check may have taken the runs over under the same guard.
 func (p *proposal) takeOver(fence, guard string, first bool) {
 	p.plan = func(s *engine.State) (list []engine.Event, applies bool) {
 		for _, e := range s.Outstanding(fence) {

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// run runs a task of a run that is in the log, and returns how it ended; nil when another delivery took it over.
+// run executes a run that is in the log, and returns its result; nil if another delivery took it over.
 func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error) {
 	runCtx, stop := d.limited(ctx)
 	defer stop(nil)
@@ -37,7 +37,7 @@ func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil { // it was cut off: no result
+	if err := ctx.Err(); err != nil { // it was interrupted: there is no result
 		return nil, fmt.Errorf("run task %s of attempt %d: %w", j.TaskName, a.id, err)
 	}
 	if late := (tooLong{}); outcome.Error != nil && errors.As(context.Cause(runCtx), &late) {
@@ -46,18 +46,18 @@ func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error
 	return execution.Result(engine.By{Guard: d.guard}, run, outcome), nil
 }
 
-// tooLong ends a run that takes all the time that its process has.
+// tooLong is the error of a run that takes all the time that its process has.
 type tooLong struct{ most time.Duration }
 
 func (l tooLong) Error() string {
 	return fmt.Sprintf("a single run of a task may take at most %v in this deployment: split the work, or let it poll", l.most)
 }
 
-// Is reports whether the task ends with the run.
+// Is makes the error match operators.ErrEnded, so that the task ends with the run.
 func (tooLong) Is(target error) bool { return target == operators.ErrEnded }
 
-// limited limits a run: work that could not end in time must not be lost with its process. It ends earlier when the
-// returned function is called, with the cause.
+// limited returns a context that limits the time of a run: work that cannot end in time must not be lost with its
+// process. The returned function ends the run earlier, with a cause.
 func (d *delivery) limited(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	most := d.Limits.RunTime
@@ -71,7 +71,7 @@ func (d *delivery) limited(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// begin prepares a run that a kill can stop; nil when the run is not the current one.
+// begin prepares a run that a kill can stop; nil if the run is not the current one.
 func (d *delivery) begin(ctx context.Context, run engine.Run, stop func()) (*job, error) {
 	a := d.attempt
 	a.mu.Lock()
@@ -92,8 +92,8 @@ func (d *delivery) begin(ctx context.Context, run engine.Run, stop func()) (*job
 	return j, nil
 }
 
-// conclude brings in the result of a run and carries out what the message owes then. While
-// the store cannot work the result is kept: to lose it would be to run the task again.
+// conclude records the result of a run and carries out what the message then owes. It keeps the result while the store
+// is unavailable, because the task would have to run again if the result were lost.
 func (d *delivery) conclude(ctx context.Context, h holder, e engine.Event) (next []engine.Run, err error) {
 	decided := false
 	var out outbox
@@ -122,9 +122,8 @@ func (d *delivery) conclude(ctx context.Context, h holder, e engine.Event) (next
 	return next, err
 }
 
-// heartbeat extends the lease until the returned function is called. A lease that is lost
-// stops the work: another process has it. Nearly all tasks are over before the first beat, so there
-// is a timer for it and no goroutine.
+// heartbeat extends the lease until the returned function is called. If the lease is lost, the work stops, because
+// another process has it. Most tasks are over before the first beat, so it uses a timer instead of a goroutine.
 func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.Mutex
@@ -148,7 +147,7 @@ func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 	return func() {
 		cancel()
 		timer.Stop()
-		beating.Lock() // a beat under way is over
+		beating.Lock() // waits until a beat under way is over
 		defer beating.Unlock()
 	}
 }

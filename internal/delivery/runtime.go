@@ -20,7 +20,7 @@ func (w *Worker) execute(ctx context.Context, j *job) (run.Outcome, error) {
 	defer w.running.Add(-1)
 	secrets, err := vault.Of(ctx, w.Secrets, j.SiteID, j.ProjectID, j.hidden)
 	if later := j.Postponed(err); later != nil {
-		return j.waiting(later) // the secrets to mask in the log are not known
+		return j.waiting(later) // the secrets that must be masked in the log are unknown
 	}
 	logs := w.Logs
 	if j.silent {
@@ -33,9 +33,9 @@ func (w *Worker) execute(ctx context.Context, j *job) (run.Outcome, error) {
 	return o, err
 }
 
-// logged is execute with a log that is open. secrets may be missing for the reason err.
+// logged is execute with an open log. If secrets are missing, err is the reason.
 func (w *Worker) logged(ctx context.Context, j *job, secrets *vault.Vault, err error) (run.Outcome, error) {
-	if j.Prepare { // which needs no files
+	if j.Prepare { // preparing needs no files
 		if over, err := j.beginning(ctx); err != nil || over {
 			return w.ended(j, err)
 		}
@@ -75,7 +75,7 @@ func (w *Worker) logged(ctx context.Context, j *job, secrets *vault.Vault, err e
 	return o, nil
 }
 
-// beginning is called when all is there that the run needs. over: it was ended before it began.
+// beginning is called when the run has everything that it needs. over means that the run was ended before it began.
 func (j *job) beginning(ctx context.Context) (over bool, err error) {
 	if j.begins == nil {
 		return false, nil
@@ -87,8 +87,8 @@ func (j *job) beginning(ctx context.Context) (over bool, err error) {
 	return false, err
 }
 
-// ended is the outcome of a run that a kill kept from beginning. It asks for another run, which the engine turns into a
-// cleanup after the earlier runs.
+// ended returns the outcome of a run that did not begin because of a kill. It requests another run, which the engine
+// turns into a cleanup after the earlier runs.
 func (w *Worker) ended(j *job, err error) (run.Outcome, error) {
 	switch {
 	case err != nil:
@@ -99,8 +99,9 @@ func (w *Worker) ended(j *job, err error) (run.Outcome, error) {
 	return run.Outcome{Later: &operators.Later{State: j.State}}, nil
 }
 
-// waiting is the end of a run that met a store which was away: it is made again later. One that
-// cleans up after a kill is not, since the engine does not let it wait: its caller does.
+// waiting returns the outcome of a run for which a store was unavailable: the run is repeated later. For a run that
+// cleans up after a kill it returns an error instead, because the engine does not let such a run wait; the caller
+// retries it.
 func (j *job) waiting(later *operators.Later) (run.Outcome, error) {
 	if j.Cancel {
 		return run.Outcome{}, fmt.Errorf("clean up after the kill: %w", later.Err)

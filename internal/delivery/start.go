@@ -11,12 +11,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// The longest that a start waits which met the limit of attempts, before it is tried again.
+// longestPutOff is the longest wait before a start that hit the limit of attempts is retried.
 const longestPutOff = 10 * time.Minute
 
-// StartByEvent starts what an event requested. A start that is impossible now, because the limit of attempts is reached
-// or a store is unavailable, waits in the queue "tasks": after an error it is in neither, and the caller repeats the
-// request.
+// StartByEvent starts the attempt that an event requested. A start that is impossible now, because the limit of
+// attempts is reached or a store is unavailable, waits in the queue "tasks". After an error the attempt was neither
+// started nor queued, and the caller repeats the request.
 func (w *Worker) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
 	err := w.Catalogue.StartByEvent(ctx, d, named)
 	if err == nil {
@@ -25,12 +25,12 @@ func (w *Worker) StartByEvent(ctx context.Context, d events.StartDetail, named b
 	return w.putOff(ctx, events.Starting{StartDetail: d, Named: named}, err)
 }
 
-// putOff sends a start to be tried later: each time as another message, so that a limit that lasts for
-// hours puts none among the dead letters.
+// putOff sends a start that is retried later, each time as a new message, so that a limit that lasts for hours does not
+// create dead letters.
 func (w *Worker) putOff(ctx context.Context, s events.Starting, why error) error {
 	most := min(time.Minute<<min(s.Times, 10), longestPutOff)
 	s.Times++
-	wait := most/2 + rand.N(most/2) // #nosec G404 -- chance spreads starts, an attacker gains nothing by guessing it
+	wait := most/2 + rand.N(most/2) // #nosec G404 -- it only spreads starts, an attacker gains nothing by guessing it
 	w.Logger.Warn("a start requested by an event is delayed", "event", s.ID, "project", s.Project, "workflow", s.Workflow, "for", wait.Round(time.Second), "why", why)
 	m := host.StartingMessage(s, w.Now().Add(wait))
 	w.keepStart(ctx, m)
@@ -43,8 +43,8 @@ func (w *Worker) putOff(ctx context.Context, s events.Starting, why error) error
 // tasksName is the name of the queue of tasks among timers.
 const tasksName = "tasks"
 
-// keepStart keeps a copy of a message. Without it the message is as safe as its queue, which is better than no
-// start at all.
+// keepStart keeps a copy of a message. Without the copy the message is only as safe as its queue, which is better than
+// no start at all.
 func (w *Worker) keepStart(ctx context.Context, m host.Message) {
 	if w.Kept == nil {
 		return
@@ -66,7 +66,7 @@ func (w *Worker) forgetStart(ctx context.Context, id string) {
 	}
 }
 
-// start handles a message that starts what an event asked for.
+// start handles a message that starts an attempt that an event requested.
 func (d *delivery) start(ctx context.Context) {
 	err := d.safely(func() error {
 		m, err := events.DecodeTask(d.message.Body)
@@ -88,7 +88,7 @@ func (d *delivery) start(ctx context.Context) {
 		return
 	}
 	if !errors.Is(err, host.ErrUnavailable) {
-		d.forgetStart(ctx, d.message.ID) // the queue puts aside messages that keep failing
+		d.forgetStart(ctx, d.message.ID) // the queue sets messages that keep failing aside
 	}
 	d.putBack(ctx, err)
 }

@@ -13,18 +13,18 @@ import (
 	"zerodag/internal/host"
 )
 
-// Bounds of one entry and of the log between two snapshots (invariants.md 4.6, 4.7), and of what
-// one message decides before it lets others have the attempt.
+// Limits of one entry and of the log between two snapshots (invariants.md 4.6, 4.7), and of the work that one message
+// decides before others get the attempt.
 const (
 	entryTasks    = 400
 	snapshotFloor = 16 << 10
-	alonePart     = 64 << 10 // of a log, without a snapshot, by a process that runs a chain alone
+	alonePart     = 64 << 10 // of a log without a snapshot, if a single process runs a chain
 	turnEntries   = 25
 	turnTime      = 2 * time.Second
 )
 
-// apply lets the engine step for its messages, then carries out what they owe; all tasks that are ready to run are
-// sent.
+// apply lets the engine step for the messages of a proposal and then carries out what they owe; all tasks that are
+// ready to run are sent.
 func (w *Worker) apply(ctx context.Context, a *attempt, p *proposal) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,8 +42,8 @@ func (w *Worker) apply(ctx context.Context, a *attempt, p *proposal) error {
 	return w.postpone(ctx, a, "", p.early)
 }
 
-// decide steps, runs inline tasks and appends, until only I/O is left or the message's turn is over. "Does not apply"
-// counts only for a state that was read after the event arrived. The lock is held.
+// decide steps, runs inline tasks and appends until only I/O is left or the message's turn is over. It accepts that an
+// event does not apply only if the state was read after the event arrived. The lock is held.
 func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 	sound := false
 	defer func() {
@@ -52,7 +52,7 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 		}
 	}()
 	if p.doubt.Nonce != "" {
-		a.state = nil // whether the entry is there must be read
+		a.state = nil // only reading the log shows whether it contains the entry
 	}
 	for read := false; ; {
 		if a.state == nil {
@@ -72,7 +72,7 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 			sound = true
 			return nil
 		case errors.Is(err, errDoesNotApply), errors.Is(err, host.ErrConflict):
-			a.state = nil // another process was first and has made another state
+			a.state = nil // another process was faster and created a different state
 		default:
 			return err
 		}
@@ -81,11 +81,11 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 
 // draft is the next entry of a log: it collects changes until they are appended.
 type draft struct {
-	happened []events.Event  // for readers of the history
-	changes  []engine.Change // what loading applies
-	planned  bool            // what the message proposed is among them
-	results  bool            // results of runs are among them, whose logs are stored first
-	inline   int             // tasks that were run within it
+	happened []events.Event  // events for readers of the history
+	changes  []engine.Change // changes that loading applies
+	planned  bool            // the events that the message proposed are included
+	results  bool            // results of runs are included, whose logs must be stored first
+	inline   int             // number of tasks that ran within it
 	end      time.Time       // when others have waited long enough for the attempt
 }
 
@@ -102,7 +102,7 @@ func (t *draft) step(a *attempt, e engine.Event, now time.Time) engine.Refusal {
 	return why
 }
 
-// advance makes entries of a proposal and its consequences. The lock is held.
+// advance writes entries for a proposal and its consequences. The lock is held.
 func (w *Worker) advance(ctx context.Context, a *attempt, p *proposal, read bool) error {
 	now := a.clock(w.Now().UTC())
 	t := draft{end: w.Now().Add(turnTime)}
@@ -134,7 +134,7 @@ func (w *Worker) advance(ctx context.Context, a *attempt, p *proposal, read bool
 	}
 }
 
-// begin feeds what the message proposes, unless that is in the log already.
+// begin passes the proposed events to the engine unless they are already in the log.
 func (t *draft) begin(a *attempt, p *proposal, now time.Time, read bool) error {
 	if p.applied {
 		return nil
@@ -151,8 +151,8 @@ func (t *draft) begin(a *attempt, p *proposal, now time.Time, read bool) error {
 	return nil
 }
 
-// runInline runs what the message owes and needs no I/O, and feeds the results to the
-// engine. It reports whether there may be more.
+// runInline runs the owed tasks that need no I/O, and passes the results to the engine. It reports whether there may be
+// more.
 func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard string, t *draft, now time.Time) (bool, error) {
 	more := false
 	for _, e := range a.state.Outstanding(guard) {
@@ -167,7 +167,7 @@ func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard s
 				continue // a waiting task has a separate message
 			}
 			if a.careful.Load() && w.Limits.MaxCrashes() > 0 {
-				continue // perform sends it: a run with its own message is known to have begun
+				continue // perform sends it: the message of a run shows whether the run has begun
 			}
 			if err := ctx.Err(); err != nil {
 				return false, err
@@ -190,16 +190,16 @@ func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard s
 	return more, nil
 }
 
-// settlesLogs is implemented by logs that keep text in memory while their store does not take it.
+// settlesLogs is implemented by logs that keep text in memory while their store is unavailable.
 type settlesLogs interface {
-	// Settle stores the text of the runs of an attempt that have ended. It returns an error if some text cannot be
-	// stored: the results of those runs must then wait. After a while it returns the names of their tasks instead,
-	// since results are worth more than logs.
+	// Settle stores the text of the runs of an attempt that have ended. It returns an error if some text cannot be stored:
+	// the results of those runs must then wait. After a while it returns the names of their tasks instead, because results
+	// are more important than logs.
 	Settle(attempt int64) (unstored []string, err error)
 }
 
-// append writes the draft as the next entry. When it returns, everything in the entry has happened; before, nothing
-// has. After an append without an answer the proposal records the doubt.
+// append writes the draft as the next entry. Everything in the entry happens at that moment, and nothing before. If the
+// append gets no answer, the proposal records the doubt.
 func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, now time.Time, last bool) error {
 	if len(t.changes) == 0 {
 		return nil
@@ -230,7 +230,7 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 	p.applied = p.applied || t.planned
 	a.seq, a.nonce, a.at, a.known = e.Seq, e.Nonce, now, w.Now()
 	clear(a.logged)
-	a.haltFlagged() // only now: had the entry not been kept, a run that is cut off would have failed
+	a.haltFlagged() // only now: if the entry had not been stored, an interrupted run would count as failed
 	a.since += len(text)
 	if e.Snapshot != nil {
 		a.snapshot, a.since, a.read = len(e.Snapshot), 0, 0

@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// handedMark begins the guards of messages for runs that another message had: one of the run's own name may be there,
-// or have been.
+// handedMark begins the guards of messages for runs that belonged to another message: a message with the run's own name
+// may exist or have existed.
 const handedMark = "on"
 
 // task handles a message of the queue "tasks".
@@ -52,21 +52,21 @@ func (d *delivery) task(ctx context.Context) error {
 	return d.together(ctx, runs)
 }
 
-// reenqueue resends a redelivered message under a new ID: an earlier receiver cannot delete the new message. After
-// that, this one owes nothing.
+// reenqueue resends a redelivered message under a new ID: an earlier receiver cannot delete the new message. Afterwards
+// the old message owes nothing.
 func (d *delivery) reenqueue(ctx context.Context, m events.Task) error {
 	m.Unbegun = unbegun(d.message, m)
 	m.From = append(m.From, d.guard)
 	next := host.Message{ID: host.MessageID(d.attempt.id, d.guard+"~"+strconv.Itoa(d.message.Count)), Share: d.message.Share, Type: d.message.Type, Body: events.EncodeTask(m)}
-	// It is not given back if the queue is unavailable: a message that comes back soon counts as begun.
+	// The message is not returned to the queue if the queue is unavailable: a message that is delivered again soon counts
+	// as begun.
 	if err := d.Retry.Do(ctx, "forward a message", func() error { return d.Tasks.Send(ctx, next) }); err != nil {
 		return fmt.Errorf("send message %s on: %w", d.message.ID, err)
 	}
 	return nil
 }
 
-// chain runs a task and then, for as long as the message may take, each single task that comes
-// after it.
+// chain runs a task and then, for as long as the message may take, each single task that follows it.
 func (d *delivery) chain(ctx context.Context, run engine.Run) error {
 	h := holder{guard: d.guard, keep: 1}
 	began := d.Now()
@@ -97,7 +97,8 @@ func (d *delivery) chain(ctx context.Context, run engine.Run) error {
 }
 
 // handOn passes a run whose operator this process does not run to the receivers that do. The new message atomically
-// replaces the leased one, so that at no moment none or two receivers have the run. false: run it here.
+// replaces the leased one, so that exactly one receiver has the run at any moment. It returns false if the run must be
+// made here.
 func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err error) {
 	queue, some := d.Tasks.(host.Forwarder)
 	if !some || len(d.Limits.Types) == 0 {
@@ -119,7 +120,7 @@ func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err e
 	return away, nil
 }
 
-// forOthers is the message for a run with which others begin.
+// forOthers returns the message with which other receivers begin a run.
 func (d *delivery) forOthers(ctx context.Context, run engine.Run) (host.Message, error) {
 	a := d.attempt
 	a.mu.Lock()

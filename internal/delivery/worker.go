@@ -15,39 +15,39 @@ import (
 
 // Catalogue is the part of the catalogue that deliveries need.
 type Catalogue interface {
-	// End ends an attempt and returns its row as it is then. Repeating it changes nothing: after an error the caller
-	// ends it again. The state must be in the log, and everything else that the last message owes must be done: later
-	// messages are dropped.
+	// End ends an attempt and returns its updated row. A repeated call changes nothing, so after an error the caller ends
+	// the attempt again. The state must be in the log, and everything else that the last message owes must be done,
+	// because later messages are dropped.
 	End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error)
 	// Announce announces progress of an attempt on the bus. It is called after the entry is in the log and before any
-	// other consequence: twice is better than never.
+	// other consequence: two announcements are better than none.
 	Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error
 	NotifyOf(ctx context.Context, a host.Attempt, task, message string)
-	// Require starts an attempt for `require>` of a task of from, or finds the one of that session. Errors are those of
-	// operators.Workflows.
+	// Require starts an attempt for `require>` of a task of from, or finds the existing one of that session. It returns
+	// the errors of operators.Workflows.
 	Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error)
-	// StartByEvent starts what an event requested. A start that can never succeed is not an error; host.StartsLater
-	// reports for which errors it may succeed later.
+	// StartByEvent starts the attempt that an event requested. A start that can never succeed is not an error;
+	// host.StartsLater reports for which errors the start may succeed later.
 	StartByEvent(ctx context.Context, d events.StartDetail, named bool) error
-	// Fire fires schedules whose time has come. again: an earlier delivery may have fired some.
+	// Fire fires due schedules. again means that an earlier delivery may have fired some of them.
 	Fire(ctx context.Context, list []events.Firing, again bool) error
 }
 
-// Options are what a Worker is made of.
+// Options are the dependencies of a Worker.
 type Options struct {
 	host.Ports
 	host.Runtime
-	// Live are the live copies of attempts; View and Watch of the API use the same ones.
+	// Live holds the live copies of attempts; View and Watch of the API use the same copies.
 	Live *Attempts
-	// Slots are those of pools.
+	// Slots manages the slots of pools.
 	Slots     pool.Runner
 	Catalogue Catalogue
 	// Retry handles all errors of a store that may be temporary. If the outcome of a run would otherwise be lost, the
 	// worker keeps retrying under the lease of the message.
 	Retry *retry.Retrier
-	// LastLines are the last lines that a task printed, for notices of its failure.
+	// LastLines returns the last lines that a task printed, for notices of its failure.
 	LastLines func(ctx context.Context, a host.Attempt, task string) []string
-	// Closing reports whether this process must end: it finishes the work under way, and does not begin a run that
+	// Closing reports whether this process must end: it then finishes the work under way, but does not begin a run that
 	// another process could begin.
 	Closing func() bool
 }
@@ -60,18 +60,18 @@ type Worker struct {
 	pace          chan struct{} // has room for one run that begins after a crash
 
 	mu     sync.Mutex
-	panics map[string]int // by ID of the message
+	panics map[string]int // number of panics by ID of the message
 }
 
-// New makes a worker.
+// New creates a worker.
 func New(o Options) *Worker {
 	return &Worker{Options: o, panics: map[string]int{}, born: time.Now(), pace: make(chan struct{}, 1)}
 }
 
-// Runs is how many runs of tasks were begun, and how many are under way.
+// Runs returns how many runs of tasks were begun, and how many are under way.
 func (w *Worker) Runs() (begun, running int64) { return w.runs.Load(), w.running.Load() }
 
-// keepShort keeps what came with results for the entry that they will be in.
+// keepShort keeps the short logs that came with results for the entry that will contain the results.
 func (w *Worker) keepShort(attempt int64, list []events.Log) {
 	for _, x := range list {
 		w.ShortLogs.KeepShort(attempt, x.Name, x.Content)

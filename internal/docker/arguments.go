@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// arguments is the command line that runs the command; envFile may be "". It contains no values of variables because
-// every user of the machine can read it.
+// arguments returns the command line that runs the command; envFile may be "". It contains no values of variables
+// because every user of the machine can read it.
 func (r *run) arguments(image string, names []string, envFile string) []string {
 	s, limit := r.settings, r.command.Sandbox
 	args := append([]string{"run"}, s.runOptions...)
@@ -30,7 +30,7 @@ func (r *run) arguments(image string, names []string, envFile string) []string {
 	if limit.CPU > 0 {
 		args = append(args, "--cpus", strconv.FormatFloat(limit.CPU, 'f', -1, 64))
 	}
-	if limit.Memory > 0 { // without swap, which is not memory
+	if limit.Memory > 0 { // without swap, which does not count as memory
 		bytes := strconv.FormatInt(limit.Memory, 10)
 		args = append(args, "--memory", bytes, "--memory-swap", bytes)
 	}
@@ -58,8 +58,8 @@ func (r *run) processes() int {
 	return mostProcesses
 }
 
-// user makes files that the command writes belong to the user who runs this program. In a rootless podman, root inside
-// is that user already, and other users are not.
+// user returns options that make files that the command writes belong to the user who runs this program. In a rootless
+// podman, root in the container already is that user, and other users are not.
 func user(program string) []string {
 	if filepath.Base(program) == "podman" && os.Getuid() != 0 {
 		return []string{"--userns=keep-id"}
@@ -67,9 +67,9 @@ func user(program string) []string {
 	return []string{"--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid())}
 }
 
-// volume puts the project's folder into the container, under its own name.
+// volume returns the option that mounts the project's folder into the container under the same path.
 func volume(root string, selinux bool) []string {
-	if strings.ContainsAny(root, ":") { // -v takes it for the end of the name
+	if strings.ContainsAny(root, ":") { // -v treats it as the end of the path
 		return []string{"--mount", `type=bind,"source=` + strings.ReplaceAll(root, `"`, `""`) + `","target=` + strings.ReplaceAll(root, `"`, `""`) + `"`}
 	}
 	flags := "rw"
@@ -79,8 +79,8 @@ func volume(root string, selinux bool) []string {
 	return []string{"-v", root + ":" + root + ":" + flags}
 }
 
-// variables sorts the variables of the command: names whose values the client passes on from its environment, that
-// environment, and lines of a file for variables that would change the client.
+// variables splits the variables of the command into the names of variables that the client passes on from its
+// environment, that environment, and lines of a file for variables that would affect the client.
 func variables(env []string) (names, client, lines []string, err error) {
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); lineage.NotOwn.Gives(name) {
@@ -113,7 +113,7 @@ func variables(env []string) (names, client, lines []string, err error) {
 	return names, client, lines, nil
 }
 
-// changesClient reports whether the client itself reads such a variable.
+// changesClient reports whether the client itself may read a variable.
 func changesClient(name string) bool {
 	for _, start := range []string{"DOCKER_", "BUILDKIT_", "BUILDX_", "COMPOSE_", "CONTAINER", "PODMAN_", "XDG_", "LD_", "GO", "SSL_", "SSH_", "OTEL_", "DBUS_", "NO_"} {
 		if strings.HasPrefix(name, start) {
@@ -123,7 +123,7 @@ func changesClient(name string) bool {
 	return slices.Contains([]string{"PATH", "HOME", "USER", "TMPDIR", "TERM", "TZ"}, name) || strings.HasSuffix(strings.ToUpper(name), "_PROXY")
 }
 
-// fileOfVariables writes lines to a file that only this user can read; it is outside of the project.
+// fileOfVariables writes lines to a file that only this user can read; the file is outside the project.
 func fileOfVariables(lines []string) (name string, err error) {
 	f, err := os.CreateTemp("", "zerodag-env-")
 	if err != nil {
@@ -140,7 +140,7 @@ func fileOfVariables(lines []string) (name string, err error) {
 	return f.Name(), nil
 }
 
-// dockerfile is the text of which an image is built.
+// dockerfile returns the Dockerfile from which an image is built.
 func dockerfile(image string, build []string) string {
 	var b strings.Builder
 	b.WriteString("FROM " + image + "\n")
@@ -154,7 +154,7 @@ func dockerfile(image string, build []string) string {
 	return b.String()
 }
 
-// dockerfileName is the name of the file for the text, as in Digdag: beside the scratch folder of the command.
+// dockerfileName returns the path of the Dockerfile, as in Digdag: next to the scratch folder of the command.
 func (r *run) dockerfileName() string {
 	return path.Join(path.Dir(r.command.Scratch), "docker", "Dockerfile."+strings.ReplaceAll(r.image, ":", "."))
 }

@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestServerDataStaysOutOfContainers proves that a container does not see the data of a server that is in the project,
-// and that no build gets it.
+// TestServerDataStaysOutOfContainers proves that neither containers nor image builds can see a server's data that is
+// inside the project.
 func TestServerDataStaysOutOfContainers(t *testing.T) {
 	t.Parallel()
 	f := dockertest.New(t)

@@ -2,8 +2,8 @@
 // driver of operators.Commands.
 //
 // Package executors calls it. A command sees its project's folder, its own variables and the image, and nothing else of
-// the machine unless the task's options expose it. No container may be left behind; Reclaim removes those of a killed
-// program.
+// the machine unless the task's options expose it. No container may be left behind; Reclaim removes the containers of a
+// killed program.
 package docker
 
 import (
@@ -26,41 +26,41 @@ import (
 	"zerodag/operators"
 )
 
-// Times of the driver.
+// Time limits of the driver.
 const (
 	defaultGrace = 5 * time.Second
-	askTime      = 15 * time.Second // for an engine to answer a question
-	knownTime    = 10 * time.Second // in which an engine that answered is not asked again
+	askTime      = 15 * time.Second // in which an engine must answer a query
+	knownTime    = 10 * time.Second // for which an engine that answered is not queried again
 )
 
-// mostProcesses is how many processes a command may have if it sets no number.
+// mostProcesses is the maximum number of processes of a command that does not set a limit.
 const mostProcesses = 1024
 
 // Options of a Driver.
 type Options struct {
-	Grace   time.Duration // between TERM and KILL; 0 is 5 s
-	KillNow bool          // a canceled command is not asked to end, but killed
-	// Cut, once closed, gives a canceled command no more time: it is killed. nil is never.
+	Grace   time.Duration // between TERM and KILL; 0 means 5 s
+	KillNow bool          // a canceled command is killed at once
+	// Cut, once closed, ends the grace time of canceled commands: they are killed. If it is nil, that never happens.
 	Cut <-chan struct{}
-	// Name distinguishes the containers of this driver from those of others, across restarts of the program; "" is a
-	// random one.
+	// Name distinguishes the containers of this driver from those of others, across restarts of the program; "" means a
+	// random name.
 	Name string
-	// NoOptions refuses run_options, build_options and programs of other names: with them a command may do anything its
-	// task wants, even on the machine itself.
+	// NoOptions refuses run_options, build_options and programs of other names: with them the task could do anything, even
+	// on the machine itself.
 	NoOptions bool
 }
 
-// Driver runs containers; one is enough for a program. It is safe for concurrent use.
+// Driver runs containers; a program needs only one. It is safe for concurrent use.
 type Driver struct {
 	options Options
 	name    string
 
 	mu     sync.Mutex
-	known  map[string]time.Time   // when an engine has answered, by program
+	known  map[string]time.Time   // when an engine last answered, by program
 	builds map[string]*sync.Mutex // images that are being built, by name
 }
 
-// New makes a Driver. Nothing is asked of an engine yet.
+// New creates a Driver. It does not query the engine yet.
 func New(o Options) *Driver {
 	if o.Grace == 0 {
 		o.Grace = defaultGrace
@@ -68,7 +68,7 @@ func New(o Options) *Driver {
 	return &Driver{options: o, name: cmp.Or(o.Name, rand.Text()), known: map[string]time.Time{}, builds: map[string]*sync.Mutex{}}
 }
 
-// Project is whose commands run: its images are its own.
+// Project identifies the project whose commands run: projects do not share built images.
 type Project struct {
 	ID       int64
 	Revision string
@@ -122,7 +122,7 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	return exit, nil
 }
 
-// reach makes sure that there is an engine.
+// reach makes sure that an engine is running.
 func (d *Driver) reach(ctx context.Context, program string) error {
 	d.mu.Lock()
 	last, known := d.known[program]
@@ -139,7 +139,7 @@ func (d *Driver) reach(ctx context.Context, program string) error {
 	return nil
 }
 
-// info tests whether an engine is there. An old client reports a missing engine with exit code 0.
+// info tests whether an engine is running. An old client reports a missing engine with exit code 0.
 func info(ctx context.Context, program string) error {
 	if _, err := exec.LookPath(program); err != nil {
 		return fmt.Errorf("the docker engine cannot be reached: there is no program %s on the PATH: install the engine, or remove `docker:` to run the command as a process", program)
@@ -179,8 +179,8 @@ func lastLine(text string) string {
 // label is the label of zerodag's containers; its value is Options.Name.
 const label = "zerodag.driver"
 
-// Reclaim removes the containers that a driver of the same name left when its program was
-// killed, and reports how many. It is called before the first Run.
+// Reclaim removes the containers that a driver of the same name left behind when its program was killed, and returns
+// their number. It is called before the first Run.
 func (d *Driver) Reclaim(ctx context.Context) (int, error) {
 	total := 0
 	for _, program := range []string{"docker", "podman"} {
@@ -188,7 +188,7 @@ func (d *Driver) Reclaim(ctx context.Context) (int, error) {
 			continue
 		}
 		if info(ctx, program) != nil {
-			continue // without an engine no container runs
+			continue // no containers run without an engine
 		}
 		out, err := ask(ctx, program, "ps", "-a", "-q", "--filter", "label="+label+"="+d.name)
 		ids := strings.Fields(out)
@@ -203,5 +203,5 @@ func (d *Driver) Reclaim(ctx context.Context) (int, error) {
 	return total, nil
 }
 
-// workdir is the command's folder in the container, which is the one outside.
+// workdir returns the command's folder in the container, which has the same path as outside.
 func workdir(root, dir string) string { return path.Join(filepath.ToSlash(root), dir) }

@@ -33,7 +33,7 @@ func tree(t *testing.T, text string) *param.Map {
 	return m
 }
 
-// options are `docker:` with a program and an image.
+// options returns the value of `docker:` with a program and an image.
 func options(t *testing.T, program, text string) *param.Map {
 	t.Helper()
 	m := tree(t, text)
@@ -57,7 +57,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// TestCommandLines proves what docker is asked, word by word.
+// TestCommandLines proves that docker is called with exactly the right command lines.
 func TestCommandLines(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -101,7 +101,7 @@ func TestCommandLines(t *testing.T) {
 // built is digdag-project-<id>:<sha1 of {"image":"img:1","build":[...],"revision":"r"}>.
 const built = "digdag-project-7:83fed6d3d50af06efe9a9f509b3f6db5877f760a"
 
-// normal makes command lines comparable.
+// normal normalizes command lines so that they can be compared.
 func normal(calls []string, root string) []string {
 	var list []string
 	for _, c := range calls {

@@ -15,8 +15,8 @@ import (
 	"zerodag/operators"
 )
 
-// engine is a real one that can run a container here, with an image that has a shell and little else: it is made of
-// busybox, because there may be no way to a registry.
+// engine returns a real engine that can run a container here, with an image that has a shell and little else: the image
+// is made from busybox, because there may be no access to a registry.
 func engine(t *testing.T) (program, image string) {
 	t.Helper()
 	box, err := exec.LookPath("busybox")
@@ -65,7 +65,7 @@ func engine(t *testing.T) (program, image string) {
 	return "", ""
 }
 
-// modest is podman for a restricted machine: no higher limits, no separate network.
+// modest returns podman for a restricted machine: without higher limits and a separate network.
 func modest(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -100,7 +100,7 @@ func TestEngine(t *testing.T) {
 		executorstest.Exercise(t, executorstest.Subject{Mixed: true, Sandbox: with(`{}`), In: func(root string) operators.Commands { return d.In(root, docker.Project{ID: 1}) }})
 	})
 	t.Run("memory", func(t *testing.T) {
-		t.Cleanup(func() { os.Remove("oom") }) // podman leaves it where it was called
+		t.Cleanup(func() { os.Remove("oom") }) // podman leaves this file in the current folder
 		s := with(`{}`)
 		s.Memory = 32 << 20
 		if exit, out, err := run(t, s, "sh", "-c", "head -c 200000000 /dev/zero | tail -c 150000000 >/dev/null"); err != nil || exit.Why != operators.OutOfMemory(s.Memory) {

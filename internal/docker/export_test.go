@@ -5,7 +5,7 @@ import (
 	"zerodag/operators"
 )
 
-// Arguments is the command line of a command in the root of a project.
+// Arguments returns the command line for a command in the root of a project.
 func Arguments(d *Driver, root string, options *param.Map, s operators.Sandbox) []string {
 	read, err := d.read(options)
 	if err != nil {

@@ -34,7 +34,7 @@ func (r *run) prepare(ctx context.Context) error {
 	if s.pullAlways {
 		return r.pull(ctx)
 	}
-	if r.command.Sandbox.Time > 0 { // which is for the command, not for its image
+	if r.command.Sandbox.Time > 0 { // the time limit applies to the command, not to its image
 		if _, err := ask(ctx, s.program, "image", "inspect", "--format", "{{.Id}}", r.image); err != nil {
 			return r.pull(ctx)
 		}
@@ -53,8 +53,8 @@ func failed(what, image string, err error) error {
 	return operators.Failf("%s: %s: %v", what, image, err)
 }
 
-// image is the name of the image built for a project. It includes the project's id, so that no project gets an image
-// that another has built. Without a revision it is always a new one.
+// image returns the name of the image that is built for a project. It includes the project's id, so that no project
+// gets an image that another project built. Without a revision the name is always new.
 func (p Project) image(s settings) string {
 	revision := p.Revision
 	if revision == "" {
@@ -71,7 +71,7 @@ func (p Project) image(s settings) string {
 	return fmt.Sprintf("digdag-project-%d:%x", p.ID, sha1.Sum([]byte(param.Text(tree)))) // #nosec G401 -- the sum is a name, as the original makes it
 }
 
-// build makes the image unless it exists. The engine's output goes into the task's log.
+// build builds the image unless it exists. The engine's output goes to the task's log.
 func (r *run) build(ctx context.Context) error {
 	one := r.driver.building(r.image)
 	one.Lock()
@@ -102,7 +102,7 @@ func (r *run) build(ctx context.Context) error {
 	return nil
 }
 
-// building is the lock of an image: what several tasks need is built once.
+// building returns the lock of an image, so that an image that several tasks need is built once.
 func (d *Driver) building(image string) *sync.Mutex {
 	d.mu.Lock()
 	defer d.mu.Unlock()

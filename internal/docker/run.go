@@ -27,9 +27,9 @@ type run struct {
 	root     string
 	project  Project
 	name     string   // of the container
-	hidden   []string // folders of servers' data in the project, which the container does not see
-	image    string   // the named or the built one
-	ooms     int      // limits.OOMKills before it
+	hidden   []string // folders with servers' data in the project, which the container must not see
+	image    string   // the named or the built image
+	ooms     int      // limits.OOMKills before the run
 	output   *limits.Output
 	disk     *limits.Disk
 	why      limits.Reason
@@ -37,7 +37,7 @@ type run struct {
 	over     chan struct{} // closed when the client has ended
 }
 
-// step runs a program of the engine's with its output in the task's log.
+// step runs a command of the engine with its output in the task's log.
 func (r *run) step(ctx context.Context, args []string, dir string) error {
 	x := exec.CommandContext(ctx, r.settings.program, args...)
 	said := &tail{to: r.output}
@@ -54,13 +54,13 @@ func (r *run) step(ctx context.Context, args []string, dir string) error {
 	return nil
 }
 
-// tail passes output on and keeps the last of it.
+// tail passes output on and keeps the end of it.
 type tail struct {
 	to   io.Writer
 	last []byte
 }
 
-// maxTail is how much of it is kept, in bytes.
+// maxTail is how much of the output is kept, in bytes.
 const maxTail = 8 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -89,14 +89,14 @@ func (r *run) do(ctx context.Context) (operators.Exit, error) {
 	err = limits.Patiently(ctx, r.command.Stdout, func() error {
 		r.client = exec.Command(r.settings.program, r.arguments(r.image, names, file)...)
 		r.client.Env, r.client.Stdout, r.client.Stderr = env, said, said
-		r.client.SysProcAttr = apart() // a Ctrl-C is for us
+		r.client.SysProcAttr = apart() // a Ctrl-C must not reach the client
 		r.client.WaitDelay = r.driver.options.Grace
 		return r.client.Start()
 	})
 	if err != nil {
 		return operators.Exit{}, fmt.Errorf("run %s: %w", r.settings.program, err)
 	}
-	lineage.Set(r.client.Process.Pid, lineage.Client) // its monitors are left by no command
+	lineage.Set(r.client.Process.Pid, lineage.Client) // no command left the client's monitors behind
 	defer r.remove()
 	stop := context.AfterFunc(ctx, func() { r.stop(ctx) })
 	watched := make(chan struct{})
@@ -113,7 +113,7 @@ func (r *run) ranOutOfMemory(code int) bool {
 	return code == 128+int(syscall.SIGKILL) && r.command.Sandbox.Memory > 0 && limits.OOMKills() > r.ooms
 }
 
-// exit is how the container ended. It queries the engine before the container is removed.
+// exit returns how the container ended. It queries the engine before the container is removed.
 func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit, error) {
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) && !errors.Is(err, exec.ErrWaitDelay) {
@@ -127,7 +127,7 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 		code = codeOf(ended.ProcessState)
 	}
 	if code == 0 || ctx.Err() != nil || r.why.Get() != "" {
-		return operators.Exit{Code: code, Why: r.why.Get()}, nil //nolint:nilerr // how the command ended is its code
+		return operators.Exit{Code: code, Why: r.why.Get()}, nil //nolint:nilerr // the exit code shows how the command ended
 	}
 	if why := firstProcess().FindStringSubmatch(said); why != nil {
 		return operators.Exit{}, r.notStarted(why[1])
@@ -157,7 +157,7 @@ func codeOf(s *os.ProcessState) int {
 type state struct {
 	outOfMemory bool
 	ran         bool   // its program was started
-	trouble     string // why not
+	trouble     string // why it was not started
 }
 
 func (r *run) state() (s state, err error) {
@@ -178,7 +178,7 @@ func (r *run) state() (s state, err error) {
 	return s, nil
 }
 
-// notRun explains why the engine did not run the command: 125 to 127 are its own codes then.
+// notRun explains why the engine did not run the command: 125 to 127 are then the engine's own codes.
 func (r *run) notRun(code int, said, trouble string) error {
 	text := engineText(said)
 	if trouble != "" {
@@ -209,13 +209,13 @@ func (r *run) notRun(code int, said, trouble string) error {
 	return operators.Failf("docker could not run the command (code %d): %s", code, text)
 }
 
-// firstProcess matches what the first process of a container, docker's or podman's, prints when it cannot start the
-// command: then it ends with its own exit code.
+// firstProcess matches the output of a container's first process, docker's or podman's, if it cannot start the command:
+// then it ends with its own exit code.
 var firstProcess = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:\[FATAL tini \(\d+\)\] exec .* failed|ERROR \(catatonit:\d+\): failed to exec pid1): (.*)\s*\z`)
 })
 
-// notStarted is the error for a program that the image cannot run.
+// notStarted returns the error for a program that the image cannot run.
 func (r *run) notStarted(why string) error {
 	program := r.command.Args[0]
 	switch text := strings.ToLower(why); {
@@ -246,7 +246,7 @@ func engineText(said string) string {
 	return text
 }
 
-// remove takes the container away, whatever state it is in.
+// remove removes the container, whatever state it is in.
 func (r *run) remove() {
 	ask(context.Background(), r.settings.program, "rm", "-f", "-v", r.name) // a missing container does no harm
 }

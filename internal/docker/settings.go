@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// settings are the values of a task's `docker:` (commands.md#docker).
+// settings holds the values of a task's `docker:` (commands.md#docker).
 type settings struct {
 	image        string
 	program      string
@@ -19,7 +19,7 @@ type settings struct {
 	buildOptions []string
 }
 
-// programs are the programs that a task may name without permission to pass docker options.
+// programs lists the programs that a task may name without permission to pass docker options.
 var programs = []string{"docker", "podman"} // never changed
 
 func (d *Driver) read(tree *param.Map) (s settings, err error) {
@@ -51,7 +51,7 @@ func (d *Driver) read(tree *param.Map) (s settings, err error) {
 	return s, d.check(s)
 }
 
-// check refuses settings that would be misread, or that lead out of the container if that is not allowed.
+// check refuses settings that would be misinterpreted, or that allow escaping from the container if that is forbidden.
 func (d *Driver) check(s settings) error {
 	if s.image == "" || strings.HasPrefix(s.image, "-") || strings.ContainsAny(s.image, " \t\r\n") {
 		return param.Errorf("docker: %q is not a valid image name", s.image)
@@ -71,7 +71,7 @@ func (d *Driver) check(s settings) error {
 	return nil
 }
 
-// has reports whether the task's own options have one of these.
+// has reports whether the task's own options include one of these names.
 func (s settings) has(names ...string) bool {
 	return slices.ContainsFunc(s.runOptions, func(option string) bool {
 		name, _, _ := strings.Cut(option, "=")

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// apart starts a client in a separate process group.
+// apart returns attributes that start a client in a separate process group.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // endClient ends a client and its children.

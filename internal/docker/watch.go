@@ -10,15 +10,15 @@ import (
 	"zerodag/operators"
 )
 
-// How often a container is looked at: its disk, which is ours, and its processes, for which
-// the engine must be asked.
+// Intervals between checks of a container: of its disk, which is ours, and of its processes, which need a query to the
+// engine.
 const (
 	diskTime    = time.Second
 	processTime = 5 * time.Second
 )
 
-// watch ends the container when it takes more than it may, until it is over. CPU and memory
-// are the engine's to keep, and that no process too many is started.
+// watch ends the container if it exceeds its limits, and returns when the container is over. The engine enforces the
+// limits of CPU and memory, and prevents processes above the limit.
 func (r *run) watch() {
 	var late <-chan time.Time
 	if limit := r.command.Sandbox.Time; limit > 0 {
@@ -41,7 +41,7 @@ func (r *run) watch() {
 				r.end(operators.TooMuchDisk(r.command.Sandbox.Disk))
 			}
 		case <-processes.C:
-			// A bomb sits at the limit; others get there by chance.
+			// A fork bomb stays at the limit; other commands reach it only by chance.
 			if crowded++; !r.crowded() {
 				crowded = 0
 			}
@@ -52,8 +52,8 @@ func (r *run) watch() {
 	}
 }
 
-// crowded reports whether the container has about as many processes as it may have. One is the engine's, and threads
-// also count.
+// crowded reports whether the container has about the maximum number of processes. One of them belongs to the engine,
+// and threads count as processes.
 func (r *run) crowded() bool {
 	out, err := ask(context.Background(), r.settings.program, "top", r.name)
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *run) crowded() bool {
 func (r *run) tooMuchOutput() {
 	limit := cmp.Or(r.command.Sandbox.Output, limits.DefaultOutput)
 	r.why.Set(operators.TooMuchOutput(limit))
-	go r.kill() // the output is still read meanwhile
+	go r.kill() // the output must still be read meanwhile
 }
 
 // end forces the container to end, for a reason.
@@ -95,7 +95,7 @@ func (r *run) stop(ctx context.Context) {
 }
 
 // kill forces the container to end. A container that does not exist yet, for example because its image is being
-// fetched, is never made: its client ends.
+// fetched, is never created, because its client ends.
 func (r *run) kill() {
 	if _, err := ask(context.Background(), r.settings.program, "kill", r.name); err == nil {
 		select {

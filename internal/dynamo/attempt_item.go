@@ -39,7 +39,7 @@ const (
 	aIgnored     = "ie"
 	aPaused      = "pa"
 	aWaits       = "wt"
-	aRetried     = "rt" // it is not the last one of its session
+	aRetried     = "rt" // it is not the last attempt of its session
 	aArchive     = "ar"
 	aArchiveBlob = "ab"
 
@@ -68,7 +68,7 @@ func waitKey(session, attempt int64) table.Key {
 
 func siteKey(site int64) table.Key { return table.At("sites", table.Ordered(site)) }
 
-// largestParams is the largest size stored in the row: lists read rows.
+// largestParams is the maximum size of parameters in the row, because lists read rows.
 const largestParams = 4 << 10
 
 func (db *DB) attemptItem(ctx context.Context, a host.Attempt) (table.Item, error) {
@@ -111,7 +111,7 @@ func (db *DB) attemptOf(ctx context.Context, it table.Item) (host.Attempt, error
 	return a, nil
 }
 
-// rowOf is the attempt of an item without its labels, with parameters that were read from it or nil.
+// rowOf returns the attempt in an item without its labels, with the given parameters, which may be nil.
 func rowOf(it table.Item, params *param.Map) host.Attempt {
 	return host.Attempt{ID: it.Num(table.ID), Site: it.Num(table.Site), SessionID: it.Num(aSession), SessionUUID: it.Str(aUUID), SessionTime: it.Time(aSessionTime),
 		Project: host.Ref{ID: it.Num(aProject), Name: it.Str(aProjectName)}, Workflow: host.Ref{ID: it.Num(aWorkflow), Name: it.Str(aName)},

@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestAttemptItem proves that labels come back from the item of an attempt as they were, and that one without labels
-// has no attribute for them.
+// TestAttemptItem proves that labels are read back unchanged from the item of an attempt, and that an attempt without
+// labels has no attribute for them.
 func TestAttemptItem(t *testing.T) {
 	t.Parallel()
 	db, ctx := New(aws.Config{}, Options{}), t.Context()

@@ -20,12 +20,12 @@ func (db *DB) Attempt(ctx context.Context, site, id int64) (host.Attempt, error)
 	return db.attemptOf(ctx, it)
 }
 
-// unfinished is the condition of changes that are allowed only before an attempt's end.
+// unfinished returns the condition of changes that are allowed only before an attempt ends.
 func unfinished() table.Where {
 	return table.Where{Text: "attribute_exists(#p) AND attribute_not_exists(#f)", Names: []string{table.Partition, aFinished}}
 }
 
-// Cancel notes that a kill was requested.
+// Cancel records that a kill was requested.
 func (db *DB) Cancel(ctx context.Context, id int64) error {
 	there, err := db.t.Update(ctx, attemptKey(id), table.Where{Text: "SET #cx = :yes", Names: []string{aCanceled}, Values: table.Item{":yes": table.Yes()}}, unfinished())
 	if !errors.Is(err, table.ErrCondition) {
@@ -37,7 +37,7 @@ func (db *DB) Cancel(ctx context.Context, id int64) error {
 	return nil
 }
 
-// SetPaused notes whether the attempt is paused.
+// SetPaused records whether the attempt is paused.
 func (db *DB) SetPaused(ctx context.Context, id int64, on bool) error {
 	change := table.Where{Text: "REMOVE #pa", Names: []string{aPaused}}
 	if on {
@@ -53,11 +53,10 @@ func (db *DB) SetPaused(ctx context.Context, id int64, on bool) error {
 	return nil
 }
 
-// largestArchive is the largest size stored in the row; larger archives are blobs.
+// largestArchive is the maximum size of an archive in the row; larger ones are blobs.
 const largestArchive = 8 << 10
 
-// Finish ends an attempt and keeps its archive: see host.Attempts. It is one write unless
-// the attempt still waited.
+// Finish ends an attempt and keeps its archive: see host.Attempts. It needs one write unless the attempt still waited.
 func (db *DB) Finish(ctx context.Context, id int64, e host.End) error {
 	change, err := db.ending(ctx, id, e)
 	if err != nil {
@@ -84,7 +83,7 @@ func (db *DB) Finish(ctx context.Context, id int64, e host.End) error {
 	return err
 }
 
-// ending is the change of the row. It ends with a REMOVE.
+// ending returns the change of the row. It ends with a REMOVE.
 func (db *DB) ending(ctx context.Context, id int64, e host.End) (table.Where, error) {
 	w := table.Where{Text: "SET #f = :f", Names: []string{aFinished, aListActive}, Values: table.Item{":f": table.Micros(e.At)}}
 	set := func(name string, of func(table.Item)) {
@@ -122,7 +121,7 @@ func (db *DB) ending(ctx context.Context, id int64, e host.End) (table.Where, er
 	return w, nil
 }
 
-// shortAtEnd are the attributes that keep the short logs, which go with the log otherwise.
+// shortAtEnd returns the attributes that keep the short logs, which would otherwise expire with the log.
 func (db *DB) shortAtEnd(ctx context.Context, id int64) (table.Item, error) {
 	list, known := db.recent.of(id)
 	more, err := db.shortFrom(ctx, id, known+1)
@@ -156,5 +155,5 @@ func (db *DB) Archive(ctx context.Context, id int64) ([]byte, error) {
 	return table.Unpack(state)
 }
 
-// Expire has nothing to do: everything of a log carries its expiry from the first write.
+// Expire has nothing to do: all parts of a log have their expiry from the first write.
 func (db *DB) Expire(context.Context, time.Time, int) (int, error) { return 0, nil }

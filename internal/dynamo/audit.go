@@ -23,10 +23,10 @@ func auditKey(site, id int64) table.Key {
 	return table.At("U#"+table.Decimal(site), table.Ordered(id))
 }
 
-// audits are host.Audit.
+// audits implements host.Audit.
 type audits struct{ t *table.Table }
 
-// Record adds to the audit log.
+// Record adds an entry to the audit log.
 func (db *audits) Record(ctx context.Context, e host.Record) error {
 	it := table.Item{}
 	it.SetNum(table.Site, e.Site)

@@ -32,7 +32,7 @@ func backfillsOf(project int64, workflow string) string {
 	return "B#" + table.Decimal(project) + "#" + workflow
 }
 
-// openBackfills are the unfinished backfills of every site.
+// openBackfills is the partition of the unfinished backfills of all sites.
 const openBackfills = "B#"
 
 func backfillOf(it table.Item) (host.Backfill, error) {
@@ -73,10 +73,10 @@ func backfillItem(b host.Backfill) (table.Item, error) {
 	return it, nil
 }
 
-// backfills are host.Backfills.
+// backfills implements host.Backfills.
 type backfills struct{ t *table.Table }
 
-// AddBackfill keeps a new backfill: see host.Backfills.
+// AddBackfill stores a new backfill: see host.Backfills.
 func (db *backfills) AddBackfill(ctx context.Context, b host.Backfill) (host.Backfill, error) {
 	b.Version = 0
 	for try := 0; ; try++ {
@@ -96,13 +96,13 @@ func (db *backfills) AddBackfill(ctx context.Context, b host.Backfill) (host.Bac
 				return db.namedBackfill(ctx, b, m.Item.Num(table.ID))
 			}
 		}
-		if err := table.Pause(ctx, try); err != nil { // another process had the idea of the same id
+		if err := table.Pause(ctx, try); err != nil { // another process chose the same id
 			return b, err
 		}
 	}
 }
 
-// addedBackfill reads the added backfill, as any reader sees it.
+// addedBackfill reads the added backfill as any reader sees it.
 func (db *backfills) addedBackfill(ctx context.Context, id int64, err error) (host.Backfill, error) {
 	if err != nil {
 		return host.Backfill{}, err
@@ -110,7 +110,7 @@ func (db *backfills) addedBackfill(ctx context.Context, id int64, err error) (ho
 	return db.Backfill(ctx, host.AnySite, id)
 }
 
-// namedBackfill returns the backfill that has a name. It may be the very one to add, if an earlier answer was lost.
+// namedBackfill returns the backfill that has a name. It may be the new backfill itself if an earlier answer was lost.
 func (db *backfills) namedBackfill(ctx context.Context, b host.Backfill, id int64) (host.Backfill, error) {
 	there, err := db.Backfill(ctx, host.AnySite, id)
 	if err == nil && id != b.ID {
@@ -128,7 +128,7 @@ func (db *backfills) Backfill(ctx context.Context, site, id int64) (host.Backfil
 	return backfillOf(it)
 }
 
-// backfillList is the narrowest list that holds the requested backfills.
+// backfillList returns the narrowest list that contains the requested backfills.
 func (db *backfills) backfillList(q host.BackfillQuery) *table.List {
 	index, partition := env.BySite(), backfillsOfSite(q.Site)
 	switch {
@@ -165,7 +165,7 @@ func (db *backfills) UpdateBackfill(ctx context.Context, b host.Backfill) error 
 	if err != nil {
 		return err
 	}
-	writer := rand.Text() // of two identical concurrent changes, one must fail as late
+	writer := rand.Text() // of two identical concurrent changes, one must fail because it came too late
 	change := table.Where{Text: "SET #bs = :state, #ua = :at, #ve = :next, #wb = :writer", Names: []string{aState, aUpdated, aVersion, aWriter},
 		Values: table.Item{":state": table.Bytes(table.Pack(state)), ":at": table.Micros(b.UpdatedAt), ":next": table.Number(b.Version + 1), ":writer": table.Text(writer)}}
 	if !b.FinishedAt.IsZero() {
@@ -178,7 +178,7 @@ func (db *backfills) UpdateBackfill(ctx context.Context, b host.Backfill) error 
 	case !errors.Is(err, table.ErrCondition):
 		return err
 	case there.Str(aWriter) == writer:
-		return nil // an answer was lost: it is our own
+		return nil // an answer was lost: the existing one is ours
 	}
 	return host.ErrConflict
 }

@@ -19,7 +19,7 @@ import (
 
 func configOf(t testing.TB) aws.Config { return localstack.Config(t) }
 
-// backfill describes attempts that wait for one another.
+// backfill returns attempts that wait for one another.
 func backfill(p host.Project, n int) []host.NewAttempt {
 	var list []host.NewAttempt
 	for i := range n {
@@ -33,8 +33,8 @@ func backfill(p host.Project, n int) []host.NewAttempt {
 	return list
 }
 
-// TestLongList proves that a list of more attempts than one transaction takes is started as a whole, and that nothing
-// is left of a list that conflicts with an existing attempt.
+// TestLongList proves that a list of more attempts than fit into one transaction is started as a whole, and that
+// nothing remains of a list that conflicts with an existing attempt.
 func TestLongList(t *testing.T) {
 	t.Parallel()
 	db, counter := open(t, options(t))
@@ -82,8 +82,8 @@ func TestLongList(t *testing.T) {
 	}
 }
 
-// TestManySchedules proves that a push changes more schedules than one transaction takes,
-// and that a delete leaves none.
+// TestManySchedules proves that a push can change more schedules than fit into one transaction, and that a delete
+// removes all of them.
 func TestManySchedules(t *testing.T) {
 	t.Parallel()
 	db, counter := open(t, options(t))
@@ -122,8 +122,8 @@ func TestManySchedules(t *testing.T) {
 	}
 }
 
-// TestTimers proves that messages which wait for long come back as they were, the earliest
-// first, until they are deleted.
+// TestTimers proves that messages that wait for a long time are read back unchanged, the earliest first, until they are
+// deleted.
 func TestTimers(t *testing.T) {
 	t.Parallel()
 	o := options(t)
@@ -152,7 +152,7 @@ func TestTimers(t *testing.T) {
 	}
 }
 
-// TestParamStore proves that values of sites are apart, and all are set together.
+// TestParamStore proves that values of sites are separate, and that several values are set together.
 func TestParamStore(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, options(t))
@@ -172,7 +172,7 @@ func TestParamStore(t *testing.T) {
 	}
 }
 
-// TestUnavailable proves that a table which cannot be reached is host.ErrUnavailable.
+// TestUnavailable proves that an unreachable table causes host.ErrUnavailable.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	c := configOf(t)
@@ -190,8 +190,8 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestSameMillisecond proves that processes which make things in the same millisecond do
-// not take each other's ids: nothing is overwritten.
+// TestSameMillisecond proves that processes that create objects in the same millisecond do not use the same ids:
+// nothing is overwritten.
 func TestSameMillisecond(t *testing.T) {
 	t.Parallel()
 	o := options(t)

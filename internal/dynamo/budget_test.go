@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// chain is a workflow of tasks that do I/O, one after the other.
+// chain returns a workflow of n tasks that do I/O, one after the other.
 func chain(t testing.TB, n int) *engine.Definition {
 	t.Helper()
 	var pairs []any
@@ -26,9 +26,8 @@ func chain(t testing.TB, n int) *engine.Definition {
 	return d
 }
 
-// TestBudget proves what an attempt writes, from the engine's own entries: a chain of 100
-// tasks one write unit for each of its tasks and twelve for its start and its end, and
-// an attempt of one task eleven in all.
+// TestBudget proves how much an attempt writes, with real entries of the engine: a chain of 100 tasks needs one write
+// unit for each task and twelve for its start and its end, and an attempt of one task needs eleven in total.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	db, _, p, b := started(t)

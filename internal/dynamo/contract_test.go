@@ -34,7 +34,7 @@ var (
 	_ host.Backfills = (*dynamo.DB)(nil)
 )
 
-// options are those of a separate table, with a queue and blobs that need no AWS.
+// options returns the options of a separate table, with a queue and blobs that need no AWS.
 func options(t testing.TB) dynamo.Options {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Options{Migrate: true})
@@ -49,7 +49,7 @@ func options(t testing.TB) dynamo.Options {
 	return dynamo.Options{Table: localstack.Name(), Blobs: blobs, Events: db.Queue("events")}
 }
 
-// open makes a DB with a separate table, and counts its calls.
+// open creates a DB with a separate table, and counts its calls.
 func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *proxy.Proxy) {
 	t.Helper()
 	c, counter := counted(t)
@@ -62,7 +62,7 @@ func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *proxy.Proxy) {
 	return db, counter
 }
 
-// counted is a configuration whose calls are counted.
+// counted returns a configuration whose calls are counted.
 func counted(t testing.TB) (aws.Config, *proxy.Proxy) {
 	t.Helper()
 	c := localstack.Config(t)
@@ -84,7 +84,7 @@ func plain(t *testing.T, run func(*testing.T, suite.Stores)) {
 	run(t, s)
 }
 
-// troubled has one call in five throttled, failed, or done without an answer.
+// troubled runs tests while one call in five is throttled, fails, or succeeds without an answer.
 func troubled(t *testing.T, run func(*testing.T, suite.Stores)) {
 	o := options(t)
 	open(t, o)

@@ -2,30 +2,30 @@
 // attempts, projects, definitions, schedules, sessions, tokens, the audit log, pools, timers and the values of
 // `param_set>`.
 //
-// The functions open it, once for each process. It must never decide what the host decides, never query an index if
-// being a moment behind would be wrong, and never write twice if once is enough.
+// The Lambda functions open it once for each process. It must never make decisions that belong to the host, never query
+// an index if slightly old data would be wrong, and never write twice if once is enough.
 //
 // # Guarantees
 //
 // The rows of one object by id, logs, names, sessions by time, and the attempts that wait for a session are read
-// consistently. Lists of projects, schedules, tokens, sessions, attempts, and active or due ones come from indexes,
-// which follow within milliseconds; the rows themselves are then read from the table, consistently. An index finds
+// consistently. Lists of projects, schedules, tokens, sessions and attempts, including active or due ones, come from
+// indexes, which are updated within milliseconds; the rows are then read consistently from the table. An index finds
 // candidates; it never supplies their state.
 //
-// A push becomes visible with all its definitions and, up to some 95 of them, its schedules, or not at all. A start of
-// up to 20 attempts is one transaction. Logs carry one expiry from their first write; once expired they count as gone,
-// whether DynamoDB has deleted them or not.
+// A push becomes visible with all its definitions and up to about 95 of its schedules, or not at all. A start of up to
+// 20 attempts is one transaction. All parts of a log have the same expiry from the first write on; once it has passed,
+// the log counts as gone, whether DynamoDB has deleted it or not.
 //
 // # Repeating
 //
 // The client repeats calls that were throttled, had no answer or conflicted with a transaction, with jitter. That is
-// safe: puts are whole items, entries have a nonce, transactions a token, and a conditional change that finds its own
+// safe: puts write whole items, entries have a nonce, transactions a token, and a conditional change that finds its own
 // result succeeds. Calls that still fail return host.ErrUnavailable.
 //
 // # Access patterns
 //
-// RRU are read units (4 KB, consistent), WRU write units (1 KB, twice in a transaction, those of indexes included) of
-// small items; q is Query, b BatchGetItem.
+// RRU means read units (4 KB, consistent), and WRU write units (1 KB, twice in a transaction, including those of
+// indexes) of small items; q means Query, b BatchGetItem.
 //
 //	append an entry                          1 put                        1 WRU
 //	 ... to a log not seen by this process   1 get before it              1 RRU

@@ -16,11 +16,11 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestMovedWhileRead proves that a schedule which moves on while due ones are read is handed out in
-// its new place: who notes how far he has come passes none by.
+// TestMovedWhileRead proves that a schedule that is moved while due schedules are read is returned in its new place, so
+// that a caller that records its progress skips none.
 func TestMovedWhileRead(t *testing.T) {
 	t.Parallel()
-	const many = 900 // more than one part
+	const many = 900 // more than fit into one part
 	o := options(t)
 	db, _ := open(t, o)
 	p := host.Push{Site: 1, Project: "demo", Schedules: map[string]host.NextTimes{}, Revision: host.Revision{Name: "r", CreatedAt: instant(0)}}
@@ -36,7 +36,7 @@ func TestMovedWhileRead(t *testing.T) {
 	if err != nil || len(first) != 1 {
 		t.Fatal(first, err)
 	}
-	// Between the first query of the index and the first rows it moves to nearly the end.
+	// Between the first query of the index and the first read of rows it moves almost to the end.
 	var once sync.Once
 	c := configOf(t)
 	c.APIOptions = append(c.APIOptions, func(s *middleware.Stack) error {

@@ -15,9 +15,9 @@ import (
 //	A#<attempt>   E#<seq>   entry from the second on; expires
 //	A#<attempt>   R         the first one, in the row of the attempt: each name after firstPrefix
 //
-// A separate item for the first entry would cost two more write units, and the entry is small. A body of more than
-// largestBody (largestFirst in a row) and a snapshot of more than largestSnapshot are blobs log/<attempt>/<hash>, put
-// before the entry that names them.
+// A separate item for the first entry, which is small, would cost two more write units. A body larger than largestBody
+// (largestFirst in a row) and a snapshot larger than largestSnapshot are blobs log/<attempt>/<hash>, written before the
+// entry that refers to them.
 const (
 	entryPrefix = "E#"
 
@@ -25,10 +25,10 @@ const (
 	aAt           = "t"
 	aChanges      = "c"
 	aEvents       = "e"
-	aBody         = "b" // blob of changes and events
+	aBody         = "b" // key of the blob with changes and events
 	aSnapshot     = "z"
 	aSnapshotBlob = "zb"
-	aSnapshotSeq  = "k" // entry of the newest snapshot, up to this one; none before the first
+	aSnapshotSeq  = "k" // number of the last entry up to this one with a snapshot; absent before the first
 	aShort        = "l" // short logs of tasks
 	aShortBlob    = "lb"
 )
@@ -49,11 +49,11 @@ func entrySort(seq int64) string { return fmt.Sprintf("%s%010d", entryPrefix, se
 
 func seqOf(it table.Item) int64 {
 	var n int64
-	fmt.Sscanf(it.Str(table.Sort), entryPrefix+"%d", &n) //nolint:errcheck // the key is one that this package wrote
+	fmt.Sscanf(it.Str(table.Sort), entryPrefix+"%d", &n) //nolint:errcheck // this package wrote the key
 	return n
 }
 
-// entryItem makes the item; parts that are too large for it are stored first.
+// entryItem returns the item of an entry; it first stores parts that are too large for the item.
 func (db *logs) entryItem(ctx context.Context, attempt int64, e host.Entry, snapshot int64) (table.Item, error) {
 	it, largest := entryKey(attempt, e.Seq).Item(), largestBody
 	if e.Seq == 1 {
@@ -96,7 +96,7 @@ func (db *logs) entryItem(ctx context.Context, attempt int64, e host.Entry, snap
 	return it, nil
 }
 
-// firstAttributes are those of entry 1 as a row has them.
+// firstAttributes returns the attributes of entry 1 with their names in a row.
 func firstAttributes(entry table.Item) table.Item {
 	it := table.Item{}
 	for name, v := range entry {
@@ -107,7 +107,7 @@ func firstAttributes(entry table.Item) table.Item {
 	return it
 }
 
-// firstOf is entry 1 of a row; nil when its attempt has not begun.
+// firstOf returns entry 1 from a row; nil if its attempt has not begun.
 func firstOf(row table.Item) table.Item {
 	if !row.Has(firstPrefix + table.Expiry) {
 		return nil
@@ -145,7 +145,7 @@ func (db *logs) entryOf(ctx context.Context, it table.Item) (host.Entry, error) 
 	return e, nil
 }
 
-// snapshotOf reads the snapshot of an entry; nil when it has none.
+// snapshotOf reads the snapshot of an entry; nil if it has none.
 func (db *logs) snapshotOf(ctx context.Context, it table.Item) ([]byte, error) {
 	state := it.Bytes(aSnapshot)
 	if blob := it.Str(aSnapshotBlob); blob != "" {

@@ -8,12 +8,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// How far the parts of ticks have come.
+// The progress of the parts of ticks.
 //
 //	H#tick   R   row: a number for each host.Mark, by its name
 func horizonKey() table.Key { return table.At("H#tick", table.Row) }
 
-// horizon is host.Horizon.
+// horizon implements host.Horizon.
 type horizon struct{ t *table.Table }
 
 // Marks implements host.Horizon.

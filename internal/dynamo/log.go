@@ -11,7 +11,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// logs are host.Log and host.ShortLogs: the entries of attempts, and the short logs of runs that entries take along.
+// logs implements host.Log and host.ShortLogs: the entries of attempts, and the short logs of runs that are stored with
+// entries.
 type logs struct {
 	t      *table.Table
 	tails  tails
@@ -19,8 +20,8 @@ type logs struct {
 	short  shortLogs
 }
 
-// Append writes an entry: see host.Log. It is one put, since the caller has read the
-// entry before, or written it; else that is read first.
+// Append writes an entry: see host.Log. It needs one put if this process has read or written the previous entry;
+// otherwise it reads that entry first.
 func (db *logs) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	if e.Seq < 2 || e.Seq > maxSeq {
 		return fmt.Errorf("append entry %d of attempt %d: invalid position", e.Seq, attempt)
@@ -37,7 +38,7 @@ func (db *logs) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	it.SetBytes(aShort, packShort(short))
 	there, err := db.t.Put(ctx, it, table.Absent())
 	if errors.Is(err, table.ErrCondition) && there.Str(aNonce) == e.Nonce {
-		err = nil // a lost answer: it is ours
+		err = nil // an answer was lost: the entry is ours
 	}
 	if err != nil {
 		db.short.giveBack(attempt, short)
@@ -55,7 +56,7 @@ func (db *logs) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	return nil
 }
 
-// tailBefore finds out that there is an entry before seq, and which snapshot it names.
+// tailBefore makes sure that the entry before seq exists, and returns which snapshot it refers to.
 func (db *logs) tailBefore(ctx context.Context, attempt, seq int64) (tail, error) {
 	if t, ok := db.tails.of(attempt); ok && t.seq >= seq-1 {
 		return t, nil
@@ -79,8 +80,7 @@ func (db *logs) tailBefore(ctx context.Context, attempt, seq int64) (tail, error
 	return tail{1, first.Num(aSnapshotSeq)}, nil
 }
 
-// firstEntry reads entry 1. Of a log that has expired some may be deleted already, so it
-// counts as gone.
+// firstEntry reads entry 1. An expired log counts as gone, because parts of it may already be deleted.
 func (db *logs) firstEntry(ctx context.Context, attempt int64) (table.Item, error) {
 	row, err := db.t.Get(ctx, attemptKey(attempt))
 	first := firstOf(row)
@@ -90,7 +90,7 @@ func (db *logs) firstEntry(ctx context.Context, attempt int64) (table.Item, erro
 	return first, nil
 }
 
-// entries are those from first to last.
+// entries returns the condition for the entries from first to last.
 func entries(attempt, first, last int64) table.Where {
 	return between(attempt, entrySort(first), entrySort(last))
 }
@@ -100,11 +100,11 @@ func between(attempt int64, from, to string) table.Where {
 		Values: table.Item{":p": table.Text(attemptKey(attempt).Partition), ":first": table.Text(from), ":last": table.Text(to)}}
 }
 
-// firstPage is how many items loading reads before it knows how many it needs: the row, which sorts after all entries,
-// and some of these. There are at least 16 KB of log between two snapshots, 60 small entries.
+// firstPage is the number of items that loading reads before it knows how many it needs: the row, which sorts after all
+// entries, and some entries. Between two snapshots there are at least 16 KB of log, or 60 small entries.
 const firstPage = 12
 
-// Load reads what is needed for the newest state: see host.Log. It omits events.
+// Load reads the entries that the newest state needs: see host.Log. It omits events.
 func (db *logs) Load(ctx context.Context, attempt int64) (host.Stored, error) {
 	list, err := db.t.Find(ctx, table.Query{Where: between(attempt, entrySort(2), table.Row), Descending: true, Limit: firstPage})
 	if err != nil || len(list) == 0 || list[0].Str(table.Sort) != table.Row {
@@ -129,7 +129,7 @@ func (db *logs) Load(ctx context.Context, attempt int64) (host.Stored, error) {
 	at := newest.Num(aSnapshotSeq)
 	list = append(list, first)
 	slices.Reverse(list)
-	if len(list) == 1 || seqOf(list[1]) == 2 { // these are all entries
+	if len(list) == 1 || seqOf(list[1]) == 2 { // the page contains all entries
 		short, err := shortOfEntries(list)
 		if err != nil {
 			return host.Stored{}, err
@@ -147,7 +147,7 @@ func (db *logs) Load(ctx context.Context, attempt int64) (host.Stored, error) {
 	return stored, nil
 }
 
-// stored is the snapshot of entry at, which is 0 for none, and the entries after it.
+// stored returns the snapshot of entry at and the entries after it; at is 0 if there is no snapshot.
 func (db *logs) stored(ctx context.Context, list []table.Item, at int64) (host.Stored, error) {
 	s := host.Stored{At: at}
 	for _, it := range list {
@@ -219,7 +219,7 @@ func (db *logs) entryBefore(ctx context.Context, attempt, seq int64) (table.Item
 	return db.firstEntry(ctx, attempt)
 }
 
-// snapshotBefore reads the snapshot that an entry names.
+// snapshotBefore reads the snapshot that an entry refers to.
 func (db *logs) snapshotBefore(ctx context.Context, attempt int64, it table.Item) ([]byte, int64, error) {
 	at := it.Num(aSnapshotSeq)
 	if at == 0 {
@@ -240,17 +240,17 @@ func (db *logs) snapshotBefore(ctx context.Context, attempt int64, it table.Item
 	return state, at, err
 }
 
-// tail is an entry that is known to be there, and the snapshot that it names.
+// tail is an entry that is known to exist, and the snapshot that it refers to.
 type tail struct{ seq, snapshot int64 }
 
 // tails remembers where logs ended when this process last saw them. Entries are never deleted while their attempt is
-// unfinished, so a remembered entry still exists: it is trusted only for a "yes".
+// unfinished, so a remembered entry still exists. A missing one proves nothing.
 type tails struct {
 	mu sync.Mutex
 	m  map[int64]tail
 }
 
-// maxTails limits the memory; a forgotten one costs one read.
+// maxTails limits the memory; a forgotten tail costs one read.
 const maxTails = 10_000
 
 func (t *tails) of(attempt int64) (tail, bool) {

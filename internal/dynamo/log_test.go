@@ -22,7 +22,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// noted notes which blobs are put, in which order with other things.
+// noted records which blobs are written, and in which order relative to other writes.
 type noted struct {
 	table.Blobs
 	mu   sync.Mutex
@@ -40,7 +40,7 @@ func (n *noted) Put(ctx context.Context, key string, r io.Reader, size int64) er
 	return n.Blobs.Put(ctx, key, r, size)
 }
 
-// random does not get smaller when it is compressed.
+// random returns bytes that compression does not make smaller.
 func random(n int) []byte {
 	b, x := make([]byte, n), uint32(1)
 	for i := range b {
@@ -59,8 +59,8 @@ func startOne(t testing.TB, db *dynamo.DB) host.Attempt {
 	return list[0]
 }
 
-// TestLargeParts proves that a body of more than 300 KB and a snapshot of more than 8 KB
-// are blobs of the attempt, put before their entry, and come back.
+// TestLargeParts proves that a body of more than 300 KB and a snapshot of more than 8 KB are stored as blobs of the
+// attempt before their entry, and are read back.
 func TestLargeParts(t *testing.T) {
 	t.Parallel()
 	o := options(t)
@@ -95,8 +95,8 @@ func TestLargeParts(t *testing.T) {
 	}
 }
 
-// TestExpiry proves that a log counts as gone from one moment on, in all its parts, whether
-// DynamoDB has deleted something or not, and the rows stay.
+// TestExpiry proves that all parts of a log count as gone from the same moment, whether DynamoDB has deleted any of
+// them or not, and that the rows stay.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -141,8 +141,8 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
-// TestShortLogs proves that short logs ride with the next entry of their attempt, also when
-// that had to be tried twice, and are kept with the attempt when it ends.
+// TestShortLogs proves that short logs are stored with the next entry of their attempt, even if that write had to be
+// retried, and are kept with the attempt when it ends.
 func TestShortLogs(t *testing.T) {
 	t.Parallel()
 	o := options(t)
@@ -185,8 +185,8 @@ func TestShortLogs(t *testing.T) {
 	shown(other, "one=1", "three=3", "two=2")
 }
 
-// TestShortLogsAtEnd proves that the end of an attempt reads only those entries that its process has
-// not seen, and keeps the short logs of all.
+// TestShortLogsAtEnd proves that the end of an attempt reads only those entries that its process has not seen, and
+// keeps the short logs of all entries.
 func TestShortLogsAtEnd(t *testing.T) {
 	t.Parallel()
 	o := options(t)
@@ -222,8 +222,8 @@ func TestShortLogsAtEnd(t *testing.T) {
 	}
 }
 
-// TestLargeParams proves that parameters which are too large for a row come back, also of
-// an attempt whose log has gone.
+// TestLargeParams proves that parameters that are too large for a row are read back, even for an attempt whose log is
+// gone.
 func TestLargeParams(t *testing.T) {
 	t.Parallel()
 	o := options(t)

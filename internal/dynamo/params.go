@@ -24,22 +24,22 @@ const (
 // paramLifetime is how long a value is kept after it was set (wire.md 3.7).
 const paramLifetime = 90 * 24 * time.Hour
 
-// paramKey has a hash, since keys may be longer than DynamoDB's.
+// paramKey returns a key with a hash, because names may be longer than DynamoDB's keys.
 func paramKey(site int64, name string) table.Key {
 	sum := sha256.Sum256([]byte(name))
 	return table.At("Y#"+table.Decimal(site)+"#"+hex.EncodeToString(sum[:]), table.Row)
 }
 
-// params are the values of one site.
+// params holds the values of one site.
 type params struct {
 	t    *table.Table
 	site int64
 }
 
-// ParamStore returns what `param_set>` and `param_get>` of a site use.
+// ParamStore returns the store for `param_set>` and `param_get>` of a site.
 func (db *DB) ParamStore(site int64) operators.ParamStore { return params{db.t, site} }
 
-// Set stores all values or none: one is a put, up to a hundred are a transaction.
+// Set stores all values or none: a single value with a put, up to a hundred with a transaction.
 func (p params) Set(ctx context.Context, values map[string]string) error {
 	if len(values) > table.MaxActions {
 		return fmt.Errorf("set %d params: at most %d can be set together", len(values), table.MaxActions)
@@ -63,7 +63,7 @@ func (p params) Set(ctx context.Context, values map[string]string) error {
 	return err
 }
 
-// Get returns a value, and whether there is an unexpired one.
+// Get returns a value, and reports whether an unexpired one exists.
 func (p params) Get(ctx context.Context, name string) (string, bool, error) {
 	it, err := p.t.Get(ctx, paramKey(p.site, name))
 	if err != nil || it == nil || p.t.Expired(it) {

@@ -19,7 +19,7 @@ import (
 //
 //	O#<site>#<project>#<name>   R                          row; indexes site (O#<site>, id), project (O#, id)
 //	O#<site>#<project>#<name>   S#<number>                 this slot is taken
-//	O#<site>#<project>#<name>   T#<rank>#<since>#<holder>  this claim waits; sorted as the line is
+//	O#<site>#<project>#<name>   T#<rank>#<since>#<holder>  this claim waits; sorted like the line
 //
 // One query reads all of it: the row first, then slots, then claims.
 const (
@@ -33,10 +33,10 @@ const (
 const (
 	slotPrefix  = "S#"
 	claimPrefix = "T#"
-	lastRank    = 9 // priorities are -9 to 9; ranks 00 to 18 sort the other way
+	lastRank    = 9 // priorities are -9 to 9; ranks 00 to 18 sort in the opposite order
 )
 
-// linePage is how many items of a pool are read at once: pools are small, and lines may be long.
+// linePage is how many items of a pool are read at once: pools are small, but lines may be long.
 const linePage = 100
 
 func poolPartition(ref host.PoolRef) string {
@@ -46,7 +46,7 @@ func poolPartition(ref host.PoolRef) string {
 func poolKey(ref host.PoolRef) table.Key { return table.At(poolPartition(ref), table.Row) }
 func poolsOf(site int64) string          { return "O#" + table.Decimal(site) }
 
-// allPools are those of every site.
+// allPools is the partition of the pools of all sites.
 const allPools = "O#"
 
 func slotKey(ref host.PoolRef, number int) table.Key {
@@ -76,10 +76,10 @@ func claimOf(it table.Item) (c host.Claim, err error) {
 	return host.Claim{Holder: parts[2], Slots: int(it.Num(aPoolSlots)), Priority: lastRank - rank, Since: since}, nil
 }
 
-// pools are host.Pools and host.Semaphore.
+// pools implements host.Pools and host.Semaphore.
 type pools struct{ t *table.Table }
 
-// SetPool makes or changes a pool: see host.Pools.
+// SetPool creates or changes a pool: see host.Pools.
 func (db *pools) SetPool(ctx context.Context, ref host.PoolRef, slots int, at time.Time) (host.Pool, error) {
 	it, err := db.t.Updated(ctx, poolKey(ref), table.Where{
 		Text:  "SET #sl = :slots, #ua = :at, #c = if_not_exists(#c, :at), #i = if_not_exists(#i, :id), #gs = :list, #gp = :all, #si = :site, #pj = :project, #nm = :name",
@@ -92,7 +92,7 @@ func (db *pools) SetPool(ctx context.Context, ref host.PoolRef, slots int, at ti
 	return poolOf(it), nil
 }
 
-// HoldPool sets whether a pool is held.
+// HoldPool puts a pool on hold or ends the hold.
 func (db *pools) HoldPool(ctx context.Context, ref host.PoolRef, held bool, at time.Time) (host.Pool, error) {
 	it, err := db.t.Updated(ctx, poolKey(ref), table.Where{Text: "SET #he = :held, #ua = :at", Names: []string{aHeld, aUpdated},
 		Values: table.Item{":held": &types.AttributeValueMemberBOOL{Value: held}, ":at": table.Micros(at)}}, table.Exists())
@@ -145,7 +145,7 @@ func (db *pools) DeletePool(ctx context.Context, ref host.PoolRef) error {
 	return err
 }
 
-// Line reads a pool: see host.Semaphore. Slots are read before the claims that wait.
+// Line reads a pool: see host.Semaphore. It reads slots before waiting claims.
 func (db *pools) Line(ctx context.Context, ref host.PoolRef, n int) (l host.Line, err error) {
 	q := table.Query{Where: table.Where{Text: "#p = :p", Names: []string{table.Partition}, Values: table.Item{":p": table.Text(poolPartition(ref))}}}
 	err = db.t.Pages(ctx, q, linePage, func(items []table.Item) (enough bool, err error) {
@@ -183,7 +183,7 @@ func addToLine(l *host.Line, it table.Item) error {
 	return nil
 }
 
-// TakeSlots gives slots to a holder: see host.Semaphore. One slot of a pool with an empty line is one put.
+// TakeSlots gives slots to a holder: see host.Semaphore. Taking one slot of a pool with an empty line needs one put.
 func (db *pools) TakeSlots(ctx context.Context, ref host.PoolRef, c host.Claim, numbers []int, inLine bool, at time.Time) error {
 	var actions []table.Action
 	for _, n := range numbers {
@@ -215,7 +215,7 @@ func (db *pools) JoinLine(ctx context.Context, ref host.PoolRef, c host.Claim) e
 	return err
 }
 
-// LeaveLine takes a claim out of the line.
+// LeaveLine removes a claim from the line.
 func (db *pools) LeaveLine(ctx context.Context, ref host.PoolRef, c host.Claim) error {
 	return db.t.Remove(ctx, claimKey(ref, c), table.Where{})
 }

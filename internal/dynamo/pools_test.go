@@ -7,8 +7,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestRequestsOfPools proves what pools cost: one write unit to take a slot of a free pool and one to free it; six more
-// than that for who has to wait.
+// TestRequestsOfPools proves the cost of pools: one write unit to take a slot of a free pool and one to free it, and
+// six more for a task that must wait.
 func TestRequestsOfPools(t *testing.T) {
 	t.Parallel()
 	db, _, _, b := started(t)

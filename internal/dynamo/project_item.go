@@ -17,15 +17,15 @@ import (
 const (
 	aProjectItem = "nm"
 	aDeleted     = "dl"
-	aPushes      = "np" // how many pushes made it what it is; orders what they change elsewhere
+	aPushes      = "np" // number of pushes so far; orders their changes in other rows
 	aRevision    = "ri"
 	aRevName     = "rv"
 	aRevCreated  = "rc"
 	aRevArchive  = "ra"
 	aRevMD5      = "rm"
 	aRevUser     = "ru"
-	aRevKept     = "rk" // of the row of a revision only
-	aPausedAt    = "pz" // of the row of a project only, like the next two
+	aRevKept     = "rk" // only in the row of a revision
+	aPausedAt    = "pz" // only in the row of a project, like the next two
 	aPausedBy    = "pw"
 	aPauseReason = "py"
 )
@@ -69,7 +69,7 @@ func revisionOf(it table.Item) (host.Revision, error) {
 		ArchiveMD5: it.Bytes(aRevMD5), UserInfo: user, Kept: kept}, errors.Join(err, wrong)
 }
 
-// projectItem is the row of a project that lives.
+// projectItem returns the row of an existing project.
 func projectItem(p host.Project, pushes int64) table.Item {
 	it := projectKey(p.ID).Item()
 	it[table.ID], it[aListSite] = table.Number(p.ID), table.Text(projectsOf(p.Site))

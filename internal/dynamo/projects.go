@@ -31,7 +31,7 @@ func (db *DB) Project(ctx context.Context, site, id int64) (host.Project, error)
 	return projectOf(it)
 }
 
-// named returns the row of the living project of a name; nil when there is none.
+// named returns the row of the existing project with a name; nil if there is none.
 func (db *DB) named(ctx context.Context, site int64, name string) (table.Item, error) {
 	it, err := db.t.Get(ctx, projectName(site, name))
 	if err != nil || it == nil {
@@ -44,7 +44,7 @@ func (db *DB) named(ctx context.Context, site int64, name string) (table.Item, e
 	return it, err
 }
 
-// Projects lists living projects, ascending by id.
+// Projects lists projects that are not deleted, ascending by id.
 func (db *DB) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Project, error) {
 	var out []host.Project
 	choose := func(rows []table.Item) (bool, error) {
@@ -95,7 +95,7 @@ func (db *DB) Revisions(ctx context.Context, q host.RevisionQuery) ([]host.Revis
 	ask := table.Query{Descending: true, Limit: q.Count}
 	below := table.Ordered(max(q.Before-1, 0))
 	if q.Before == 0 {
-		below = "9" // above all numbers of 19 digits that ids can be
+		below = "9" // sorts after all ids, which have 19 digits
 	}
 	if q.Name != "" {
 		it, err := db.t.Get(ctx, revisionName(q.Project, q.Name))
@@ -125,8 +125,8 @@ func (db *DB) Revisions(ctx context.Context, q host.RevisionQuery) ([]host.Revis
 	return out, nil
 }
 
-// DeleteProject takes the name away and deletes the schedules. ErrNotFound when it was
-// deleted before. Of very many schedules the last ones go a moment later.
+// DeleteProject releases the project's name and deletes its schedules. It returns ErrNotFound if the project was
+// already deleted. If there are very many schedules, the last ones are deleted a moment later.
 func (db *DB) DeleteProject(ctx context.Context, site, id int64, at time.Time) error {
 	for try := 0; ; try++ {
 		it, err := db.t.Get(ctx, projectKey(id))
@@ -159,7 +159,7 @@ func (db *DB) DeleteProject(ctx context.Context, site, id int64, at time.Time) e
 	}
 }
 
-// PauseProject sets who has paused a project: see host.Projects.
+// PauseProject records who paused a project: see host.Projects.
 func (db *DB) PauseProject(ctx context.Context, site, id int64, p host.Pause) error {
 	it, err := db.t.Get(ctx, projectKey(id))
 	if err != nil || it == nil || site != host.AnySite && it.Num(table.Site) != site {
@@ -177,7 +177,7 @@ func (db *DB) PauseProject(ctx context.Context, site, id int64, p host.Pause) er
 	return err
 }
 
-// newestManifest is that of a project's newest revision.
+// newestManifest returns the manifest of a project's newest revision.
 func (db *DB) newestManifest(ctx context.Context, project table.Item) (manifest, error) {
 	it, err := db.t.Get(ctx, manifestKey(project.Num(aRevision)))
 	if err != nil || it == nil {

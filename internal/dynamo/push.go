@@ -16,20 +16,20 @@ import (
 )
 
 // pushing is one call of Push. The id of its revision stays the same however often it tries; the ids of its definitions
-// follow it.
+// are the following ones.
 type pushing struct {
 	host.Push
-	project  table.Item // row as it was read; nil when it will be made
+	project  table.Item // row as it was read; nil if it will be created
 	revision int64
 	old      map[string]host.Schedule // by workflow
 	manifest manifest
-	row      host.Project // what it will be
+	row      host.Project // the new row
 	pushes   int64
 }
 
 // Push adds a revision: see host.Projects. Definitions are written first, invisible to readers; then one transaction
-// makes the revision the project's newest and changes its schedules. If there are more than some 95 schedules the rest
-// follows, on the condition that no other push came in between.
+// makes the revision the project's newest and changes its schedules. If there are more than about 95 schedules, the
+// rest are changed afterwards, on the condition that no other push came in between.
 func (db *DB) Push(ctx context.Context, p host.Push) (host.Project, error) {
 	x := &pushing{Push: p}
 	var err error
@@ -47,9 +47,8 @@ func (db *DB) Push(ctx context.Context, p host.Push) (host.Project, error) {
 	}
 }
 
-// reserve returns the first of n ids that no other push uses for revisions and definitions,
-// which are written without a condition: whole milliseconds, each marked by the manifest
-// that will be there.
+// reserve returns the first of n ids that no other push uses for revisions and definitions, because these are written
+// without a condition. It reserves whole milliseconds, each marked by the manifest that will be stored there.
 func (db *DB) reserve(ctx context.Context, n int) (int64, error) {
 	slots := int64(n)>>table.RandomBits + 1
 	for try := 0; ; {
@@ -58,7 +57,7 @@ func (db *DB) reserve(ctx context.Context, n int) (int64, error) {
 			it := manifestKey(first + i<<table.RandomBits).Item()
 			_, err := db.t.Put(ctx, it, table.Absent())
 			if errors.Is(err, table.ErrCondition) {
-				taken = true // or it is ours, and an answer was lost: the next one is as good
+				taken = true // or the id is ours and an answer was lost: the next one is just as good
 				break
 			}
 			if err != nil {
@@ -74,10 +73,10 @@ func (db *DB) reserve(ctx context.Context, n int) (int64, error) {
 	}
 }
 
-// maxReserve is how many milliseconds may be taken by others.
+// maxReserve is the maximum number of milliseconds that others may have taken.
 const maxReserve = 1000
 
-// push tries once. errCondition: something has changed meanwhile.
+// push makes one try. It returns ErrCondition if something has changed meanwhile.
 func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
 	var none host.Project
 	var err error
@@ -92,7 +91,7 @@ func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
 		if taken != nil && taken.Num(table.ID) != x.revision {
 			return host.Project{ID: x.project.Num(table.ID)}, host.ErrConflict
 		}
-		if taken != nil { // an answer was lost: it is our own
+		if taken != nil { // an answer was lost: the existing one is ours
 			return db.Project(ctx, x.Site, x.project.Num(table.ID))
 		}
 	}
@@ -164,7 +163,7 @@ func (db *DB) readSchedules(ctx context.Context, x *pushing, ids map[string]int6
 	return nil
 }
 
-// nameSchedules finds the ids of new schedules: the first free one.
+// nameSchedules finds ids for new schedules: for each the first free one.
 func (db *DB) nameSchedules(ctx context.Context, x *pushing, ids map[string]int64) error {
 	probe := map[string]int{}
 	for name := range x.Schedules {
@@ -201,8 +200,8 @@ func (db *DB) nameSchedules(ctx context.Context, x *pushing, ids map[string]int6
 	return nil
 }
 
-// writeDefinitions stores definitions that nothing refers to yet. Texts are named by their content: an existing text is
-// written again unchanged.
+// writeDefinitions stores definitions that nothing refers to yet. The key of a text is derived from its content, so an
+// existing text is overwritten with the same content.
 func (db *DB) writeDefinitions(ctx context.Context, x *pushing) error {
 	if x.project == nil {
 		it := siteKey(x.Site).Item()
@@ -235,7 +234,7 @@ func (db *DB) writeDefinitions(ctx context.Context, x *pushing) error {
 	return db.t.PutAll(ctx, items)
 }
 
-// revisionActions make the revision the project's newest.
+// revisionActions returns the actions that make the revision the project's newest.
 func (x *pushing) revisionActions() []table.Action {
 	name := revisionName(x.row.ID, x.Revision.Name).Item()
 	name[table.ID] = table.Number(x.revision)
@@ -248,7 +247,7 @@ func (x *pushing) revisionActions() []table.Action {
 	return append(actions, table.Action{Put: projectItem(x.row, x.pushes), When: table.Absent()}, table.Action{Put: named, When: table.Absent()})
 }
 
-// asRead is the condition that a project is as it was read: it has not been pushed, deleted, paused or resumed since.
+// asRead returns the condition that a project has not been pushed, deleted, paused or resumed since it was read.
 func asRead(p host.Project, pushes int64) table.Where {
 	w := table.Where{Text: "#np = :np AND attribute_not_exists(#dl) AND ", Names: []string{aPushes, aDeleted, aPausedAt}, Values: table.Item{":np": table.Number(pushes)}}
 	if p.Paused.IsZero() {
@@ -260,7 +259,7 @@ func asRead(p host.Project, pushes int64) table.Where {
 	return w
 }
 
-// scheduleActions bring the schedules of the project in line with the revision.
+// scheduleActions returns the actions that bring the schedules of the project in line with the revision.
 func (x *pushing) scheduleActions() ([]table.Action, error) {
 	var actions []table.Action
 	for _, name := range slices.Sorted(maps.Keys(x.old)) {
@@ -295,7 +294,7 @@ func (x *pushing) scheduleAction(name string, definition int64) table.Action {
 	return table.Action{Put: scheduleItem(s), When: when}
 }
 
-// unchanged is the condition that a schedule is as it was read.
+// unchanged returns the condition that a schedule has not changed since it was read.
 func unchanged(s host.Schedule) table.Where {
 	w := still(s.Times)
 	w.Names = append(w.Names, aDisabled)
@@ -307,8 +306,8 @@ func unchanged(s host.Schedule) table.Where {
 	return w
 }
 
-// restOfSchedules does what the first transaction had no room for. What changed meanwhile
-// is read again; when another push came, that one brings all of them in line.
+// restOfSchedules changes the schedules for which the first transaction had no room. Schedules that changed meanwhile
+// are read again; if another push came, that push brings all of them in line.
 func (db *DB) restOfSchedules(ctx context.Context, x *pushing, rest []table.Action) error {
 	for try := 0; len(rest) > 0; {
 		n := min(len(rest), table.MaxActions-1)

@@ -38,7 +38,7 @@ func newAttempt(p host.Project, session int64, name string) host.NewAttempt {
 		CreatedAt: instant(1), WaitsFor: -1, First: host.Entry{Seq: 1, Nonce: "n", At: instant(1), Changes: []byte("c")}, Message: host.Message{ID: "go", Body: []byte("{}")}}
 }
 
-// bill checks what calls are made of, and with units (0: not checked) what they cost.
+// bill checks which requests calls make and, with units (0: not checked), what they cost.
 type bill struct {
 	t     *testing.T
 	count *proxy.Proxy
@@ -58,7 +58,7 @@ func (b bill) is(what, calls string, reads, writes float64, err error) {
 	}
 }
 
-// started is a table with a project of three workflows, pushed twice, and a new bill.
+// started returns a table with a project of three workflows that was pushed twice, and a new bill.
 func started(t *testing.T) (*dynamo.DB, dynamo.Options, host.Project, bill) {
 	t.Helper()
 	o := options(t)
@@ -71,8 +71,8 @@ func started(t *testing.T) (*dynamo.DB, dynamo.Options, host.Project, bill) {
 	return db, o, p, b
 }
 
-// TestRequestsOfAttempts proves the number of calls that the package comment promises, and
-// the units that the budget of a task and of an attempt is made of.
+// TestRequestsOfAttempts proves the number of calls that the package comment promises, and the units that make up the
+// budget of a task and of an attempt.
 func TestRequestsOfAttempts(t *testing.T) {
 	t.Parallel()
 	db, o, p, b := started(t)
@@ -113,7 +113,7 @@ func TestRequestsOfAttempts(t *testing.T) {
 	b.is("archive", "GetItem 1", 1, 0, err)
 }
 
-// TestRequestsOfRetention proves what it costs to look for old attempts and to remove one.
+// TestRequestsOfRetention proves the cost of searching for old attempts and of removing one.
 func TestRequestsOfRetention(t *testing.T) {
 	t.Parallel()
 	db, _, p, b := started(t)

@@ -13,15 +13,15 @@ import (
 )
 
 // The blobs of a forgotten attempt. They are recorded together with the deletion of its row, and the record is deleted
-// when the blobs are: a process that ends in between leaves nothing that cannot be found again. Entries of logs from
-// the second on, and their blobs, expire automatically.
+// with the blobs, so that after a crash in between the blobs can still be found. Entries of logs from the second on,
+// and their blobs, expire automatically.
 //
 //	G   <attempt>   row
 const aBlobs = "bl" // keys, a line each
 
 func remainsKey(attempt int64) table.Key { return table.At("G", table.Ordered(attempt)) }
 
-// Old lists attempts that were made before t: see host.Retention.
+// Old lists attempts that were created before t: see host.Retention.
 func (db *DB) Old(ctx context.Context, t time.Time, after int64, n int) ([]host.Attempt, error) {
 	sites, err := allSites(ctx, db.t)
 	if err != nil {
@@ -38,7 +38,7 @@ func (db *DB) Old(ctx context.Context, t time.Time, after int64, n int) ([]host.
 	var out []host.Attempt
 	err = db.t.ListOf(env.BySite(), s, false, n, partitions).Rows(ctx, func(rows []table.Item) (bool, error) {
 		for _, it := range rows {
-			out = append(out, rowOf(it, nil)) // large parameters would be a call for each
+			out = append(out, rowOf(it, nil)) // large parameters would need a call for each attempt
 		}
 		return n > 0 && len(out) >= n, nil
 	})
@@ -55,8 +55,8 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 	if err != nil || first == nil {
 		return false, err
 	}
-	// The row of the session is read before its attempts are judged: an attempt that starts later changes it, and then
-	// nothing is removed.
+	// The row of the session is read before its attempts are checked: an attempt that starts later changes the row, and
+	// then nothing is removed.
 	k := keyOfSession(rowOf(first, nil))
 	it, err := db.t.Get(ctx, k)
 	if err != nil || it == nil {
@@ -67,7 +67,7 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 		return false, err
 	}
 	if rows[len(rows)-1].Num(table.ID) != it.Num(aLast) {
-		return false, nil // one was started meanwhile: the next round judges it too
+		return false, nil // an attempt was started meanwhile: the next round checks the session again
 	}
 	same := table.Where{Text: "#n = :n AND #la = :la", Names: []string{aAttempts, aLast}, Values: table.Item{":n": it[aAttempts], ":la": it[aLast]}}
 	middle := rows[1:max(1, len(rows)-1)]
@@ -75,7 +75,8 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 	if len(rows) <= forgotAtOnce {
 		middle, ends = nil, rows
 	}
-	// The mark is written with the first deletion: from then on there are retry names that nothing else remembers.
+	// The mark is written with the first deletion: from then on, nothing else records the retry names of the removed
+	// attempts.
 	mark := []table.Action{{Put: forgottenKey(k).Item()}}
 	for part := range slices.Chunk(middle, forgotAtOnce) {
 		if gone, err := db.forget(ctx, part, append(mark, table.Action{Check: k, When: same})...); !gone {
@@ -90,8 +91,8 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 	return gone, err
 }
 
-// forget removes rows if the session is as it was read, and then their blobs. An error about these comes with
-// true.
+// forget removes rows if the session has not changed since it was read, and then their blobs. An error about blobs is
+// returned together with true.
 func (db *DB) forget(ctx context.Context, rows []table.Item, session ...table.Action) (bool, error) {
 	actions := session
 	var remains []table.Item
@@ -115,14 +116,14 @@ func (db *DB) forget(ctx context.Context, rows []table.Item, session ...table.Ac
 	}
 	if _, err := db.t.Transact(ctx, actions); err != nil {
 		if errors.Is(err, table.ErrCondition) {
-			err = nil // it was started again, or another process was first
+			err = nil // the session was started again, or another process was faster
 		}
 		return false, err
 	}
 	return true, db.clear(ctx, remains)
 }
 
-// going reads the rows of a session, ascending by id, if all may go; none when one has to stay.
+// going reads the rows of a session, ascending by id, if all of them may be removed; it returns none if one must stay.
 func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]table.Item, []host.Attempt, error) {
 	rows, err := db.attemptsOfSession(ctx, session)
 	if err != nil || len(rows) == 0 {
@@ -164,8 +165,8 @@ func (db *DB) nextIsOver(ctx context.Context, a host.Attempt) (bool, error) {
 	return last.Has(aFinished), err
 }
 
-// scheduled reports whether the schedule of an attempt's workflow, disabled or not, has yet to pass its session. It
-// reads the ids that the schedule can have, as a push chooses them: an index may be behind.
+// scheduled reports whether the schedule of an attempt's workflow, disabled or not, has not passed its session yet. It
+// reads the ids that a push may have chosen for the schedule, because an index may be behind.
 func (db *DB) scheduled(ctx context.Context, a host.Attempt) (bool, error) {
 	for n := 0; ; n++ {
 		it, err := db.t.Get(ctx, scheduleKey(scheduleID(a.Project.ID, a.Workflow.Name, n)))
@@ -178,7 +179,7 @@ func (db *DB) scheduled(ctx context.Context, a host.Attempt) (bool, error) {
 	}
 }
 
-// Clear removes what a Forget that was cut off has left among the blobs.
+// Clear removes blobs that an interrupted Forget left behind.
 func (db *DB) Clear(ctx context.Context) error {
 	list, err := db.t.Find(ctx, table.Query{Where: table.Where{Text: "#p = :p", Names: []string{table.Partition}, Values: table.Item{":p": table.Text(remainsKey(0).Partition)}}})
 	if err != nil {

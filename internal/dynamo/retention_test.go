@@ -21,7 +21,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// fragile are blobs that cannot be deleted for a while.
+// fragile is a store of blobs that cannot be deleted for a while.
 type fragile struct {
 	table.Blobs
 	mu      sync.Mutex
@@ -82,7 +82,7 @@ func TestForgottenBlobs(t *testing.T) {
 	}
 }
 
-// TestForgetSeesRetries proves that a session stays when it is started again while it is judged, whenever that is.
+// TestForgetSeesRetries proves that a session stays if it is started again at any moment while Forget checks it.
 func TestForgetSeesRetries(t *testing.T) {
 	t.Parallel()
 	ctx, o := t.Context(), options(t)
@@ -138,8 +138,8 @@ func TestForgetSeesRetries(t *testing.T) {
 	}
 }
 
-// TestForgetCutOff proves that no attempt of a large session starts again automatically, wherever a process ended that
-// removed it in parts.
+// TestForgetCutOff proves that no attempt of a large session starts again automatically, wherever the process that
+// removed the session in parts was interrupted.
 func TestForgetCutOff(t *testing.T) {
 	t.Parallel()
 	ctx, o := t.Context(), options(t)
@@ -158,7 +158,7 @@ func TestForgetCutOff(t *testing.T) {
 	db := dynamo.New(c, o)
 	p := host.Project{ID: 1, Name: "p"}
 	var names []string
-	for i := range 32 { // the 30 in the middle go first
+	for i := range 32 { // the 30 in the middle are removed first
 		names = append(names, fmt.Sprint("n", i))
 	}
 	var session int64
@@ -166,7 +166,7 @@ func TestForgetCutOff(t *testing.T) {
 		session = overAt(t, other, newAttempt(p, 0, name)).SessionID
 	}
 	overAt(t, other, newAttempt(p, 60, "")) // the last session of a workflow stays
-	for writes := int64(0); ; writes++ {    // what went stays gone
+	for writes := int64(0); ; writes++ {    // removed attempts stay removed
 		left.Store(min(writes, 1))
 		gone, err := db.Forget(ctx, 1, session, instant(2000), nil)
 		if !gone && !errors.Is(err, ended) {
@@ -188,7 +188,7 @@ func TestForgetCutOff(t *testing.T) {
 	}
 }
 
-// overAt makes an attempt that has ended.
+// overAt creates an attempt that has ended.
 func overAt(t *testing.T, db *dynamo.DB, n host.NewAttempt) host.Attempt {
 	t.Helper()
 	made, err := db.Start(t.Context(), n)
@@ -201,7 +201,7 @@ func overAt(t *testing.T, db *dynamo.DB, n host.NewAttempt) host.Attempt {
 	return made[0]
 }
 
-// noise is text that does not get smaller by compression.
+// noise returns text that compression does not make smaller.
 func noise(n int) string {
 	var b strings.Builder
 	for b.Len() < n {

@@ -60,7 +60,7 @@ func (db *DB) manifestItem(ctx context.Context, m manifest) (table.Item, error) 
 	return it, db.t.SetLarge(ctx, it, aManifest, aManifestBlob, fmt.Sprintf("definitions/%d/", m.Project), table.Pack(b), largestBody)
 }
 
-// manifestOf is empty for a revision that is being pushed.
+// manifestOf reads the manifest of an item; it is empty for a revision that is being pushed.
 func (db *DB) manifestOf(ctx context.Context, it table.Item) (m manifest, err error) {
 	if !it.Has(aManifest) && !it.Has(aManifestBlob) {
 		return manifest{Site: host.AnySite}, nil
@@ -91,7 +91,7 @@ func definitionItem(m manifest, d definition) (table.Item, error) {
 	return it, err
 }
 
-// workflowOf is a definition without its text, and the key of the text.
+// workflowOf returns a definition without its text, and the key of the text.
 func workflowOf(it table.Item) (host.Workflow, table.Key) {
 	w := host.Workflow{ID: it.Num(table.ID), Site: it.Num(table.Site), Project: host.Ref{ID: it.Num(aProject), Name: it.Str(aProjectName)},
 		Revision: host.Ref{ID: it.Num(aRevision), Name: it.Str(aRevName)}, Archive: it.Str(aRevArchive), Name: it.Str(aName), Zone: it.Str(aZone)}

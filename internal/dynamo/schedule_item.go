@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// A schedule. Its id, of 31 bits since Digdag's clients read it as an int, is a hash of
-// project and workflow; on collision the next one is tried.
+// A schedule. Its id is a hash of project and workflow with 31 bits, because Digdag's clients read it as an int; after
+// a collision the next id is tried.
 //
 //	H#<id>   R   row; indexes site (H#<site>, id), project (H#<project>, id),
 //	             due (H#<shard>, time of the next run) while it is enabled and has not ended
@@ -29,14 +29,14 @@ func schedulesOfSite(site int64) string { return "H#" + table.Decimal(site) }
 func schedulesOfProject(p int64) string { return "H#" + table.Decimal(p) }
 func dueSchedules(shard int64) string   { return "H#" + table.Decimal(shard) }
 
-// scheduleID is the n-th id to try.
+// scheduleID returns the n-th id to try.
 func scheduleID(project int64, workflow string, n int) int64 {
 	f := fnv.New32a()
 	f.Write([]byte(table.Decimal(project) + "#" + workflow + "#" + table.Decimal(int64(n))))
 	return max(int64(f.Sum32()&(1<<31-1)), 1)
 }
 
-// ended is the next run of schedules that have ended; these are never due.
+// ended is the next run of schedules that have ended, so that they are never due.
 var ended = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // never changed
 
 func scheduleItem(s host.Schedule) table.Item {
@@ -66,7 +66,7 @@ func scheduleOf(it table.Item) host.Schedule {
 		CreatedAt: it.Time(aCreated), UpdatedAt: it.Time(aUpdated), DisabledAt: it.Time(aDisabled)}
 }
 
-// still is the condition that a schedule has the times that were read.
+// still returns the condition that a schedule still has the times that were read.
 func still(t host.Times) table.Where {
 	w := table.Exists()
 	for _, x := range []struct {

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// schedules are host.Schedules.
+// schedules implements host.Schedules.
 type schedules struct{ t *table.Table }
 
 // Schedule returns a schedule.
@@ -25,7 +25,7 @@ func (db *schedules) Schedule(ctx context.Context, site, id int64) (host.Schedul
 	return scheduleOf(it), nil
 }
 
-// Schedules lists schedules, ascending by id. Those of deleted projects are gone.
+// Schedules lists schedules, ascending by id. Schedules of deleted projects no longer exist.
 func (db *schedules) Schedules(ctx context.Context, q host.ScheduleQuery) ([]host.Schedule, error) {
 	l := db.t.ListOf(env.BySite(), table.Above(q.After), false, q.Count, []string{schedulesOfSite(q.Site)})
 	if q.Project != 0 {
@@ -84,7 +84,7 @@ func (db *schedules) Update(ctx context.Context, s host.Schedule, old host.Times
 	case there == nil || there.Num(table.Site) != s.Site:
 		return table.OrNotFound(nil, "update schedule %d", s.ID)
 	case there.Same(want, moved):
-		return nil // an answer was lost: it is our own
+		return nil // an answer was lost: the existing one is ours
 	}
 	return host.ErrConflict
 }
@@ -109,8 +109,8 @@ func (db *schedules) EachDue(ctx context.Context, from, until time.Time, do func
 	})
 }
 
-// eachDue passes on schedules, the earliest first. A schedule that was moved while its list was read comes at its new
-// time: a caller that records its progress must not skip others.
+// eachDue passes on schedules, the earliest first. A schedule that was moved while the list was read comes at its new
+// time, so that a caller that records its progress does not skip others.
 func (db *schedules) eachDue(ctx context.Context, from, until time.Time, n int, do func([]host.Schedule) (enough bool, err error)) error {
 	l := db.t.ListOf(env.Due(), table.Span{From: max(0, from.UnixMicro()+1), To: until.UnixMicro()}, false, n, table.ByShard(dueSchedules))
 	var moved []host.Schedule
@@ -136,7 +136,7 @@ func (db *schedules) eachDue(ctx context.Context, from, until time.Time, n int, 
 	return err
 }
 
-// NextDue is when the next enabled schedule is due; zero when none ever is.
+// NextDue returns when the next enabled schedule is due; zero if none ever is.
 func (db *schedules) NextDue(ctx context.Context) (time.Time, error) {
 	l := db.t.ListOf(env.Due(), table.Span{From: 0, To: math.MaxInt64}, false, 1, table.ByShard(dueSchedules))
 	next, err := l.Peek(ctx)

@@ -9,16 +9,15 @@ import (
 	"zerodag/internal/host"
 )
 
-// A session has the id of its first attempt, so that it needs neither lists nor a row for
-// finding it by id.
+// A session has the id of its first attempt, so finding it by id needs neither lists nor another row.
 //
 //	S#<project>#<workflow>   <time>     row
 //	R#<session>              N#<name>   a later attempt: its name is taken
 //	F#<project>#<workflow>   <time>     the session was removed
 const (
-	aAttempts = "n"  // how many it has
-	aFirst    = "fn" // retry name of the first one
-	aLast     = "la" // id of the last one
+	aAttempts = "n"  // number of attempts
+	aFirst    = "fn" // retry name of the first attempt
+	aLast     = "la" // id of the last attempt
 )
 
 func sessionKey(project int64, workflow string, t time.Time) table.Key {
@@ -33,7 +32,7 @@ func forgottenKey(session table.Key) table.Key {
 	return table.At("F"+strings.TrimPrefix(session.Partition, "S"), session.Sort)
 }
 
-// sessionSort sorts like the time, those before 1970 included.
+// sessionSort returns a text that sorts like the time, even for times before 1970.
 func sessionSort(t time.Time) string { return table.Ordered(t.UnixMicro() + 1<<62) }
 
 func retriesOf(session int64) string { return "R#" + table.Decimal(session) }
@@ -46,7 +45,7 @@ func retryItem(session int64, name string, attempt int64) table.Item {
 	return it
 }
 
-// session is the row.
+// session is the row of a session.
 type session struct {
 	id       int64
 	uuid     string

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Session returns a session with its last attempt. Its id is that of its first attempt.
+// Session returns a session with its last attempt. Its id is the id of its first attempt.
 func (db *DB) Session(ctx context.Context, site, id int64) (host.Session, error) {
 	first, err := db.Attempt(ctx, site, id)
 	if err != nil {
@@ -27,7 +27,7 @@ func (db *DB) Session(ctx context.Context, site, id int64) (host.Session, error)
 	return list[0], nil
 }
 
-// sessionsOf reads the sessions that begin with some attempts.
+// sessionsOf reads the sessions whose first attempts are given.
 func (db *DB) sessionsOf(ctx context.Context, firsts []host.Attempt) ([]host.Session, error) {
 	var keys []table.Key
 	for _, a := range firsts {
@@ -67,7 +67,7 @@ func (db *DB) sessionsOf(ctx context.Context, firsts []host.Attempt) ([]host.Ses
 	return list, nil
 }
 
-// attemptList is the narrowest list that holds the requested attempts.
+// attemptList returns the narrowest list that contains the requested attempts.
 func (db *DB) attemptList(site, project int64, workflow string, before int64, count int) *table.List {
 	switch {
 	case project != 0 && workflow != "":
@@ -78,7 +78,7 @@ func (db *DB) attemptList(site, project int64, workflow string, before int64, co
 	return db.t.ListOf(env.BySite(), table.Below(before), true, count, table.ByShard(func(s int64) string { return siteList(site, s) }))
 }
 
-// Sessions lists sessions, descending by id: the first attempts are a list of them.
+// Sessions lists sessions, descending by id. The index of first attempts serves as their list.
 func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
 	if q.Times != nil {
 		return db.sessionsAt(ctx, q)
@@ -106,10 +106,10 @@ func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session
 	return upTo(out.Rows, q.Count), err
 }
 
-// inParts passes rows on in parts of about so many bytes of parameters, 0 for all at once: parameters stored outside
-// their item are read only when it is their turn.
+// inParts passes rows on in parts of about the given number of bytes of parameters, 0 for all at once: parameters that
+// are stored outside their item are read only when it is their turn.
 func inParts(bytes int, f func([]table.Item) (enough bool, err error)) func([]table.Item) (bool, error) {
-	const packed = 8 // how much smaller a stored text of parameters usually is at most
+	const packed = 8 // stored parameters are usually compressed at most by this factor
 	return func(rows []table.Item) (bool, error) {
 		first, used := 0, 0
 		for i, it := range rows {
@@ -129,7 +129,7 @@ func inParts(bytes int, f func([]table.Item) (enough bool, err error)) func([]ta
 	}
 }
 
-// upTo cuts a list off at a count; 0 is none.
+// upTo cuts a list off at a count; 0 means no limit.
 func upTo[T any](list []T, count int) []T {
 	if count > 0 && len(list) > count {
 		return list[:count]
@@ -222,7 +222,7 @@ func (db *DB) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt, e
 	return upTo(out, n), err
 }
 
-// allSites lists the sites that have, or had, projects.
+// allSites lists the sites that have or had projects.
 func allSites(ctx context.Context, t *table.Table) ([]int64, error) {
 	list, err := t.Find(ctx, table.Query{Where: table.Where{Text: "#p = :p", Names: []string{table.Partition}, Values: table.Item{":p": table.Text(siteKey(0).Partition)}}})
 	var out []int64
@@ -232,7 +232,7 @@ func allSites(ctx context.Context, t *table.Table) ([]int64, error) {
 	return out, err
 }
 
-// Sites lists the sites that have, or had, projects; the number of their projects is counted from the index alone.
+// Sites lists the sites that have or had projects; it counts their projects only in the index.
 func (db *DB) Sites(ctx context.Context, after int64, n int) ([]host.Site, error) {
 	rows, err := db.t.Find(ctx, table.Query{Limit: n, Where: table.Where{Text: "#p = :p AND #s > :after", Names: []string{table.Partition, table.Sort},
 		Values: table.Item{":p": table.Text(siteKey(0).Partition), ":after": table.Text(siteAfter(after))}}})
@@ -252,7 +252,7 @@ func (db *DB) Sites(ctx context.Context, after int64, n int) ([]host.Site, error
 	return list, errors.Join(errs...)
 }
 
-// siteAfter is a sort key after which the sites begin that are above one; below 0 it is that of all.
+// siteAfter returns the sort key after which the sites above a site begin; below 0 that is the key before all sites.
 func siteAfter(site int64) string {
 	if site < 0 {
 		return " "
@@ -260,7 +260,7 @@ func siteAfter(site int64) string {
 	return siteKey(site).Sort
 }
 
-// CountActive counts unfinished attempts of a site, up to a limit, from the index alone.
+// CountActive counts unfinished attempts of a site, up to a limit, only in the index.
 func (db *DB) CountActive(ctx context.Context, site int64, limit int) (int, error) {
 	var all sync.WaitGroup
 	var counts [table.Shards]int
@@ -312,7 +312,7 @@ func (db *DB) Waiting(ctx context.Context, session int64) ([]host.Attempt, error
 	return out, nil
 }
 
-// sessionsAt are the sessions that there are of some times.
+// sessionsAt returns the existing sessions at some times.
 func (db *DB) sessionsAt(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
 	var keys []table.Key
 	for _, t := range q.Times {
@@ -349,7 +349,7 @@ func (db *DB) sessionsAt(ctx context.Context, q host.SessionQuery) ([]host.Sessi
 	return list, nil
 }
 
-// LastSession is the newest session time of a workflow before t; zero for none.
+// LastSession returns the newest session time of a workflow before t; zero for none.
 func (db *DB) LastSession(ctx context.Context, project int64, workflow string, t time.Time) (time.Time, error) {
 	list, err := db.t.Find(ctx, table.Query{Descending: true, Limit: 1, Where: table.Where{Text: "#p = :p AND #s < :t", Names: []string{table.Partition, table.Sort},
 		Values: table.Item{":p": table.Text(sessionsOf(project, workflow)), ":t": table.Text(sessionSort(t))}}})

@@ -14,19 +14,20 @@ type shortLog struct {
 	content []byte
 }
 
-// shortLogs are written with the next entry of their attempt: a separate write would cost as much as the task.
+// shortLogs holds logs that are written with the next entry of their attempt, because a separate write would cost as
+// much as the task.
 type shortLogs struct {
 	mu sync.Mutex
 	m  map[int64][]shortLog
 }
 
-// KeepShort keeps a log until the next entry of the attempt is appended by this process;
-// the entry with the task's result is. A process that ends before has no result either.
+// KeepShort keeps a log until this process appends the next entry of the attempt, which is the entry with the task's
+// result. A process that ends earlier has not stored the result either.
 func (db *logs) KeepShort(attempt int64, name string, content []byte) {
 	db.short.giveBack(attempt, []shortLog{{name, content}})
 }
 
-// TakeShort removes and returns the logs kept for an attempt: another process will append.
+// TakeShort removes and returns the logs that are kept for an attempt, because another process will append them.
 func (db *logs) TakeShort(attempt int64) []events.Log {
 	var list []events.Log
 	for _, l := range db.short.take(attempt) {
@@ -35,7 +36,7 @@ func (db *logs) TakeShort(attempt int64) []events.Log {
 	return list
 }
 
-// maxShort is what one entry takes along.
+// maxShort is the maximum size of the logs in one entry.
 const maxShort = 60 << 10
 
 func (s *shortLogs) take(attempt int64) []shortLog {
@@ -64,17 +65,17 @@ func (s *shortLogs) giveBack(attempt int64, list []shortLog) {
 	s.m[attempt] = append(list[:len(list):len(list)], s.m[attempt]...)
 }
 
-// recent has the short logs of the attempt whose last entry this process read or wrote, if it has those of all its
+// recent holds the short logs of the attempt whose last entry this process read or wrote, if it has the logs of all
 // entries: then ending the attempt reads only later entries instead of all.
 type recent struct {
 	mu      sync.Mutex
 	attempt int64
-	seq     int64 // the last entry that is known
+	seq     int64 // the last known entry
 	list    []shortLog
 	size    int
 }
 
-// maxRecent is the most that is kept in memory.
+// maxRecent is the maximum size that is kept in memory.
 const maxRecent = 1 << 20
 
 // begin sets the logs of an attempt up to an entry.
@@ -95,7 +96,7 @@ func (r *recent) next(attempt, seq int64, list []shortLog) {
 	}
 }
 
-// take adds logs; if they become too large all of them are dropped. The lock is held.
+// take adds logs; if they become too large, all of them are dropped. The lock is held.
 func (r *recent) take(list []shortLog) {
 	for _, l := range list {
 		r.size += len(l.name) + len(l.content)
@@ -106,7 +107,7 @@ func (r *recent) take(list []shortLog) {
 	}
 }
 
-// of is the known part of an attempt: the logs of its entries up to seq.
+// of returns the known part of an attempt: the logs of its entries up to seq.
 func (r *recent) of(attempt int64) (list []shortLog, seq int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,8 +117,8 @@ func (r *recent) of(attempt int64) (list []shortLog, seq int64) {
 	return r.list[:len(r.list):len(r.list)], r.seq
 }
 
-// EachShort calls f for the short logs of an attempt: those of its entries while there are any, afterwards those of its
-// row, and logs that no entry has taken yet.
+// EachShort calls f for the short logs of an attempt: the logs of its entries while these exist, afterwards those of
+// its row, and logs that are not in any entry yet.
 func (db *logs) EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error {
 	it, err := db.t.Get(ctx, attemptKey(attempt))
 	if err != nil || it == nil {
@@ -137,7 +138,7 @@ func (db *logs) EachShort(ctx context.Context, attempt int64, f func(name string
 	db.short.mu.Unlock()
 	seen := map[string]bool{}
 	for _, l := range list {
-		if !seen[l.name] { // a message that came twice has brought it twice
+		if !seen[l.name] { // a message that was delivered twice may have brought the log twice
 			f(l.name, l.content)
 		}
 		seen[l.name] = true
@@ -145,7 +146,7 @@ func (db *logs) EachShort(ctx context.Context, attempt int64, f func(name string
 	return nil
 }
 
-// shortOf are those of the row of an attempt that has ended; nil when it has none.
+// shortOf returns the short logs in the row of an attempt that has ended; nil if it has none.
 func (db *logs) shortOf(ctx context.Context, it table.Item) ([]shortLog, error) {
 	b, err := db.t.Large(ctx, it, aShort, aShortBlob)
 	if err != nil || b == nil {
@@ -154,7 +155,7 @@ func (db *logs) shortOf(ctx context.Context, it table.Item) ([]shortLog, error) 
 	return splitShort(b)
 }
 
-// shortFrom are those of the entries from first on.
+// shortFrom returns the short logs of entry first and all later entries.
 func (db *logs) shortFrom(ctx context.Context, attempt, first int64) ([]shortLog, error) {
 	entries, err := db.t.Find(ctx, table.Query{Where: entries(attempt, first, maxSeq), Names: []string{aShort}})
 	if err != nil {

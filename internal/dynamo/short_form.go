@@ -11,19 +11,19 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// Short logs are stored together: each is compressed when it is kept, but most of their content is common to all, so
-// they are unpacked and compressed as one text.
+// Short logs are stored together: each is compressed while it is kept, but most of their content is the same, so they
+// are decompressed and then compressed as one text.
 //
 //	0   (name length, name, form, content length, content)...
 const togetherForm = 0
 
-// Forms of a content: as it was, or the text that was compressed.
+// Forms of a content: the original bytes, or the text that had been compressed.
 const (
 	asItWas = 0
 	gunzip  = 1
 )
 
-// packShort is what an entry takes along; nil for none.
+// packShort encodes logs for an entry; nil for none.
 func packShort(list []shortLog) []byte {
 	if len(list) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func packShort(list []shortLog) []byte {
 	return table.Pack(joinShort(list))
 }
 
-// unpackShort reads what an entry took along.
+// unpackShort decodes the logs of an entry.
 func unpackShort(b []byte) ([]shortLog, error) {
 	text, err := table.Unpack(b)
 	if err != nil {
@@ -104,7 +104,7 @@ func decompress(b []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// zips compress the logs of an attempt one by one when they are read: a thousand of them.
+// zips compresses the logs of an attempt, of which there may be a thousand, one by one when they are read.
 var zips tasklog.Zips //nolint:gochecknoglobals // its compressors are all the same
 
 func compress(text []byte) (out []byte) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestShortForm proves that short logs come back as they were read, and that a hundred of them
-// take little more than what differs.
+// TestShortForm proves that short logs are decoded unchanged, and that a hundred of them take little more space than
+// their differences.
 func TestShortForm(t *testing.T) {
 	t.Parallel()
 	var list []shortLog
@@ -40,7 +40,7 @@ func TestShortForm(t *testing.T) {
 			t.Errorf("a text cut to %d of %d bytes was read", i+1, len(whole))
 		}
 	}
-	for _, at := range []int{0, 1 + 1 + len(list[0].name)} { // the form of all, and that of one content
+	for _, at := range []int{0, 1 + 1 + len(list[0].name)} { // the form of the whole text, and the form of one content
 		later := bytes.Clone(whole)
 		later[at] = 9
 		if _, err := splitShort(later); err == nil {

@@ -12,7 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// maxStarts is how many attempts one transaction makes: each takes up to five actions, and one more if it is Once.
+// maxStarts returns how many attempts one transaction can create: each takes up to five actions, and one more if it is
+// Once.
 func maxStarts(list []*starting) int {
 	if slices.ContainsFunc(list, func(s *starting) bool { return s.Once }) {
 		return table.MaxActions / 6
@@ -25,12 +26,12 @@ type starting struct {
 	host.NewAttempt
 	row     host.Attempt
 	key     table.Key // of the session
-	session session   // as it was read; without attempts when there is none yet
+	session session   // as it was read; without attempts if it does not exist yet
 }
 
-// Start makes attempts: see host.Attempts. Up to some 20 of them are one transaction. Of a longer list the waiting ones
-// are written first, last to first, and removed again if one conflicts. A process that ends in between leaves attempts
-// that wait for a session that never existed.
+// Start creates attempts: see host.Attempts. Up to about 20 of them need one transaction. For a longer list, the
+// waiting attempts are written first, from last to first, and removed again if one conflicts. A process that ends in
+// between leaves attempts that wait for a session that never existed.
 //
 // For a single attempt nothing is read first: the condition is that its session is new, and the refusal returns the
 // existing session.
@@ -64,7 +65,7 @@ func (db *DB) Start(ctx context.Context, list ...host.NewAttempt) ([]host.Attemp
 	}
 }
 
-// planStart gives everything its id.
+// planStart assigns all ids.
 func (db *DB) planStart(list []host.NewAttempt) ([]*starting, error) {
 	first, seen := db.t.NextID(len(list)), map[table.Key]bool{}
 	var starts []*starting
@@ -88,7 +89,7 @@ func (db *DB) planStart(list []host.NewAttempt) ([]*starting, error) {
 	return starts, nil
 }
 
-// readSessions finds out which sessions are there, and makes the attempts theirs.
+// readSessions finds out which sessions exist, and assigns the attempts to them.
 func (db *DB) readSessions(ctx context.Context, starts []*starting) error {
 	var keys []table.Key
 	for _, s := range starts {
@@ -110,7 +111,7 @@ func (db *DB) readSessions(ctx context.Context, starts []*starting) error {
 	return nil
 }
 
-// startAll writes all of a list or none. errCondition: the data that was read has changed.
+// startAll writes all of a list or none. It returns ErrCondition if the data that was read has changed.
 func (db *DB) startAll(ctx context.Context, starts []*starting) ([]host.Attempt, error) {
 	for _, s := range starts {
 		if s.session.attempts > 0 && s.session.first == s.RetryName {
@@ -133,8 +134,8 @@ func (db *DB) startAll(ctx context.Context, starts []*starting) ([]host.Attempt,
 	return nil, nil
 }
 
-// inTheWay returns the attempt that a start conflicts with: the one of its name or, without a name, the last one of the
-// session.
+// inTheWay returns the attempt that a start conflicts with: the attempt with its name or, if it has no name, the last
+// one of the session.
 func (db *DB) inTheWay(ctx context.Context, s *starting, named int64) ([]host.Attempt, error) {
 	if s.RetryName == "" {
 		named = s.session.last
@@ -174,13 +175,13 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 	if !errors.Is(err, table.ErrCondition) {
 		return nil, err
 	}
-	forgotten := true // nothing else is in the way
+	forgotten := true // no other conflict was found
 	for _, m := range inTheWay {
 		s := of[m.At]
 		forgotten = forgotten && actions[m.At].Check == forgottenKey(s.key)
 		switch {
 		case m.Item.Str(aUUID) == s.row.SessionUUID && (m.Item.Num(aLast) == s.row.ID || m.Item.Num(table.ID) == s.row.ID && m.Item.Has(aSessionTime)):
-			return nil, nil // an answer was lost: it is our own
+			return nil, nil // an answer was lost: the existing one is ours
 		case m.Item.Num(table.ID) == s.row.ID && m.Item.Has(aSessionTime):
 			return nil, errTaken
 		case actions[m.At].Put[table.Sort] != nil && table.KeyOf(actions[m.At].Put) == retryKey(s.session.id, s.RetryName):
@@ -193,11 +194,11 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 	return nil, table.ErrCondition
 }
 
-// errTaken: another process had the idea of the same id in the same millisecond.
+// errTaken means that another process chose the same id in the same millisecond.
 var errTaken = errors.New("id is taken")
 
-// startActions are the actions that make one attempt. None of them touches its project: otherwise all starts of a
-// project would conflict.
+// startActions returns the actions that create one attempt. None of them touches its project, because otherwise all
+// starts of a project would conflict.
 func (db *DB) startActions(ctx context.Context, s *starting) ([]table.Action, error) {
 	row, err := db.attemptItem(ctx, s.row)
 	if err != nil {
@@ -225,7 +226,7 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]table.Action, er
 	}
 	first, err := db.entryItem(ctx, s.row.ID, s.First, 0)
 	if err == nil && !s.StartsAt.IsZero() {
-		first[table.Expiry] = table.Number(db.t.Expiry(s.row.ID, s.StartsAt)) // the other entries are not written before
+		first[table.Expiry] = table.Number(db.t.Expiry(s.row.ID, s.StartsAt)) // no other entry is written before that
 	}
 	maps.Copy(row, firstAttributes(first))
 	return actions, err
@@ -252,8 +253,8 @@ func (db *DB) takeBack(ctx context.Context, part []*starting) error {
 	return failed
 }
 
-// started sends the first messages. The attempts are there whatever happens now: when the
-// message is lost, the check of young attempts sends it again.
+// started sends the first messages. The attempts exist whatever happens now: if a message is lost, the check of young
+// attempts sends it again.
 func (db *DB) started(ctx context.Context, starts []*starting) ([]host.Attempt, error) {
 	var made []host.Attempt
 	var messages []host.Message

@@ -25,16 +25,16 @@ const (
 func timerKey(queue, id string) table.Key { return table.At("T#"+queue+"#"+id, table.Row) }
 func dueTimers(shard int64) string        { return "T#" + table.Decimal(shard) }
 
-// Timers keeps messages until they are near enough to be sent. It is apart from DB, which needs the
-// queues that need Timers.
+// Timers keeps messages until they are near enough to be sent. It is separate from DB because DB needs the queues,
+// which need Timers.
 type Timers struct{ t *table.Table }
 
-// NewTimers makes Timers in a deployment's table.
+// NewTimers returns Timers that are stored in a deployment's table.
 func NewTimers(c aws.Config, name string) *Timers {
 	return &Timers{table.Open(c, table.Config{Name: name})}
 }
 
-// Later keeps messages until they are near enough to be sent. Repeated it changes nothing.
+// Later keeps messages until they are near enough to be sent. A repeated call changes nothing.
 func (x *Timers) Later(ctx context.Context, queue string, messages ...host.Message) error {
 	var items []table.Item
 	for _, m := range messages {
@@ -50,8 +50,8 @@ func (x *Timers) Later(ctx context.Context, queue string, messages ...host.Messa
 	return x.t.PutAll(ctx, items)
 }
 
-// Due lists up to n messages due at or before a time, the earliest first. The sender of
-// one deletes it afterwards: a crash in between sends it twice.
+// Due lists up to n messages due at or before a time, the earliest first. The caller that sends a message deletes it
+// afterwards; after a crash in between it is sent twice.
 func (x *Timers) Due(ctx context.Context, until time.Time, n int) ([]host.Timer, error) {
 	var out []host.Timer
 	err := x.t.ListOf(env.Due(), table.Span{From: 0, To: until.UnixMicro()}, false, n, table.ByShard(dueTimers)).Rows(ctx, func(rows []table.Item) (bool, error) {

@@ -38,7 +38,7 @@ func tokenOf(it table.Item) (host.Token, error) {
 	return host.Token{ID: it.Num(table.ID), Site: it.Num(table.Site), Name: it.Str(aTokenName), Role: it.Str(aRole), Hash: hash, CreatedAt: it.Time(aCreated), LastUsed: it.Time(aUsed)}, err
 }
 
-// tokens are host.Users.
+// tokens implements host.Users.
 type tokens struct{ t *table.Table }
 
 // Create stores a token: see host.Users.
@@ -47,7 +47,7 @@ func (db *tokens) Create(ctx context.Context, t host.Token) (host.Token, error) 
 	there, err := db.t.Put(ctx, tokenItem(t), table.Absent())
 	switch {
 	case errors.Is(err, table.ErrCondition) && there.Num(table.ID) == t.ID:
-		return t, nil // an answer was lost: it is our own
+		return t, nil // an answer was lost: the existing one is ours
 	case errors.Is(err, table.ErrCondition):
 		return t, host.ErrConflict
 	}
@@ -84,11 +84,10 @@ func (db *tokens) Revoke(ctx context.Context, site, id int64) error {
 	return nil
 }
 
-// useEvery limits how exactly the last use of a token is known, and how often it is written.
+// useEvery limits the precision with which the last use of a token is recorded, and how often it is written.
 const useEvery = time.Hour
 
-// ByHash finds a token, and notes now and then that it is used. That note is not worth
-// failing for.
+// ByHash finds a token, and occasionally records that it was used. A failure to record that is ignored.
 func (db *tokens) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
 	it, err := db.t.Get(ctx, tokenKey(hash))
 	if err != nil || it == nil {

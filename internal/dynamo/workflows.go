@@ -23,7 +23,7 @@ func (db *DB) Workflow(ctx context.Context, site, id int64) (host.Workflow, erro
 	return w, err
 }
 
-// found is a definition whose text has yet to be read.
+// found is a definition whose text has not been read yet.
 type found struct {
 	workflow host.Workflow
 	text     table.Key

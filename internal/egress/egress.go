@@ -1,8 +1,8 @@
 // Package egress opens the connections of tasks on a server with several users: anywhere except to this machine itself
 // and to services that trust callers on this machine.
 //
-// Hosts pass its Dialer to operators and to the HTTP clients. It checks the address that a name resolves to when the
-// connection is made, so no name and no redirect bypasses it. It must never resolve a name and connect in two steps.
+// Hosts pass its Dialer to operators and to the HTTP clients. It checks the address to which a name resolves when the
+// connection is made, so no name or redirect can bypass it. It must never resolve a name and connect in two steps.
 package egress
 
 import (
@@ -22,18 +22,18 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("%s is an address of the machine that runs this task, or of its cloud's metadata service: tasks must not connect there (on a server: security.local_addresses)", r.Address)
 }
 
-// Lasting tells retrying callers that another try would also be refused.
+// Lasting reports that a retry would also be refused.
 func (r *Refused) Lasting() bool { return true }
 
-// Dialer connects to every address that is not local. The zero value is ready.
+// Dialer connects to every address that is not local. The zero value is ready to use.
 type Dialer struct {
-	// Except are addresses ("127.0.0.1:3128") that the administrator has named: proxies.
+	// Except lists addresses ("127.0.0.1:3128") that the administrator allowed: proxies.
 	Except []string
-	// Own lists the addresses of this machine; nil asks the system.
+	// Own lists the addresses of this machine; nil queries the system.
 	Own func() ([]net.Addr, error)
 }
 
-// DialContext is that of net.Dialer, within 30 seconds.
+// DialContext is like DialContext of net.Dialer, with a limit of 30 seconds.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	if !slices.Contains(d.Except, address) {
@@ -42,7 +42,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return dialer.DialContext(ctx, network, address)
 }
 
-// control sees the address that is connected to, after names were looked up.
+// control checks the address of the connection after names have been resolved.
 func (d *Dialer) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" {
@@ -54,7 +54,7 @@ func (d *Dialer) control(_ context.Context, network, address string, _ syscall.R
 	return nil
 }
 
-// metadata are the addresses from which clouds serve a machine's credentials and which are not link-local.
+// metadata lists the addresses at which clouds serve a machine's credentials and that are not link-local.
 var metadata = [...]netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),   // AWS
 	netip.MustParseAddr("fd20:ce::254"),    // Google
@@ -63,8 +63,8 @@ var metadata = [...]netip.Addr{
 	netip.MustParseAddr("168.63.129.16"),   // Azure
 }
 
-// embedded are the prefixes of IPv6 addresses that stand for an IPv4 address, and where in
-// the 16 bytes that is.
+// embedded lists the prefixes of IPv6 addresses that stand for an IPv4 address, and the position of that address in the
+// 16 bytes.
 var embedded = [...]struct {
 	prefix netip.Prefix
 	at     int
@@ -75,8 +75,7 @@ var embedded = [...]struct {
 	{netip.MustParsePrefix("2002::/16"), 2},
 }
 
-// isLocal reports whether an address is the same machine's from wherever it is asked, or its
-// link's, or that of a metadata service.
+// isLocal reports whether an address always means the local machine or its link, or belongs to a metadata service.
 func isLocal(a netip.Addr) bool {
 	a = a.WithZone("").Unmap()
 	for _, e := range embedded {
@@ -89,8 +88,8 @@ func isLocal(a netip.Addr) bool {
 	return thisNetwork || a.IsLoopback() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsMulticast() || slices.Contains(metadata[:], a)
 }
 
-// isOwn reports whether an interface of this machine has the address: services that listen on all interfaces are
-// reached by it. If that cannot be known, every address could be.
+// isOwn reports whether an interface of this machine has the address: services that listen on all interfaces can be
+// reached through it. If the addresses are unknown, any address could be its own.
 func (d *Dialer) isOwn(a netip.Addr) bool {
 	own := d.Own
 	if own == nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRefused proves that no way of writing an address leads to this machine, its link or a
-// metadata service, and that nothing else is refused.
+// TestRefused proves that no notation of an address leads to this machine, its link or a metadata service, and that no
+// other address is refused.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

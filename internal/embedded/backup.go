@@ -27,9 +27,9 @@ const (
 	keyName      = datafolder.Key
 )
 
-// Backup writes all data of the running deployment as a tar.gz: the database as it is at one moment, then the archives
-// that it names and the logs. The key of the secrets is part of it if it is stored with the data: a user who has the
-// backup can read them.
+// Backup writes all data of the running deployment as a tar.gz: a snapshot of the database, then the archives that it
+// refers to and the logs. The key of the secrets is included if it is stored with the data: a user who has the backup
+// can then read the secrets.
 func (e *Engine) Backup(ctx context.Context, w io.Writer) error {
 	if e.temporary != "" {
 		return &host.Error{Code: host.Invalid, Message: "This server keeps its data in memory: there is nothing to back up"}
@@ -78,7 +78,7 @@ func (e *Engine) backup(ctx context.Context, db backuper, out *tar.Writer) error
 func addFolder(ctx context.Context, out *tar.Writer, folder, name string) error {
 	return filepath.WalkDir(folder, func(file string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // no log was kept yet, or it is gone
+			return nil // no log has been stored yet, or it is gone
 		}
 		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {
 			return err
@@ -89,13 +89,13 @@ func addFolder(ctx context.Context, out *tar.Writer, folder, name string) error 
 		}
 		err = addFile(out, file, path.Join(name, filepath.ToSlash(rel)))
 		if errors.Is(err, fs.ErrNotExist) {
-			err = nil // retention has removed it since the folder was read: nothing needs it
+			err = nil // retention has removed it since the folder was read, so nothing needs it
 		}
 		return errors.Join(ctx.Err(), err)
 	})
 }
 
-// addFile adds a file as long as it is now: a log may grow meanwhile.
+// addFile adds a file up to its present size: a log may grow meanwhile.
 func addFile(out *tar.Writer, file, name string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -114,8 +114,8 @@ func addFile(out *tar.Writer, file, name string) error {
 	return err
 }
 
-// Restore makes the folder of a deployment from a backup. The folder must not exist, or
-// be empty; it appears only when everything is in it.
+// Restore creates the folder of a deployment from a backup. The folder must be missing or empty; it appears only when
+// it is complete.
 func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	if err := keeps(runtime.GOOS); err != nil {
 		return fmt.Errorf("restore: %w", err)
@@ -123,7 +123,7 @@ func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
 		return fmt.Errorf("restore: %s is not empty: name a new folder, or move the old one", folder)
 	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only above the folder of data, which is closed to others
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only the parent of the folder of data, which is closed to others
 		return fmt.Errorf("restore: %w", err)
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(folder), ".restore-")
@@ -146,7 +146,7 @@ func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	if _, err := files.Private(unpacked, dataNames()...); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	if err := os.Chmod(unpacked, 0o700); err != nil { // #nosec G302 -- it is a folder, which only its owner enters
+	if err := os.Chmod(unpacked, 0o700); err != nil { // #nosec G302 -- it is a folder that only its owner can enter
 		return fmt.Errorf("restore: %w", err)
 	}
 	if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {

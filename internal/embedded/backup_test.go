@@ -31,7 +31,7 @@ func (r *remover) Write(p []byte) (int, error) {
 	return r.Buffer.Write(p)
 }
 
-// TestBackupDuringRetention proves that a backup continues when an archive is removed that it has yet to copy.
+// TestBackupDuringRetention proves that a backup continues if an archive is removed before it is copied.
 func TestBackupDuringRetention(t *testing.T) {
 	t.Parallel()
 	folder, archives := t.TempDir(), t.TempDir()

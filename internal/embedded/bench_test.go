@@ -82,8 +82,8 @@ func repeated(n int, text string, parallel bool) string {
 	return b.String()
 }
 
-// BenchmarkAttempts shows what a task costs on disk: in a chain and side by side, without
-// and with a process; b.N is attempts.
+// BenchmarkAttempts measures the cost of a task with data on disk: in a chain and side by side, without and with a
+// process; b.N is the number of attempts.
 func BenchmarkAttempts(b *testing.B) {
 	for _, bench := range []struct {
 		name, text string

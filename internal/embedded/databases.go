@@ -15,20 +15,20 @@ import (
 	"zerodag/internal/uptime"
 )
 
-// kind is a kind of database that one server uses alone, in a file. A Store may also be a backuper, a checker or a
-// files.ShortLogs.
+// kind is a kind of database that is stored in a file and used by one server only. A Store may also be a backuper, a
+// checker or a files.ShortLogs.
 type kind struct {
-	name string // what selects it: a value of database.type
-	file string // its name in the folder of the data, by which package datafolder recognizes the folder
-	// open opens the database, or makes it.
+	name string // the value of database.type that selects it
+	file string // file name in the folder of the data, by which package datafolder recognizes the folder
+	// open opens the database or creates it.
 	open func(context.Context, databaseOptions) (Store, error)
-	// pending lists the migrations that a database lacks, all of them if there is none. It changes nothing.
+	// pending lists the migrations that a database lacks: all of them if it does not exist. It changes nothing.
 	pending func(ctx context.Context, path string) ([]string, error)
-	// migrate brings a database up to date, and makes it if there is none.
+	// migrate brings a database up to date, and creates it if it does not exist.
 	migrate func(ctx context.Context, path string) error
 }
 
-// kinds lists all kinds. The first is the default, also for data in memory.
+// kinds lists all kinds. The first is the default, even for data in memory.
 func kinds() []kind {
 	return []kind{
 		{"sqlite", datafolder.Database, openSQLite, sqlite.Pending, func(ctx context.Context, path string) error {
@@ -38,24 +38,24 @@ func kinds() []kind {
 	}
 }
 
-// databaseOptions are the options of every kind.
+// databaseOptions holds the options of every kind.
 type databaseOptions struct {
-	path      string // of the file; "" is in memory
+	path      string // of the file; "" means in memory
 	now       func() time.Time
-	secretKey []byte // nil: there are no secrets
+	secretKey []byte // nil: secrets cannot be used
 	sync      host.Sync
-	migrate   bool // an older database is brought up to date; else it is refused
+	migrate   bool // an older database is brought up to date; otherwise it is refused
 }
 
 // backuper is a Store that can be copied while it is open.
 type backuper interface {
-	// Backup writes a consistent copy into a new file, which is complete and on disk when this returns.
+	// Backup writes a consistent copy to a new file, which is complete and on disk when it returns.
 	Backup(ctx context.Context, path string) error
 }
 
-// checker is a Store that checks a large database for damage after it was opened, because that takes long.
+// checker is a Store that checks a large database for damage after it has been opened, because that takes a long time.
 type checker interface {
-	// CheckLarge returns an error that describes the damage. Others use the database meanwhile.
+	// CheckLarge returns an error that describes the damage. The database is in use meanwhile.
 	CheckLarge() error
 }
 
@@ -87,7 +87,7 @@ func Databases() []string {
 	return names
 }
 
-// databaseNames are patterns of the files of all databases.
+// databaseNames returns patterns for the files of all databases.
 func databaseNames() []string {
 	var names []string
 	for _, k := range kinds() {
@@ -96,7 +96,7 @@ func databaseNames() []string {
 	return names
 }
 
-// kindOf finds a kind by its name; "" is the default.
+// kindOf finds a kind by its name; "" means the default.
 func kindOf(name string) (kind, error) {
 	for _, k := range kinds() {
 		if k.name == name || name == "" {
@@ -126,8 +126,8 @@ func DatabaseIn(folder string) Database {
 	return Database{Path: filepath.Join(folder, list[0].file), kind: list[0]}
 }
 
-// Pending lists the migrations that the database lacks, in order: all of them if there is none. It changes nothing.
+// Pending lists the migrations that the database lacks, in order: all of them if it does not exist. It changes nothing.
 func (d Database) Pending(ctx context.Context) ([]string, error) { return d.kind.pending(ctx, d.Path) }
 
-// Migrate brings the database up to date, and makes it if there is none.
+// Migrate brings the database up to date, and creates it if it does not exist.
 func (d Database) Migrate(ctx context.Context) error { return d.kind.migrate(ctx, d.Path) }

@@ -60,7 +60,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// wantDatabase checks that the database in a folder is found, and is up to date.
+// wantDatabase checks that the database in a folder is found and is up to date.
 func wantDatabase(t *testing.T, folder, kind, path string) {
 	t.Helper()
 	d := DatabaseIn(folder)
@@ -84,7 +84,7 @@ func TestNoBackup(t *testing.T) {
 	wantInvalid(t, (&Engine{shared: &Shared{Backup: "use pg_dump"}}).Backup(t.Context(), nil), "use pg_dump")
 }
 
-// TestUnknownKind proves that a database that does not exist is refused.
+// TestUnknownKind proves that an unknown kind of database is refused.
 func TestUnknownKind(t *testing.T) {
 	t.Parallel()
 	if e, err := Open(t.Context(), Options{Kind: "mail", Folder: t.TempDir()}); err == nil || !strings.Contains(err.Error(), `"mail"`) {

@@ -1,6 +1,6 @@
 // Package embedded wires the drivers of one machine to a host: SQLite for the log, the catalogue and the queues, files
-// for archives and logs, processes and docker for commands. The stores that a server shares with others (package
-// postgres) are passed in, in place of SQLite and files.
+// for archives and logs, processes and docker for commands. Stores that a server shares with others (package postgres)
+// are passed in and replace SQLite and files.
 //
 // `zerodag server` and the embedding package use it. It must hold no rules.
 package embedded
@@ -39,42 +39,42 @@ import (
 	"zerodag/operators/run"
 )
 
-// Options of a deployment on one machine. Zero values of optional parts are named.
+// Options configures a deployment on one machine. The fields describe the zero values of optional parts.
 type Options struct {
-	Folder   string // of the data; "" is in memory, with files in a folder that Close deletes
-	Kind     string // of the database: one of Databases; "" is the default, also in memory
-	Database string // folder of the database; "" is Folder
-	Archives string // folder of the archives; "" is "blobs" in Folder
-	Logs     string // folder of the task logs; "" is "logs" in Folder
+	Folder   string // of the data; "": in memory, with files in a folder that Close deletes
+	Kind     string // of the database: one of Databases; "" means the default, also in memory
+	Database string // folder of the database; "" means Folder
+	Archives string // folder of the archives; "" means "blobs" in Folder
+	Logs     string // folder of the task logs; "" means "logs" in Folder
 	NoLogs   bool   // task logs are not kept
-	Split    int64  // bytes after which a task's log continues in another file; 0 is never
+	Split    int64  // bytes after which a task's log continues in another file; 0 means never
 	LogForm  tasklog.Form
 	// LogsApart gives every run a separate log file; otherwise short logs are stored in the database.
 	LogsApart  bool
-	Temp       string // folder for workspaces; "" is the system's
-	Workspaces int64  // bytes of all workspaces together; 0 is half of the free space on their disk
+	Temp       string // folder for workspaces; "" means the system's
+	Workspaces int64  // bytes of all workspaces together; 0 means half of the free space on their disk
 
 	SecretKey []byte // 16 bytes; nil: secrets can neither be stored nor read
 	Sync      host.Sync
-	Migrate   bool   // an older database is brought up to date; else it is refused
-	AgentID   string // "" is <pid>@<host>
+	Migrate   bool   // an older database is brought up to date; otherwise it is refused
+	AgentID   string // "" means <pid>@<host>
 	Archive   projectfiles.Limits
 	Limits    host.Limits
 	Config    *param.Map // of operators, below "config."
 	Stored    run.Stored
-	Network   operators.Network // by which tasks connect; nil: the machine's
-	Defaults  *param.Map        // parameters that those of attempts override
+	Network   operators.Network // with which tasks connect; nil: the machine's
+	Defaults  *param.Map        // parameters that the parameters of attempts override
 	Notices   host.Notices
 	Traces    host.Tracer        // nil: attempts leave no traces
 	Registry  operators.Registry // nil: all built-in operators
 	Commands  executors.Settings // Name and KillNow are chosen here
-	// Evaluators evaluates expressions; Close closes it. nil: they are evaluated in this process, and only the engine's
-	// own guards limit them.
+	// Evaluators evaluates expressions; Close closes it. nil means that they are evaluated in this process, where only the
+	// engine's own limits apply.
 	Evaluators *evaluators.Pool
-	// Workspace, unless nil, gives tasks their files instead of a copy of the archive.
+	// Workspace, unless nil, provides tasks with their files instead of a copy of the archive.
 	Workspace func(executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
-	// Shared, unless nil, has the stores that this server shares with others: then Folder, which must be named, is for
-	// the server's own data, and Kind, Database, Archives, Logs, NoLogs, Split, LogForm, LogsApart, Sync and Migrate are
+	// Shared, unless nil, holds the stores that this server shares with others: then Folder, which is required, is for the
+	// server's own data, and Kind, Database, Archives, Logs, NoLogs, Split, LogForm, LogsApart, Sync and Migrate are
 	// ignored.
 	Shared *Shared
 	Logger *slog.Logger     // nil: none
@@ -91,14 +91,14 @@ type Engine struct {
 	workspaces *files.Workspaces
 	shared     *Shared     // nil: the stores are not shared
 	taskLogs   *files.Logs // nil: the stores are shared
-	lock       io.Closer   // on the folder of a server that shares its store
+	lock       io.Closer   // lock on the folder of a server that shares its store
 	logger     *slog.Logger
 	evaluators *evaluators.Pool
 	commands   *executors.Executors
 	temporary  string // folder that Close deletes; "" for none
 
 	folder, archives, logs string
-	file                   string // of the database; "": it is in memory or shared
+	file                   string // file of the database; "": it is in memory or shared
 }
 
 func (o *Options) setDefaults() {
@@ -113,7 +113,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Open opens a deployment, or makes it. One process at a time has it.
+// Open opens a deployment or creates it. Only one process at a time can open it.
 func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	e := &Engine{evaluators: o.Evaluators}
 	defer func() {
@@ -185,11 +185,11 @@ func keeps(system string) error {
 	return nil
 }
 
-// storeRetry is how soon at the latest what a full disk refused is tried again: no other
+// storeRetry is the longest wait before a write that a full disk refused is retried. It is short because no other
 // process could be disturbed.
 const storeRetry = 2 * time.Second
 
-// wire makes the host; the database is open, or the folder locked, so this process is alone on the folder.
+// wire creates the host; the database is open, or the folder is locked, so no other process uses the folder.
 func (e *Engine) wire(o Options) error {
 	e.logger = o.Logger
 	o.Limits.StoreRetry = cmp.Or(o.Limits.StoreRetry, storeRetry)
@@ -242,7 +242,7 @@ func (e *Engine) wire(o Options) error {
 	return nil
 }
 
-// ports are the ports of the database, and of the data stored in files.
+// ports returns the ports of the database and of the data in files.
 func (e *Engine) ports(o Options, kept *Shared) host.Ports {
 	return host.Ports{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"), Inventory: e.DB,
@@ -253,7 +253,7 @@ func (e *Engine) ports(o Options, kept *Shared) host.Ports {
 	}
 }
 
-// keep makes what the files of a server that is alone keep.
+// keep creates the stores for the files of a server that does not share its stores.
 func (e *Engine) keep(o Options) (*Shared, error) {
 	blobs, err := files.NewBlobs(e.archives)
 	if err != nil {
@@ -271,7 +271,7 @@ func (e *Engine) keep(o Options) (*Shared, error) {
 	return kept, nil
 }
 
-// executors makes the Executors that run commands, and ends commands that an earlier server left running.
+// executors creates the Executors that run commands, and ends commands that an earlier server left running.
 func (o Options) executors() (*executors.Executors, error) {
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(o.Folder)))[:16]
 	o.Commands.Name, o.Commands.KillNow = name, true
@@ -293,8 +293,8 @@ func (o Options) executors() (*executors.Executors, error) {
 	return commands, nil
 }
 
-// placeOfWorkspaces is where the folder of workspaces is made: with the data, unless commands run as a user who must
-// not reach the data.
+// placeOfWorkspaces returns where the folder of workspaces is created: with the data, unless commands run as a user who
+// must not reach the data.
 func (o Options) placeOfWorkspaces() string {
 	if o.Commands.User != "" {
 		return cmp.Or(o.Temp, os.TempDir())
@@ -302,12 +302,12 @@ func (o Options) placeOfWorkspaces() string {
 	return cmp.Or(o.Temp, o.Folder)
 }
 
-// dataNames are the files and folders of a server's data.
+// dataNames lists the files and folders of a server's data.
 func dataNames() []string {
 	return append(databaseNames(), keyName, datafolder.Token, archivesName, logsName, ".backup-*", ".new-*", "zerodag-*")
 }
 
-// closeData takes from other users their rights to read the data, and logs that once.
+// closeData takes the permission to read the data from other users, and logs that once.
 func (o Options) closeData() error {
 	closed, err := files.Private(o.Folder, dataNames()...)
 	if err != nil {
@@ -335,15 +335,15 @@ func evaluatorOf(pool *evaluators.Pool) run.Evaluator {
 	return evaluator.InProcess(sync.OnceValue(func() *script.Moment { return script.CompileMoment(assets.Moment()) }))
 }
 
-// Run is that of the node, once. When ctx ends commands are killed, even commands that have time to end after their
-// `_timeout`, and no more begin.
+// Run runs the loops of the node. It may be called once. When ctx ends, commands are killed, even commands that have
+// time to end after their `_timeout`, and no more begin.
 func (e *Engine) Run(ctx, accepting context.Context, p node.Parts) {
 	defer context.AfterFunc(ctx, func() { e.commands.Cut(context.WithoutCancel(ctx)) })()
 	e.Node.Run(ctx, accepting, p)
 }
 
-// Close ends everything at once and closes the files. Unfinished work runs again after the next Open; to let it end
-// first, end the accepting context of Run and wait.
+// Close ends everything at once and closes the files. Unfinished work runs again after the next Open. To let it end
+// first, cancel the accepting context of Run and wait.
 func (e *Engine) Close() error {
 	var errs []error
 	if e.evaluators != nil {

@@ -54,7 +54,7 @@ func begin(t *testing.T, e *zerodag.Engine, folder, workflow string, params map[
 	return id
 }
 
-// holds waits until a file has a text.
+// holds waits until a file contains a text.
 func holds(t *testing.T, file, text string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -114,8 +114,8 @@ func ends(t *testing.T, pid int) {
 	t.Fatalf("process %d outlives its killed attempt", pid)
 }
 
-// TestPluginIsKilled proves that a kill ends an operator of a project while it runs, and that an operator that asked
-// for it is notified while it waits for its next run.
+// TestPluginIsKilled proves that a kill ends an operator of a project while it runs, and that an operator that
+// requested it is notified while it waits for its next run.
 func TestPluginIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ operator, until, want string }{
@@ -170,7 +170,7 @@ func untilWaiting(t *testing.T, e *zerodag.Engine, id int64) {
 	t.Fatal("no task waits")
 }
 
-// TestPluginFailsLikeAnyTask proves what a user sees of a project that is wrong.
+// TestPluginFailsLikeAnyTask proves which errors a user sees if a project with a plugin has mistakes.
 func TestPluginFailsLikeAnyTask(t *testing.T) {
 	t.Parallel()
 	folder := project(t, "+a:\n  mine>: x\n", "#!/bin/sh\necho '{\"error\": {\"message\": \"no such table\"}}' >\"$ZERODAG_RESULT\"\n")
@@ -194,7 +194,7 @@ func TestPluginFailsLikeAnyTask(t *testing.T) {
 	}
 }
 
-// TestExamplePlugins runs examples/plugins as its README says, Go and Python.
+// TestExamplePlugins runs examples/plugins, Go and Python, as described in its README.
 func TestExamplePlugins(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

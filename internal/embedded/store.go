@@ -7,8 +7,8 @@ import (
 	"zerodag/operators"
 )
 
-// Store is the database of a server: it keeps everything but archives, the logs of tasks and files.
-type Store interface { //nolint:interfacebloat // it is all ports that one database has
+// Store is the database of a server: it stores everything except archives, the logs of tasks and files.
+type Store interface { //nolint:interfacebloat // it combines all ports of one database
 	host.Log
 	host.Projects
 	host.Workflows
@@ -26,17 +26,17 @@ type Store interface { //nolint:interfacebloat // it is all ports that one datab
 	host.Database
 	// Queue returns one of the two queues, "events" or "tasks".
 	Queue(name string) host.Queue
-	// ParamStore is the parameter server of a site.
+	// ParamStore returns the parameter store of a site.
 	ParamStore(site int64) operators.ParamStore
 }
 
-// Shared is what a server has together with others. Each of them works on all attempts.
+// Shared holds the stores that a server shares with others. Each of these servers works on all attempts.
 type Shared struct {
 	Store Store // the engine closes it
 	Blobs host.Blobs
 	Logs  host.Logs
 	// RemoveLogs removes the logs of attempts; removing them twice is not an error.
 	RemoveLogs func(context.Context, []host.Attempt) error
-	// Backup tells users how to back up what is shared: the server cannot.
+	// Backup explains to users how to back up the shared stores, which the server cannot do.
 	Backup string
 }

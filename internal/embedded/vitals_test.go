@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestVitals proves that a server counts what is due in its queues, not what comes later, and the bytes of its database
-// and its disk.
+// TestVitals proves that a server counts the messages in its queues that are due, not later ones, and the bytes of its
+// database and its disk.
 func TestVitals(t *testing.T) {
 	t.Parallel()
 	e, err := embedded.Open(t.Context(), embedded.Options{Folder: t.TempDir(), Migrate: true})

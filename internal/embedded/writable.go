@@ -12,10 +12,11 @@ import (
 	"zerodag/internal/host"
 )
 
-// probe is what must be free on a disk: a file system that is nearly full takes a byte more.
+// probe is the number of bytes that must be free on a disk: a file system that is nearly full may still accept a single
+// byte.
 const probe = 64 << 10
 
-// Writable reports whether all stores can be written now: an error has its cause, such as syscall.ENOSPC or
+// Writable returns an error if a store cannot be written to now. The error wraps its cause, such as syscall.ENOSPC or
 // syscall.EROFS. It also returns an error if logs wait to be stored or the database does not answer.
 func (e *Engine) Writable(ctx context.Context) error {
 	folders := []string{e.folder, e.workspaces.Folder()}
@@ -37,7 +38,7 @@ func (e *Engine) Writable(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := writable(folder); err != nil && !errors.Is(err, fs.ErrNotExist) { // logs: none was kept yet
+		if err := writable(folder); err != nil && !errors.Is(err, fs.ErrNotExist) { // logs: none has been stored yet
 			return fmt.Errorf("test a write: %w", err)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/embedded"
 )
 
-// TestWritable proves that a server's folders are tried, that nothing is left there, and that
-// a folder which takes no files is an error.
+// TestWritable proves that a server's folders are tested, that nothing is left there, and that a folder that accepts no
+// files is an error.
 func TestWritable(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

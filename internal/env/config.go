@@ -8,103 +8,104 @@ import (
 	"time"
 )
 
-// Config describes its deployment to a function. infra writes it as environment variables, Read reads it.
+// Config describes its deployment to a function. infra writes it as environment variables, and Read reads it.
 type Config struct {
-	Stage  string // names the deployment: several may be in one account
+	Stage  string // name of the deployment: an account may have several
 	Table  string
 	Events string // URL of the FIFO queue of events
 	Tasks  string // URL of the queue of tasks
-	// URLs of the queues where messages go that could not be handled.
+	// URLs of the queues for messages that could not be handled.
 	DeadEvents, DeadTasks string
 	Archives              string // bucket of project archives, uploads and large values
 	Logs                  string // bucket of task logs
 	Secrets               string // prefix of parameters: /zerodag/<stage>
-	Key                   string // ARN of the KMS key that encrypts parameters; "" is the account's default key for SSM
+	Key                   string // ARN of the KMS key that encrypts parameters; "" means the account's default key for SSM
 	Bus                   string // name of the event bus
 	Topic                 string // ARN of the topic of notices; "" for none
-	// MetricsOf are the projects, and the workflows as PROJECT/WORKFLOW, with separate metrics.
+	// MetricsOf lists the projects, and the workflows as PROJECT/WORKFLOW, that have separate metrics.
 	MetricsOf []string
-	// Gradual: a deploy moves calls step by step, and functions also count errors by their version.
+	// Gradual means that a deploy shifts calls step by step, and functions count errors by version.
 	Gradual  bool
-	Traces   string // where traces are sent: xray, or the URL of an OTLP receiver; "" is nowhere
+	Traces   string // where traces are sent: xray, or the URL of an OTLP receiver; "" means nowhere
 	Announce string // which events are put on the bus: all, ends, failures or none
 
-	// The visibility time-out of a received message, of events and of tasks.
+	// The visibility timeouts of received messages in the queues for events and for tasks.
 	EventVisibility, TaskVisibility time.Duration
 
-	Attempts int // unfinished attempts of a site; 0 is the default
-	// KeepAttempts is how long attempts are kept after their end; 0 is forever.
+	Attempts int // limit of unfinished attempts of a site; 0 means the default
+	// KeepAttempts is how long attempts are kept after their end; 0 means forever.
 	KeepAttempts time.Duration
-	// KeepArchives is how long unused archives are kept after the next revision, KeepRecords how long the audit log is,
-	// both forever if 0, and KeepLogs how long logs of tasks are; 0 is not known.
+	// KeepArchives is how long unused archives are kept after the next revision, and KeepRecords how long entries of the
+	// audit log are kept; 0 means forever. KeepLogs is how long logs of tasks are kept; 0 means unknown.
 	KeepArchives, KeepRecords, KeepLogs time.Duration
 
-	TaskLimit int           // tasks of an attempt; 0 is the default
-	Lease     time.Duration // of a task; 0 is the default
-	SmallLogs bool          // also small logs go to the bucket
-	// TaskLogFormat is the form of the lines in logs of tasks: short or digdag.
+	TaskLimit int           // limit of tasks of an attempt; 0 means the default
+	Lease     time.Duration // of a task; 0 means the default
+	SmallLogs bool          // even small logs are stored in the bucket
+	// TaskLogFormat is the format of lines in task logs: short or digdag.
 	TaskLogFormat string
 	Commands      Commands // where commands run
 	OIDC          OIDC     // the provider for sign-ins
-	// IAMGrants are the roles of principals that sign requests, as ARN=ROLE or ARN=ROLE/SITE. Without any, each
+	// IAMGrants lists the roles of principals that sign requests, as ARN=ROLE or ARN=ROLE/SITE. If it is empty, each
 	// principal is an owner.
 	IAMGrants []string
 }
 
-// OIDC is an identity provider: none, when Issuer is empty.
+// OIDC describes an identity provider; there is none if Issuer is empty.
 type OIDC struct {
 	Issuer  string   `json:"issuer,omitempty"`  // URL
-	Client  string   `json:"client,omitempty"`  // its name for the deployment
+	Client  string   `json:"client,omitempty"`  // the provider's id of the deployment
 	Address string   `json:"address,omitempty"` // of the API as browsers call it
-	Name    string   `json:"name,omitempty"`    // on the button
+	Name    string   `json:"name,omitempty"`    // name on the button
 	Groups  string   `json:"groups,omitempty"`  // claim that lists groups
 	Grants  []string `json:"grants,omitempty"`  // WHO=ROLE or WHO=ROLE/SITE
-	// Secret is the parameter of the client's secret; "" is the one of Keys and ClientSecret.
+	// Secret is the parameter with the client's secret; "" means the parameter named by Keys and ClientSecret.
 	Secret string `json:"secret,omitempty"`
 }
 
-// XRay is the value of Config.Traces that stands for AWS X-Ray.
+// XRay is the value of Config.Traces for AWS X-Ray.
 const XRay = "xray"
 
-// CallbackPath is where an identity provider sends browsers back to, below the address of the API.
+// CallbackPath is the path below the address of the API to which an identity provider sends browsers back.
 const CallbackPath = "/api/x/session/oidc/callback"
 
-// SecretReference is the parameter by which a secret of Secrets Manager is read.
+// SecretReference returns the parameter through which a secret of Secrets Manager is read.
 func SecretReference(name string) string { return "/aws/reference/secretsmanager/" + name }
 
-// Keys is the folder of parameters that only some functions may read, of a stage: not below that of secrets.
+// Keys returns the folder for a stage's parameters that only some functions may read. It is outside the folder for
+// secrets.
 func Keys(stage string) string { return "/zerodag-keys/" + stage }
 
-// The parameters in that folder that the API reads: the key that seals the cookies of a sign-in, which it makes itself,
-// and the secret by which the identity provider recognizes the deployment.
+// The API reads these parameters in that folder: the key that seals the cookies of a sign-in, which it creates, and the
+// secret by which the identity provider recognizes the deployment.
 const (
 	SealKey      = "/sessions"
 	ClientSecret = "/oidc" // #nosec G101 -- it is the name of a parameter
 )
 
-// Evaluator is the name of the program that evaluates expressions, packed with a function's own.
+// Evaluator is the name of the program that evaluates expressions, which is packaged with a function's own program.
 const Evaluator = "evaluator"
 
-// Commands is where commands run: nowhere, when neither Cluster nor Function is there.
+// Commands describes where commands run: nowhere if neither Cluster nor Function is set.
 type Commands struct {
 	Cluster        string   `json:"cluster,omitempty"`
 	Subnets        []string `json:"subnets,omitempty"`
 	SecurityGroups []string `json:"securityGroups,omitempty"`
 	PublicIP       bool     `json:"publicIp,omitempty"`
 	ExecutionRole  string   `json:"executionRole,omitempty"` // ARN
-	// Roles are the AWS roles that commands may get: SITE/PROJECT=ARN is for a project, by name, SITE/*=ARN for all
-	// projects of a site, an ARN alone for all of all sites.
+	// Roles lists the AWS roles that commands may get: SITE/PROJECT=ARN is for a project, by name, SITE/*=ARN for all
+	// projects of a site, and an ARN alone for all projects of all sites.
 	Roles        []string `json:"roles,omitempty"`
 	LogGroup     string   `json:"logGroup,omitempty"`
 	Architecture string   `json:"architecture,omitempty"`
 	URL          string   `json:"url,omitempty"` // of the API
 	Program      Object   `json:"program"`
-	Keys         string   `json:"keys,omitempty"`  // parameter of the keys that sign the tokens of machines
-	Image        string   `json:"image,omitempty"` // of commands that name none
-	// FetchImage is the image of the container that downloads the program; "" is the default of package fargate.
+	Keys         string   `json:"keys,omitempty"`  // parameter with the keys that sign the tokens of machines
+	Image        string   `json:"image,omitempty"` // for commands that name none
+	// FetchImage is the image of the container that downloads the program; "" means the default of package fargate.
 	FetchImage string            `json:"fetchImage,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"` // for machines and task definitions
-	CPU        int               `json:"cpu,omitempty"`  // 1024 is a vCPU
+	CPU        int               `json:"cpu,omitempty"`  // 1024 means one vCPU
 	Memory     int               `json:"memory,omitempty"`
 	Spot       bool              `json:"spot,omitempty"`
 	AllowSpot  bool              `json:"allowSpot,omitempty"` // single commands may request Spot
@@ -118,28 +119,28 @@ type Function struct {
 	Memory int    `json:"memory"` // MiB
 }
 
-// Microvms are Lambda MicroVMs in which commands run: none, when Image is empty.
+// Microvms describes the Lambda MicroVMs in which commands run; there are none if Image is empty.
 type Microvms struct {
 	Image     string `json:"image"`               // ARN
-	Memory    int    `json:"memory"`              // MiB that it is billed for at least
-	Connector string `json:"connector,omitempty"` // ARN of the network connector; "" is the internet
+	Memory    int    `json:"memory"`              // minimum MiB that are billed
+	Connector string `json:"connector,omitempty"` // ARN of the network connector; "" means the internet
 	Default   bool   `json:"default,omitempty"`   // for commands that name no executor
 }
 
-// Object is an object of S3, and its required content.
+// Object is an object in S3 with its required content.
 type Object struct {
 	Bucket string `json:"bucket,omitempty"`
 	Key    string `json:"key,omitempty"`
 	SHA256 string `json:"sha256,omitempty"` // hex
 }
 
-// field is one variable.
+// field is one environment variable.
 type field struct {
 	name  string
 	write func(*Config) string
 	read  func(*Config, string) error
-	// optional: it may be missing, which leaves the zero value. Every variable that a release adds must be optional:
-	// CloudFormation gives a function its new program first and its new variables in a second step.
+	// optional means that the variable may be missing, which leaves the zero value. Every variable that a release adds
+	// must be optional, because CloudFormation first updates the program of a function and then its variables.
 	optional bool
 }
 
@@ -199,7 +200,7 @@ func fields() []field {
 	}
 }
 
-// notNegative refuses a duration below zero.
+// notNegative makes a field refuse a duration below zero.
 func notNegative(f field) field {
 	read := f.read
 	f.read = func(c *Config, s string) error {
@@ -211,7 +212,7 @@ func notNegative(f field) field {
 	return f
 }
 
-// list is an optional variable that holds texts.
+// list returns an optional variable that holds a list of texts.
 func list(name string, of func(*Config) *[]string) field {
 	return field{name: "ZERODAG_" + name, write: func(c *Config) string {
 		if len(*of(c)) == 0 {
@@ -234,7 +235,7 @@ func asJSON(v any) string {
 	return string(text)
 }
 
-// Variables are the environment of every function.
+// Variables returns the environment of every function.
 func (c Config) Variables() map[string]string {
 	m := map[string]string{}
 	for _, f := range fields() {
@@ -245,8 +246,8 @@ func (c Config) Variables() map[string]string {
 	return m
 }
 
-// Read reads the environment. It fails if a variable that is not optional is missing: a function without its
-// table is a mistake of the deployment.
+// Read reads the environment. It fails if a required variable is missing: a function without its table is a mistake in
+// the deployment.
 func Read(lookup func(string) (string, bool)) (Config, error) {
 	var c Config
 	for _, f := range fields() {

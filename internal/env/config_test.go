@@ -30,8 +30,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestOptional proves that a program starts without the optional variables: a program that was deployed a moment
-// before its variables sees those of the previous release.
+// TestOptional proves that a program starts without the optional variables: until its variables are deployed, a new
+// program sees those of the previous release.
 func TestOptional(t *testing.T) {
 	t.Parallel()
 	want := env.Config{Gradual: true, Traces: "xray", Key: "k", MetricsOf: []string{"m"}, IAMGrants: []string{"arn=viewer"}}
@@ -45,8 +45,7 @@ func TestOptional(t *testing.T) {
 	}
 }
 
-// TestNegativeKeep proves that a negative time for which something is kept is refused: it would remove what has
-// yet to end.
+// TestNegativeKeep proves that a negative retention time is refused: it would remove attempts that have not ended yet.
 func TestNegativeKeep(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]env.Config{"ATTEMPTS": {KeepAttempts: -time.Hour}, "ARCHIVES": {KeepArchives: -time.Hour}, "RECORDS": {KeepRecords: -time.Hour}} {

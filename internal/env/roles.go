@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// DefinitionDigest is how many letters of a digest follow zerodag-STAGE- in the name of a task definition. The right to
-// launch them names exactly so many: an asterisk would also include those of a stage STAGE-x.
+// DefinitionDigest is the number of letters of a digest that follow zerodag-STAGE- in the name of a task definition.
+// The permission to launch task definitions names exactly that many: an asterisk would include those of a stage
+// STAGE-x.
 const DefinitionDigest = 20
 
 var (
@@ -30,7 +31,7 @@ func TaskRole(text string) (owner, arn string, err error) {
 	return owner, arn, nil
 }
 
-// Allows reports whether commands of a project may have a role. What cannot be read allows nothing.
+// Allows reports whether commands of a project may have a role. An unreadable entry allows nothing.
 func (c Commands) Allows(site int64, project, role string) bool {
 	return slices.ContainsFunc(c.Roles, func(text string) bool {
 		owner, arn, err := TaskRole(text)

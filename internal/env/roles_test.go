@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/env"
 )
 
-// TestTaskRoles proves that a role is for the projects that it is given to, and for no others.
+// TestTaskRoles proves that only the projects to which a role is given may use it.
 func TestTaskRoles(t *testing.T) {
 	t.Parallel()
 	const load, read, all = "arn:aws:iam::111111111111:role/load", "arn:aws:iam::111111111111:role/team/read", "arn:aws-cn:iam::111111111111:role/all"
@@ -27,7 +27,7 @@ func TestTaskRoles(t *testing.T) {
 	}
 }
 
-// FuzzTaskRole proves that what is read is what was written, and that nothing else is a role.
+// FuzzTaskRole proves that an entry is read as it was written, and that no other text is a role.
 func FuzzTaskRole(f *testing.F) {
 	for _, s := range []string{"0/sales=arn:aws:iam::111111111111:role/x", "arn:aws:iam::111111111111:role/a/b", "0/*=arn", "=", "a=b=c"} {
 		f.Add(s)

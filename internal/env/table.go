@@ -7,29 +7,29 @@ const (
 	Expiry       = "x" // N, seconds since 1970, after which DynamoDB deletes the item
 )
 
-// Index is a global secondary index, keys only: rows are read from the table, so that a
-// change of a row rewrites no list.
+// Index is a global secondary index that contains only keys. Rows are read from the table, so a change of a row does
+// not rewrite a list.
 type Index struct {
 	Name      string
 	Partition string // attribute of kind S; items without it are not in the index
 	Sort      string // attribute of kind N
 }
 
-// BySite has the things of a site, by id.
+// BySite lists the items of a site, by id.
 func BySite() Index { return Index{"site", "gs", "i"} }
 
-// ByProject has the items of a project, by id.
+// ByProject lists the items of a project, by id.
 func ByProject() Index { return Index{"project", "gp", "i"} }
 
-// ByWorkflow has the items of a workflow, by id.
+// ByWorkflow lists the items of a workflow, by id.
 func ByWorkflow() Index { return Index{"workflow", "gw", "i"} }
 
-// Active has the attempts that have not ended, by id.
+// Active lists the attempts that have not ended, by id.
 func Active() Index { return Index{"active", "ga", "i"} }
 
-// Due has schedules and timers, by time.
+// Due lists schedules and timers, by time.
 func Due() Index { return Index{"due", "gd", "d"} }
 
-// Indexes lists them. infra makes the table from this list and internal/dynamo queries it; on demand, with
-// point-in-time recovery, Expiry as its time to live and encryption.
+// Indexes lists all indexes. infra creates the table from this list, and internal/dynamo queries it. The table is
+// billed on demand, with point-in-time recovery, encryption, and Expiry as its time to live.
 func Indexes() []Index { return []Index{BySite(), ByProject(), ByWorkflow(), Active(), Due()} }

@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// idle makes a Pool and one evaluator of it.
+// idle creates a Pool and one of its evaluators.
 func idle(t *testing.T) (*Pool, *process) {
 	t.Helper()
 	path, err := os.Executable()
@@ -28,8 +28,8 @@ func idle(t *testing.T) (*Pool, *process) {
 	return p, e
 }
 
-// TestGoneBeforeItIsAsked proves that an evaluator which something has ended while it was idle fails no
-// expression, also in the moment in which its end is not known yet.
+// TestGoneBeforeItIsAsked proves that an evaluator that was killed while it was idle does not fail an expression, even
+// before its end has been noticed.
 func TestGoneBeforeItIsAsked(t *testing.T) {
 	t.Parallel()
 	p, e := idle(t)
@@ -48,7 +48,7 @@ func TestGoneBeforeItIsAsked(t *testing.T) {
 }
 
 // TestKilledWhileItIsAsked proves that an expression is still evaluated if the evaluator that may have read it is
-// killed, along with each other one that waits.
+// killed together with all idle ones.
 func TestKilledWhileItIsAsked(t *testing.T) {
 	t.Parallel()
 	p, e := idle(t)
@@ -57,7 +57,7 @@ func TestKilledWhileItIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range []*process{other, e} {
-		e.cmd.Process.Signal(syscall.SIGSTOP) // what is written to it stays in its pipe
+		e.cmd.Process.Signal(syscall.SIGSTOP) // data that is written to it stays in its pipe
 		p.giveBack(e, true)
 		time.AfterFunc(100*time.Millisecond, e.signal)
 	}
@@ -67,7 +67,7 @@ func TestKilledWhileItIsAsked(t *testing.T) {
 	}
 }
 
-// TestKilledEachTime proves that an expression of which each evaluator is killed fails its task, and is not tried
+// TestKilledEachTime proves that an expression whose evaluators are killed each time fails its task and is not retried
 // forever.
 func TestKilledEachTime(t *testing.T) {
 	t.Parallel()

@@ -19,12 +19,12 @@ import (
 	"zerodag/operators/run"
 )
 
-// idleTime is how long an evaluator is kept that is not needed.
+// idleTime is how long an unused evaluator is kept.
 const idleTime = 2 * time.Minute
 
-// Pool evaluates in other processes, as many at a time as there are processors. Sites take turns, and one that takes all
-// of them keeps no other waiting: up to a few more processes serve those. A site whose evaluations have to be ended
-// waits before the next one. It starts processes when they are needed, and is safe for concurrent use.
+// Pool evaluates in other processes, as many at a time as there are processors. Sites take turns. A site that uses all
+// processes does not keep others waiting, because a few additional processes serve those. A site whose evaluations had
+// to be ended waits before the next one. It starts processes when they are needed, and is safe for concurrent use.
 type Pool struct {
 	path   string
 	most   int
@@ -39,15 +39,14 @@ type Pool struct {
 	unstarted atomic.Int64
 }
 
-// New makes a Pool of a program whose main calls evaluator.Serve first: this one, or the one at
-// path, which must be of the same build.
-// It starts nothing.
+// New returns a Pool for a program whose main calls evaluator.Serve first: this program, or the one at path, which must
+// be from the same build. It does not start a process yet.
 func New(path string) *Pool {
 	most := runtime.GOMAXPROCS(0)
 	return &Pool{path: path, most: most, places: turns.New(most, 0, spare), all: map[*process]bool{}}
 }
 
-// Unstarted returns how often the pool gave up starting an evaluator: no expression could be evaluated then.
+// Unstarted returns how often the pool gave up starting an evaluator, so that an expression could not be evaluated.
 func (p *Pool) Unstarted() int64 { return p.unstarted.Load() }
 
 // Eval implements run.Evaluator.
@@ -64,9 +63,9 @@ func (p *Pool) evaluator(ctx context.Context) *expr.Evaluator {
 	return expr.New(func(q expr.Script) (string, error) { return p.script(ctx, q) })
 }
 
-// script has one template evaluated. If an evaluator dies of a template, only that template fails. If it was killed
-// from outside, the template is evaluated by a freshly started one, because the cause of the kill may also have ended
-// the idle ones.
+// script evaluates one template in an evaluator. If a template crashes its evaluator, only that template fails. If the
+// evaluator was killed from outside, a newly started one evaluates the template, because the cause of the kill may also
+// have ended the idle ones.
 func (p *Pool) script(ctx context.Context, q expr.Script) (string, error) {
 	site := strconv.FormatInt(run.SiteOf(ctx), 10)
 	leave, err := p.places.Take(ctx, site)
@@ -81,10 +80,10 @@ func (p *Pool) script(ctx context.Context, q expr.Script) (string, error) {
 	return text, err
 }
 
-// spare is how many more processes there may be for sites without one while the others are busy.
+// spare is the number of additional processes for sites that have none while the others are busy.
 const spare = 4
 
-// taking is how an evaluator is had.
+// taking is a function that provides an evaluator.
 type taking func(context.Context) (*process, error)
 
 func (p *Pool) scriptBy(ctx context.Context, take, fresh taking, q expr.Script) (string, error) {
@@ -93,7 +92,7 @@ func (p *Pool) scriptBy(ctx context.Context, take, fresh taking, q expr.Script) 
 		switch killed := errors.Is(err, errKilled); {
 		case !killed && !errors.Is(err, errNotAsked):
 			return text, err
-		case tries > p.most: // more than can have been idle: even new ones end
+		case tries > p.most: // more than can have been idle: even new evaluators end
 			return "", expr.ScriptError(err.Error())
 		case killed:
 			take, tries = fresh, p.most
@@ -101,7 +100,7 @@ func (p *Pool) scriptBy(ctx context.Context, take, fresh taking, q expr.Script) 
 	}
 }
 
-// ask has one evaluator, which take returns, evaluate a template.
+// ask evaluates a template in an evaluator that take returns.
 func (p *Pool) ask(ctx context.Context, take taking, q expr.Script) (string, error) {
 	e, err := take(ctx)
 	if err != nil {
@@ -130,7 +129,7 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 
 var errClosed = errors.New("evaluate an expression: it is shutting down")
 
-// waiting takes the evaluator that was used last; nil when there is none.
+// waiting takes the idle evaluator that was used last; nil if there is none.
 func (p *Pool) waiting() (*process, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,14 +145,15 @@ func (p *Pool) waiting() (*process, error) {
 	return e, nil
 }
 
-// That no evaluator can be started is not the fault of a task: it is tried again for a while, then the task is.
+// If no evaluator can be started, that is not the task's fault: the start is retried for a while, and later the task
+// is.
 const (
 	startTries = 6
 	startPause = 100 * time.Millisecond // doubled each time
 )
 
 // startError is the error of an evaluator that could not be started. It is operators.ErrUnavailable if the machine
-// lacked descriptors, processes, memory or time, which passes, and operators.ErrNoEvaluator otherwise.
+// temporarily lacked descriptors, processes, memory or time, and operators.ErrNoEvaluator otherwise.
 type startError struct{ cause error }
 
 func (e *startError) Error() string { return "start an evaluator of expressions: " + e.cause.Error() }
@@ -188,7 +188,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 			return nil, context.Cause(ctx)
 		}
 		if errors.Is(err, os.ErrNotExist) && p.path == "" {
-			path = "" // no /proc here
+			path = "" // this system has no /proc
 		}
 		select {
 		case <-time.After(startPause << try):
@@ -237,7 +237,7 @@ func (p *Pool) bury(e *process) {
 	delete(p.all, e)
 }
 
-// sweep ends evaluators that were not needed for a while.
+// sweep ends evaluators that have not been used for a while.
 func (p *Pool) sweep() {
 	p.mu.Lock()
 	var old []*process
@@ -255,7 +255,7 @@ func (p *Pool) sweep() {
 	}
 }
 
-// Close ends all evaluators at once; what they were at fails.
+// Close ends all evaluators at once; evaluations under way fail.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true

@@ -53,8 +53,8 @@ func BenchmarkOperators(b *testing.B) { bench(b, "${n + 1}") }
 func BenchmarkScript(b *testing.B)    { bench(b, "${list.map(function(x) { return x * 2 })}") }
 func BenchmarkMoment(b *testing.B)    { bench(b, "${moment(session_time).format('YYYY')}") }
 
-// TestSitesShare proves that a site whose expressions take all the time they may get does not keep another one waiting:
-// that one's evaluations do not wait for the ends of those.
+// TestSitesShare proves that a site whose expressions use all the time that they may get does not delay another site,
+// whose evaluations do not wait until those end.
 func TestSitesShare(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
@@ -77,7 +77,7 @@ func TestSitesShare(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for ended.Load() == 0 { // the other site has all places by now
+	for ended.Load() == 0 { // by now the other site uses all places
 		light()
 	}
 	before, few := ended.Load(), int64(10)

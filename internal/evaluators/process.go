@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	startTime = 20 * time.Second // for an evaluator to greet, on a busy machine
+	startTime = 20 * time.Second // in which an evaluator must greet, even on a busy machine
 	// How long an evaluation may take: the engine ends its own after 500 ms. After firstLook its processor time is
-	// checked, and from hardTime on it is killed once it had its share. One that had none is not to blame, up to
-	// wire.LastTime.
+	// checked, and after hardTime it is killed once it has had its share. An evaluator that got no processor time may
+	// continue until wire.LastTime.
 	firstLook = 400 * time.Millisecond
 	hardTime  = 800 * time.Millisecond
 	nextLook  = 50 * time.Millisecond
 	share     = 250 * time.Millisecond
-	// If the system does not report processor time.
+	// blindTime applies if the system does not report processor time.
 	blindTime = 3 * time.Second
 )
 
-// process is one evaluator. One goroutine at a time has it.
+// process is one evaluator. Only one goroutine at a time uses it.
 type process struct {
 	cmd   *exec.Cmd
 	in    *os.File
@@ -39,10 +39,10 @@ type process struct {
 	read  *bufio.Reader
 	said  tail
 	ended chan struct{}
-	since time.Time // when it was last given back
+	since time.Time // when it was last returned to the pool
 }
 
-// tail keeps the first bytes of an evaluator's output about its own end.
+// tail keeps the first bytes of the output in which an evaluator explains its end.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -82,7 +82,7 @@ func start(ctx context.Context, path string) (p *process, err error) {
 		}
 	}
 	stdin.Close()
-	stdout.Close() // an evaluator that ends before it greets must be seen to
+	stdout.Close() // so that the end of an evaluator that has not greeted is noticed
 	if err != nil {
 		in.Close()
 		out.Close()
@@ -90,7 +90,7 @@ func start(ctx context.Context, path string) (p *process, err error) {
 	}
 	go func() {
 		defer close(p.ended)
-		p.cmd.Wait() // how it ended is in the state
+		p.cmd.Wait() // the state shows how it ended
 	}()
 	if err := p.greeted(ctx); err != nil {
 		p.kill()
@@ -112,7 +112,7 @@ func (p *process) greeted(ctx context.Context) error {
 	return err
 }
 
-// signal ends the process; it may be called by anyone at any time.
+// signal ends the process; it may be called at any time from any goroutine.
 func (p *process) signal() { p.cmd.Process.Kill() } // it may be over
 
 // kill ends the process and waits until it is gone.
@@ -133,12 +133,12 @@ func (p *process) isOver() bool {
 	}
 }
 
-// errNotAsked means that an evaluator had ended before it was asked: whatever ended it, the template did
-// not, and another evaluator can be asked.
+// errNotAsked means that an evaluator ended before it received the question: the template cannot be the cause, so
+// another evaluator can be asked.
 var errNotAsked = errors.New("the evaluator had ended before it received the expression")
 
 // errKilled means that an evaluator that may have read the question was killed: by an administrator, or by the kernel
-// when the machine has no memory. An evaluation has no effect, so it can be repeated.
+// when the machine has run out of memory. An evaluation has no side effects, so it can be repeated.
 var errKilled = errors.New("the process of the evaluation was killed twice from outside: the machine may be out of memory")
 
 // evaluate requests one evaluation. sound reports whether the process can be used again.
@@ -153,7 +153,7 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 	var wrong expr.ScriptError
 	switch {
 	case err == nil:
-		// One that had to be interrupted, or nearly, may have left much behind.
+		// An evaluation that was interrupted, or almost, may have left much garbage behind.
 		return text, time.Since(began) < firstLook, nil
 	case errors.As(err, &wrong):
 		return "", time.Since(began) < firstLook, err
@@ -165,12 +165,12 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 		return "", false, expr.ScriptError("the evaluation took longer than 500ms and could not be interrupted: its process was killed")
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		<-p.ended // on its own, or killed from outside
+		<-p.ended // ended without us, or killed from outside
 		if p.endedBy(syscall.SIGKILL) {
 			return "", false, errKilled
 		}
 	}
-	p.kill() // so that it is known how it ended
+	p.kill() // and waits, so that the cause of the end is known
 	return "", false, expr.ScriptError(p.obituary())
 }
 
@@ -207,7 +207,8 @@ func (p *process) ask(began time.Time, question []byte) (string, error) {
 	}
 }
 
-// answerOrEnd waits for the answer if pipes have no deadlines: a late evaluator is ended, and with it the wait.
+// answerOrEnd waits for the answer on systems where pipes have no deadlines: if the evaluator is late, it is killed,
+// which ends the wait.
 func (p *process) answerOrEnd() (string, error) {
 	var late atomic.Bool
 	defer time.AfterFunc(blindTime, func() { late.Store(true); p.signal() }).Stop()
@@ -219,9 +220,9 @@ func (p *process) answerOrEnd() (string, error) {
 	return text, err
 }
 
-// endedBy reports whether that signal ended the process, which has ended.
+// endedBy reports whether a signal ended the process, which is already over.
 func (p *process) endedBy(signal syscall.Signal) bool {
-	if p.cmd.ProcessState == nil { // its end is not known
+	if p.cmd.ProcessState == nil { // the cause of its end is unknown
 		return false
 	}
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -250,7 +251,7 @@ func (p *process) obituary() string {
 	return fmt.Sprintf("the process of the evaluation died: %v%s", p.cmd.ProcessState, first(said))
 }
 
-// first is the first line of a process's output, to be put after a message.
+// first returns the first line of a process's output in a form that can follow a message.
 func first(said string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	if line == "" {

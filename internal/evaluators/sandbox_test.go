@@ -28,7 +28,7 @@ func TestLambda(t *testing.T) {
 		}
 		return
 	}
-	dir := t.TempDir() // what the program sees as /tmp
+	dir := t.TempDir() // the folder that the program sees as /tmp
 	sandbox := filepath.Join(dir, "sandbox")
 	if out, err := exec.Command("go", "build", "-o", sandbox, "zerodag/integration/localstack/sandbox").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

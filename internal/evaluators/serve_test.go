@@ -21,7 +21,7 @@ import (
 	"zerodag/operators"
 )
 
-// inTime evaluates again what took too long: on a busy machine, others have a part in its time.
+// inTime repeats an evaluation that took too long, because on a busy machine other processes may be the cause.
 func inTime(eval func() (*param.Map, error)) (got *param.Map, err error) {
 	for range 20 {
 		if got, err = eval(); err == nil || !strings.Contains(err.Error(), "the evaluation took") {
@@ -31,8 +31,8 @@ func inTime(eval func() (*param.Map, error)) (got *param.Map, err error) {
 	return got, err
 }
 
-// TestSame proves that an expression means the same in a separate process as in this one: values of all kinds cross,
-// and zone, clock, seed, and the order in which strings are seen.
+// TestSame proves that an expression means the same in a separate process as in this one: values of all kinds are
+// transferred, as are the zone, the clock and the seed, and strings are evaluated in the same order.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
@@ -60,8 +60,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestCancel proves that the end of a context ends an evaluation that heeds nothing, and
-// that Close ends what is under way.
+// TestCancel proves that the end of a context ends even an endless evaluation, and that Close ends evaluations under
+// way.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
@@ -90,8 +90,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestNoEvaluator proves that the error reports it if no evaluator can be started, and that nothing is evaluated in
-// this process then; references need none.
+// TestNoEvaluator proves that an error is returned if no evaluator can be started, that nothing is then evaluated in
+// this process, and that references need no evaluator.
 func TestNoEvaluator(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -117,8 +117,7 @@ func TestNoEvaluator(t *testing.T) {
 	}
 }
 
-// TestDeaths proves that what only a kill ends is ended, each with its reason, and leaves the
-// pool usable.
+// TestDeaths proves that evaluations that only a kill can end are ended with a reason, and that the pool stays usable.
 func TestDeaths(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)

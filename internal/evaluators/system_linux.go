@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// attributes start an evaluator apart from the terminal; the kernel kills it with this process.
+// attributes returns attributes that start an evaluator detached from the terminal; the kernel kills it with this
+// process.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// unbound starts an evaluator that the kernel does not kill with this process: sandboxes such as Lambda's refuse
-// prctl(2). It still ends: its input is closed when this process ends, and each evaluation has a limit of processor
-// time.
+// unbound changes the attributes so that the kernel does not kill an evaluator with this process, because sandboxes
+// such as Lambda's refuse prctl(2). The evaluator still ends: its input is closed when this process ends, and each
+// evaluation has a limit of processor time.
 func unbound(a *syscall.SysProcAttr, err error) bool {
 	if a.Pdeathsig == 0 || !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.ENOSYS) && !errors.Is(err, syscall.EACCES) {
 		return false
@@ -26,19 +27,19 @@ func unbound(a *syscall.SysProcAttr, err error) bool {
 	return true
 }
 
-// program is what an evaluator runs: this very program, also after its file was replaced.
+// program is the program that an evaluator runs: this very program, even after its file has been replaced.
 const program = "/proc/self/exe"
 
-// spent is how much processor time a process has used; false if the system does not report it.
+// spent returns how much processor time a process has used; false if the system does not report it.
 func spent(pid int) (time.Duration, bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	// The name in parentheses may hold anything.
+	// The name in parentheses may contain any characters.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if err != nil || len(fields) < 13 {
 		return 0, false
 	}
 	user, _ := strconv.ParseInt(fields[11], 10, 64)
 	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	const tick = 10 * time.Millisecond // of the kernel's accounts, on every machine that Go knows
+	const tick = 10 * time.Millisecond // the kernel's unit of time, on every platform that Go supports
 	return time.Duration(user+system) * tick, true
 }

@@ -9,11 +9,11 @@ import (
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// unbound starts an evaluator in another way after an error; there is none here.
+// unbound changes the attributes after an error; on this system there is nothing to change.
 func unbound(*syscall.SysProcAttr, error) bool { return false }
 
-// program is what an evaluator runs: this program.
+// program is the program that an evaluator runs; "" means this program.
 const program = ""
 
-// spent is how much processor time a process has used; false: this system does not report it.
+// spent returns false, because this system does not report how much processor time a process has used.
 func spent(int) (time.Duration, bool) { return 0, false }

@@ -8,21 +8,23 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// attributes start an evaluator without a window and apart from the console: a Ctrl-C is not for it.
+// attributes returns attributes that start an evaluator without a window and detached from the console, so that a
+// Ctrl-C does not reach it.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW}
 }
 
-// unbound starts an evaluator in another way after an error; there is none here.
+// unbound changes the attributes after an error; on this system there is nothing to change.
 func unbound(*syscall.SysProcAttr, error) bool { return false }
 
-// program is what an evaluator runs: this program.
+// program is the program that an evaluator runs; "" means this program.
 const program = ""
 
-// spent is how much processor time a process has used; it is not asked here, where pipes have no deadlines.
+// spent returns how much processor time a process has used. It is not used on this system, where pipes have no
+// deadlines.
 func spent(int) (time.Duration, bool) { return 0, false }
 
-// outOfTime is the number of SIGXCPU, by which nothing ends here.
+// outOfTime is the number of SIGXCPU, a signal that does not exist on this system.
 const outOfTime = syscall.Signal(24)
 
 // isGone reports whether a write failed because the reader is gone.

@@ -1,12 +1,12 @@
 // Package eventbridge is the AWS driver of host.Bus: it puts the progress and outcome of attempts on the event bus of
 // the deployment, where rules forward them.
 //
-// The functions that end attempts use it. It must never decide what is worth announcing; which topics are put on the
-// bus is a setting, because each event costs.
+// The functions that end attempts use it. It must never decide what is worth announcing. A setting selects the topics
+// that are put on the bus, because each event costs money.
 //
 // # Costs
 //
-// Events cost $1.00 per million; a request carries one.
+// Events cost $1.00 per million; each request carries one event.
 package eventbridge
 
 import (
@@ -23,11 +23,11 @@ import (
 	"zerodag/internal/host"
 )
 
-// Options are what a Bus is made of.
+// Options are the settings of a Bus.
 type Options struct {
 	Name   string         // of the bus
-	Topics []events.Topic // that are announced
-	Tries  int            // of a call that was throttled or had no answer: border.Tries
+	Topics []events.Topic // topics that are announced
+	Tries  int            // of a call that was throttled or got no answer; 0 means border.Tries
 }
 
 // Bus is a host.Bus.
@@ -36,13 +36,13 @@ type Bus struct {
 	client *eventbridge.Client
 }
 
-// New makes a Bus over an existing one.
+// New returns a Bus for an existing event bus.
 func New(c aws.Config, o Options) *Bus {
 	return &Bus{o, eventbridge.NewFromConfig(border.Answered(c), func(x *eventbridge.Options) { x.Retryer = border.Retryer(o.Tries) })}
 }
 
-// Announce puts an event on the bus, unless its topic is not asked for. What EventBridge
-// did not take is host.ErrUnavailable: it may take it later.
+// Announce puts an event on the bus if its topic is selected. If EventBridge does not accept the event, it returns
+// host.ErrUnavailable, because EventBridge may accept it later.
 func (b *Bus) Announce(ctx context.Context, a events.Announcement) error {
 	if !slices.Contains(b.Topics, a.Topic) {
 		return nil

@@ -23,7 +23,7 @@ import (
 
 var _ host.Bus = (*eventbridge.Bus)(nil)
 
-// service answers PutEvents as EventBridge does and keeps what was put.
+// service answers PutEvents as EventBridge does and keeps the events.
 type service struct {
 	mu   sync.Mutex
 	puts []events.Announcement
@@ -75,8 +75,8 @@ func TestContract(t *testing.T) {
 	}})
 }
 
-// TestTopics proves that what is not asked for costs no call, and that an event which EventBridge did
-// not take is one to be put again.
+// TestTopics proves that events of other topics cause no call, and that an event that EventBridge did not accept causes
+// a retryable error.
 func TestTopics(t *testing.T) {
 	t.Parallel()
 	refusing := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

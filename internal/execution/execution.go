@@ -17,14 +17,14 @@ import (
 	"zerodag/operators/run"
 )
 
-// Inline reports whether a task's run does no I/O, as far as its text shows: a run of an inline operator, or the
+// Inline reports whether a task's run does no I/O, as far as its text shows: it is a run of an inline operator, or the
 // preparation of a task.
 func Inline(r operators.Registry, t *engine.Task) bool { return t.Preparing || Written(r, t).Inline }
 
-// Written is a task's operator as far as its text shows: the registry's operator of that name, or nothing.
+// Written returns a task's operator as far as its text shows: the registry's operator of that name, or nil.
 func Written(r operators.Registry, t *engine.Task) operators.Operator { return r[Operator(t)] }
 
-// Operator returns the name of a task's operator as its text has it, such as "sh"; "" for none.
+// Operator returns the name of a task's operator as it is written, such as "sh"; "" for none.
 func Operator(t *engine.Task) string {
 	for k, v := range t.Config.All() {
 		if k == "_type" {
@@ -38,7 +38,7 @@ func Operator(t *engine.Task) string {
 	return ""
 }
 
-// Type is the name of the operator that a task's run needs; "" where any program can make the run, since it does no
+// Type returns the name of the operator that a task's run needs; "" if any program can make the run because it does no
 // I/O.
 func Type(r operators.Registry, t *engine.Task) string {
 	if Inline(r, t) {
@@ -47,15 +47,15 @@ func Type(r operators.Registry, t *engine.Task) string {
 	return Operator(t)
 }
 
-// Seed makes Math.random repeatable for a run (invariants.md 4.6): a run that is repeated after a crash computes the
-// same values.
+// Seed returns the seed that makes Math.random repeatable for a run (invariants.md 4.6): a run that is repeated after a
+// crash computes the same values.
 func Seed(id operators.Identity) uint64 {
 	f := fnv.New64a()
 	fmt.Fprintf(f, "%s/%d/%d", id.SessionUUID, id.TaskID, id.Dispatch)
 	return f.Sum64()
 }
 
-// Result is the event for the engine of how a run ended.
+// Result returns the event that reports to the engine how a run ended.
 func Result(by engine.By, run engine.Run, o run.Outcome) engine.Event {
 	logged := engine.Logged{LogIncomplete: o.LogIncomplete}
 	switch {
@@ -75,7 +75,8 @@ func Result(by engine.By, run engine.Run, o run.Outcome) engine.Event {
 		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore, Secret: r.Secret}}
 }
 
-// poolClaim is a task's claim of pools, nil for nothing. Tasks that need several claim them in the order of the names.
+// poolClaim returns a task's claim of pools, nil for none. Tasks that need several pools claim them in the order of
+// their names.
 func poolClaim(pools []keys.Pool) *claim.Pool {
 	var list []claim.Pool
 	for _, p := range pools {

@@ -8,9 +8,9 @@ import (
 	"zerodag/operators/run"
 )
 
-// JobOf returns what the next run of a task gets to see of its attempt; what it holds is frozen. base is what the host
-// has for all runs of the attempt: who it is, what time it is, how it notifies and starts others. The caller adds a
-// log, secrets and files, and whether stored values are evaluated.
+// JobOf returns the part of an attempt that the next run of a task can see; its contents do not change later. base
+// holds the host's values for all runs of the attempt: its identity, the time, and how to send notices and start other
+// attempts. The caller adds a log, secrets and files, and whether stored values are evaluated.
 func JobOf(r *host.Runtime, s *engine.State, task engine.TaskID, base operators.Task) *run.Job {
 	t, id := s.Task(task), base.Identity
 	state, count, away := run.Resume(t.Progress.Params, t.RetryCount)

@@ -6,7 +6,7 @@ import (
 )
 
 // Cut kills all running commands, regardless of their contexts, and lets no more begin. It returns when everything that
-// they started is gone, or with ctx. It may be called again.
+// they started is gone, or when ctx ends. It may be called again.
 func (e *Executors) Cut(ctx context.Context) {
 	e.cuts.begin()
 	gone := make(chan struct{})
@@ -17,14 +17,14 @@ func (e *Executors) Cut(ctx context.Context) {
 	}
 }
 
-// cuts are the commands that a cut ends: the running ones.
+// cuts tracks the running commands, which a cut ends.
 type cuts struct {
-	cut chan struct{} // closed when no command may begin
+	cut chan struct{} // closed when no more commands may begin
 
 	mu      sync.Mutex
 	count   int
-	stops   map[int]context.CancelFunc // of the contexts of running commands
-	running sync.WaitGroup             // grows under mu, and never after cut
+	stops   map[int]context.CancelFunc // cancel functions of the contexts of running commands
+	running sync.WaitGroup             // grows only under mu, and never after cut is closed
 }
 
 func (c *cuts) begin() {
@@ -33,7 +33,7 @@ func (c *cuts) begin() {
 	if c.over() {
 		return
 	}
-	close(c.cut) // before the contexts end: their commands must not get time
+	close(c.cut) // before the contexts end, so that commands get no grace time
 	for _, stop := range c.stops {
 		stop()
 	}
@@ -48,7 +48,7 @@ func (c *cuts) over() bool {
 	}
 }
 
-// enter gives a command the context that it runs in until leave is called, or returns an error if no command may begin.
+// enter returns the context in which a command runs until leave is called, or an error if no command may begin.
 func (c *cuts) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestCut proves that a cut kills a command that has time to end, as its context is over, and one whose context is not,
-// and that no command begins after it: some are started on and on while it comes.
+// TestCut proves that a cut kills a command in its grace time, whose context is over, as well as one whose context is
+// not, and that no command begins afterwards although commands are started continuously during the cut.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	e, err := executors.New(executors.Settings{})

@@ -1,8 +1,8 @@
 // Package executors chooses where a command runs on this machine, as a process or in docker, and within which limits:
 // by the task's settings (`sandbox:`, `docker:`), then by those of the server.
 //
-// `zerodag server`, `zerodag scheduler` and `zerodag run` share it. It must hold no rule of how a command is run: its
-// two drivers do.
+// `zerodag server`, `zerodag scheduler` and `zerodag run` share it. It must not contain rules about how to run a
+// command: its two drivers do.
 package executors
 
 import (
@@ -26,24 +26,25 @@ import (
 	"zerodag/operators"
 )
 
-// Settings are what an administrator chooses; zero values are good.
+// Settings holds the choices of an administrator; zero values are usable.
 type Settings struct {
-	Default string   // operators.InProcess or InDocker, of commands whose task sets nothing; "" is InProcess
-	Allow   []string // executors that commands may have; none: both
-	Image   string   // of commands in docker that name none
-	// Options lets tasks pass their own docker options; nil: if processes are allowed, which are not restricted anyway.
+	Default string   // operators.InProcess or InDocker, for commands whose task sets nothing; "" means InProcess
+	Allow   []string // executors that commands may use; empty: both
+	Image   string   // for commands in docker that name no image
+	// Options lets tasks pass their own docker options. nil allows that if processes are allowed, which are unrestricted
+	// anyway.
 	Options *bool
-	User    string // name of the user that processes run as; "" is the user of this program
-	Limits  Limits // of commands that request none
-	Most    Limits // of requests by tasks; zero is what the machine has
-	Name    string // of the commands, to find them after a crash; "" is a random one
-	KillNow bool   // a canceled command is not asked to end, but killed
+	User    string // name of the user that processes run as; "" means the user of this program
+	Limits  Limits // for commands that request none
+	Most    Limits // maximum that tasks may request; zero means the whole machine
+	Name    string // of the commands, to find them after a crash; "" means a random name
+	KillNow bool   // a canceled command is killed at once
 	Alone   bool   // see process.Options
-	// Environment is what plain processes have of this program's variables.
+	// Environment selects the variables of this program that plain processes get.
 	Environment lineage.Environment
 }
 
-// Limits of commands; 0 is none, or the driver's own.
+// Limits holds the limits of commands; 0 means none, or the driver's own limit.
 type Limits struct {
 	Time      time.Duration
 	Processes int
@@ -58,17 +59,17 @@ type Executors struct {
 	table    placement.Table
 	process  *process.Driver
 	docker   *docker.Driver
-	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: no program looks
+	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: nothing reclaims them
 	cuts     *cuts
 }
 
-// In makes the Commands of a run, in its project's folder root.
+// In creates the Commands of a run, in its project's folder root.
 type In func(root string, id operators.Identity) operators.Commands
 
-// here are the executors of one machine.
+// here lists the executors of one machine.
 func here() []string { return []string{operators.InProcess, operators.InDocker} }
 
-// New makes Executors, or returns which setting is wrong.
+// New creates Executors, or returns an error that names the wrong setting.
 func New(s Settings) (*Executors, error) {
 	if len(s.Allow) == 0 {
 		s.Allow = here()
@@ -127,9 +128,9 @@ func userOf(name string) (*process.User, error) {
 	return &process.User{ID: id, Group: group, Name: u.Username, Home: u.HomeDir}, nil
 }
 
-// Reclaim ends the processes that commands of the same name left running when their program was killed, and returns how
-// many they were. Containers are removed meanwhile, because an engine may take its time: told gets their number, and
-// commands in docker wait for it. It is called before the first command.
+// Reclaim ends the processes that commands of the same name left running when their program was killed, and returns
+// their number. Containers are removed in the background, because an engine may be slow: told gets their number, and
+// commands in docker wait for the removal. Reclaim must be called before the first command.
 func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err error)) int {
 	clean := make(chan struct{})
 	e.clean = clean
@@ -140,7 +141,7 @@ func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err e
 	return e.process.Reclaim()
 }
 
-// In makes the Commands of a run.
+// In creates the Commands of a run.
 func (e *Executors) In(root string, id operators.Identity) operators.Commands {
 	return commands{e, root, id}
 }
@@ -193,13 +194,13 @@ func (s Settings) limited(b operators.Sandbox) operators.Sandbox {
 	return b
 }
 
-// within are the limits of commands that request none: a missing one is the most that they may request.
+// within returns the limits of commands that request none: a missing limit becomes the maximum that they may request.
 func (m Limits) within(most Limits) Limits {
 	return Limits{Time: cmp.Or(m.Time, most.Time), Processes: cmp.Or(m.Processes, most.Processes), Memory: cmp.Or(m.Memory, most.Memory),
 		Disk: cmp.Or(m.Disk, most.Disk), Output: cmp.Or(m.Output, most.Output)}
 }
 
-// allow returns an error if a limit of a command is beyond what this server lets a task have.
+// allow returns an error if a command requests more than this server allows a task.
 func (m Limits) allow(b operators.Sandbox) error {
 	for _, one := range []struct {
 		name        string
@@ -217,7 +218,7 @@ func (m Limits) allow(b operators.Sandbox) error {
 	return nil
 }
 
-// sizeText writes a number of bytes as settings have it.
+// sizeText formats a number of bytes as in settings.
 func sizeText(n int64) string {
 	for i, unit := range []string{"t", "g", "m", "k"} {
 		if size := int64(1) << (40 - 10*i); n >= size && n%size == 0 {

@@ -25,7 +25,7 @@ func image(name, program string) *param.Map {
 	return m
 }
 
-// TestChoice proves that the task's word goes first, then its image, then the server's.
+// TestChoice proves that the executor that a task names takes precedence, then its image, then the server's setting.
 func TestChoice(t *testing.T) {
 	f := dockertest.New(t)
 	t.Setenv("PATH", strings.TrimSuffix(f.Program(), "docker")+":"+os.Getenv("PATH"))
@@ -100,8 +100,7 @@ func TestWrongSettings(t *testing.T) {
 	}
 }
 
-// TestReclaim proves that a command in docker begins when what an earlier program left is
-// gone.
+// TestReclaim proves that a command in docker begins only when the containers of an earlier program are gone.
 func TestReclaim(t *testing.T) {
 	f := dockertest.New(t)
 	t.Setenv("PATH", strings.TrimSuffix(f.Program(), "docker")+":"+os.Getenv("PATH"))

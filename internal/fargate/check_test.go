@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// TestSpot proves that a command which requests Spot is refused, with the setting that allows it, if the cluster has
-// none.
+// TestSpot proves that a command that requests Spot is refused if the cluster has no Spot capacity, with an error that
+// names the setting.
 func TestSpot(t *testing.T) {
 	t.Parallel()
 	for _, there := range []bool{false, true} {
@@ -27,8 +27,8 @@ func TestSpot(t *testing.T) {
 	}
 }
 
-// TestForeign proves that machines of another cluster, region or account are gone, without a question to ECS, which
-// would refuse to say anything of the others.
+// TestForeign proves that machines of another cluster, region or account count as ended without a query to ECS, which
+// would otherwise refuse the query for all machines.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	const cluster = "arn:aws:ecs:eu-west-1:111111111111:cluster/zerodag-main-commands"
@@ -52,8 +52,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestRoleOfAnotherProject proves that a project's commands have the roles that are listed for it, and that a refusal
-// does not reveal those of others.
+// TestRoleOfAnotherProject proves that a project's commands may use only the roles that are listed for it, and that a
+// refusal does not reveal the roles of other projects.
 func TestRoleOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	const sales, other = "arn:aws:iam::111111111111:role/sales", "arn:aws:iam::111111111111:role/other"

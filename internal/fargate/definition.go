@@ -19,24 +19,24 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// The containers of a task: the first one fetches the program of runners, the second one is
-// the image of the commands, in which that program runs.
+// The containers of a task: the first one fetches the runner program, the second one uses the image of the commands and
+// runs that program.
 const (
 	fetcher = "fetch"
 	command = "command"
 )
 
-// fetchImage is the default: a small image with the programs that fetch needs.
+// fetchImage is the default image: a small one with the programs that fetch needs.
 const fetchImage = "public.ecr.aws/docker/library/alpine:3.22"
 
-// The volume that both containers see.
+// The volume that both containers share.
 const (
 	volume = "zerodag"
 	folder = "/zerodag"
 )
 
-// fetch puts the program onto the volume, if its digest is right; and certificates, which many images lack. While the
-// API throttles the machine, or is unavailable, it retries for eight minutes, and then reports that by its exit code.
+// fetch copies the program to the volume if its digest is correct, and certificates, which many images lack. If the API
+// throttles the machine or is unavailable, it retries for eight minutes, and then reports that by its exit code.
 const fetch = `set -e
 end=$(($(date +%s)+480))
 until wget -q -T 15 -O ` + folder + `/runner "$PROGRAM"; do
@@ -49,17 +49,16 @@ cp /etc/ssl/cert.pem ` + folder + `/ca.pem || true
 mkdir -p ` + folder + `/work
 chmod 711 ` + folder + `/work`
 
-// unreached is the exit code of fetch when the API could not be reached: another machine would
-// fare no better now.
+// unreached is the exit code of fetch if the API could not be reached: another machine would have the same problem now.
 const unreached = 75
 
-// stopTimeout is what a machine has to end its commands and to store their logs, in seconds.
+// stopTimeout is the time in seconds that a machine has to end its commands and store their logs.
 const stopTimeout = 30
 
-// basicDisk is what a task has without asking, in GiB.
+// basicDisk is the default disk size of a task in GiB.
 const basicDisk = 20
 
-// registered is what a class needs a task definition for.
+// registered returns the task definition that a class needs.
 func (l *Launcher) registered(c sandbox.Class) *ecs.RegisterTaskDefinitionInput {
 	logs := func(prefix string) *types.LogConfiguration {
 		return &types.LogConfiguration{LogDriver: types.LogDriverAwslogs, Options: map[string]string{
@@ -93,8 +92,8 @@ func (l *Launcher) registered(c sandbox.Class) *ecs.RegisterTaskDefinitionInput 
 	return in
 }
 
-// definition returns the task definition of a class: one is registered for each image and size, and found again by its
-// name, which is derived from its whole content.
+// definition returns the task definition of a class: one is registered for each image and size, and is found again by
+// its name, which is derived from its whole content.
 func (l *Launcher) definition(ctx context.Context, c sandbox.Class) (string, error) {
 	in := l.registered(c)
 	text, err := json.Marshal(in)

@@ -23,11 +23,11 @@ const maxDescribed = 100
 // and returns the others.
 func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[string]string, error) {
 	over := map[string]string{}
-	names := map[string]string{} // of runners, by task
-	var cutOff []string          // runners whose task was not recorded and does not run
+	names := map[string]string{} // names of runners, by task
+	var cutOff []string          // runners whose task was not recorded and is not running
 	var failed error
 	for _, r := range runners {
-		if l.isForeign(r.Task) { // ECS refuses all tasks that are asked for together with it
+		if l.isForeign(r.Task) { // ECS would refuse the whole query that contains it
 			over[r.Name()] = sandbox.Gone
 			continue
 		}
@@ -54,7 +54,8 @@ func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[str
 	return over, errors.Join(failed, l.endedUnnoted(ctx, cutOff, over))
 }
 
-// isForeign reports whether a task is one of another cluster, region or account: the store is a copy of theirs.
+// isForeign reports whether a task belongs to another cluster, region or account: then the store is a copy of a store
+// there.
 func (l *Launcher) isForeign(task string) bool {
 	theirs, err := arn.Parse(task)
 	if err != nil {
@@ -73,7 +74,7 @@ func (l *Launcher) isForeign(task string) bool {
 // stopped is the last status of a task.
 const stopped = "STOPPED"
 
-// describe queries tasks, and passes on existing and unknown ones.
+// describe queries tasks and passes existing and unknown ones on.
 func (l *Launcher) describe(ctx context.Context, tasks []string, there func(types.Task), missing func(task string)) error {
 	for part := range slices.Chunk(tasks, maxDescribed) {
 		out, err := l.client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &l.Cluster, Tasks: part})
@@ -92,8 +93,9 @@ func (l *Launcher) describe(ctx context.Context, tasks []string, there func(type
 	return nil
 }
 
-// endedUnnoted reports which runners have ended whose task was not recorded and whose machine is not meant to run: a
-// machine that is still stopping has not. The starter of a stopping task can only be found by reading all of them.
+// endedUnnoted adds runners that have ended to over. Their tasks were not recorded, and they have no machine that
+// should run. A machine that is still stopping has not ended. The starter of a stopping task can only be found by
+// reading all stopping tasks.
 func (l *Launcher) endedUnnoted(ctx context.Context, names []string, over map[string]string) error {
 	if len(names) == 0 {
 		return nil
@@ -126,8 +128,8 @@ func (l *Launcher) endedUnnoted(ctx context.Context, names []string, over map[st
 	return nil
 }
 
-// taskOf is the task of a runner, even if its launch was cut off before the task was recorded; "" if none is meant to
-// run.
+// taskOf returns the task of a runner, even if its launch was interrupted before the task was recorded; "" if no task
+// should run.
 func (l *Launcher) taskOf(ctx context.Context, r sandbox.Runner) (string, error) {
 	if r.Task != "" {
 		return r.Task, nil
@@ -135,8 +137,8 @@ func (l *Launcher) taskOf(ctx context.Context, r sandbox.Runner) (string, error)
 	return l.running(ctx, r)
 }
 
-// running is the task of a runner that is meant to run; "" if there is none. ECS accepts no other filter together with
-// the starter of a task.
+// running returns the task of a runner whose desired status is running; "" if there is none. ECS accepts no other
+// filter together with the starter of a task.
 func (l *Launcher) running(ctx context.Context, r sandbox.Runner) (string, error) {
 	out, err := l.client.ListTasks(ctx, &ecs.ListTasksInput{Cluster: &l.Cluster, StartedBy: aws.String(r.Name())})
 	if err != nil {
@@ -148,7 +150,7 @@ func (l *Launcher) running(ctx context.Context, r sandbox.Runner) (string, error
 	return out.TaskArns[0], nil
 }
 
-// described is a task in the form of its event.
+// described converts a task to the form of its event.
 func described(t types.Task) detail {
 	d := detail{StartedBy: aws.ToString(t.StartedBy), LastStatus: aws.ToString(t.LastStatus), StopCode: string(t.StopCode), StoppedReason: aws.ToString(t.StoppedReason)}
 	for _, c := range t.Containers {

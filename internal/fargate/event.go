@@ -16,7 +16,7 @@ type Stopped struct {
 	Ending sandbox.Ending
 }
 
-// detail is the form of the event.
+// detail is the format of the event.
 type detail struct {
 	StartedBy     string      `json:"startedBy"`
 	LastStatus    string      `json:"lastStatus"`
@@ -31,8 +31,8 @@ type container struct {
 	Reason   string `json:"reason"`
 }
 
-// ParseEvent reads the detail of an "ECS Task State Change". false when it is about nothing
-// that has ended.
+// ParseEvent reads the detail of an "ECS Task State Change". It returns false if the event is not about a machine that
+// has ended.
 func ParseEvent(text []byte) (Stopped, bool, error) {
 	var d detail
 	if err := json.Unmarshal(text, &d); err != nil {
@@ -51,7 +51,7 @@ func ParseEvent(text []byte) (Stopped, bool, error) {
 	return s, true, nil
 }
 
-// why is the reason of the container that has one, or else of the task.
+// why returns the reason of a container if one has a reason, else the reason of the task.
 func (d detail) why() string {
 	reason := d.StoppedReason
 	for _, c := range d.Containers {
@@ -76,15 +76,15 @@ func (d detail) why() string {
 	return reason
 }
 
-// unreached reports whether the machine could not fetch its program, since the API did not answer.
+// unreached reports whether the machine could not fetch its program because the API did not answer.
 func (d detail) unreached() bool {
 	return slices.ContainsFunc(d.Containers, func(c container) bool {
 		return c.Name == fetcher && c.ExitCode != nil && *c.ExitCode == unreached
 	})
 }
 
-// isFinal reports whether an image is not there or not allowed. A registry that does not answer, or
-// has had too many requests, may another time.
+// isFinal reports whether an image does not exist or may not be used. A registry that does not answer or throttles
+// requests may answer later.
 func isFinal(why string) bool {
 	if !strings.Contains(why, "CannotPullContainerError") {
 		return false

@@ -7,7 +7,8 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// TestEvents proves what the end of a machine is called, and when no other would fare better.
+// TestEvents proves which reason is reported for the end of a machine, and when another machine would have the same
+// problem.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

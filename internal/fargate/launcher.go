@@ -21,20 +21,20 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Options are what a Launcher is made of.
+// Options are the settings of a Launcher.
 type Options struct {
 	Stage          string
 	Cluster        string // ARN or name
 	Subnets        []string
 	SecurityGroups []string
 	PublicIP       bool
-	ExecutionRole  string                                      // ARN: pulls images and writes the log of runners
-	Allows         func(site int64, project, role string) bool // whether a project's commands may have the role; nil is never
+	ExecutionRole  string                                      // ARN: the role pulls images and writes runners' logs
+	Allows         func(site int64, project, role string) bool // reports whether a project's commands may have the role; nil: never
 	LogGroup       string
 	Architecture   string // "x86_64" or "arm64"
 	URL            string // of the API
-	SHA256         string // of the program of runners, hex
-	FetchImage     string // image of the container that downloads the program, with sh, wget and sha256sum; "" is a public one
+	SHA256         string // of the runner program, hex
+	FetchImage     string // image of the container that downloads the program, with sh, wget and sha256sum; "" means a public one
 	Spot           bool   // the cluster has the capacity provider of Fargate Spot
 	// Tags are added to every machine and task definition. Machines also get the site and project whose commands they
 	// run.
@@ -51,17 +51,17 @@ type Launcher struct {
 	known map[string]string // ARNs of task definitions by family
 }
 
-// New makes a Launcher over a cluster that exists.
+// New returns a Launcher for an existing cluster.
 func New(c aws.Config, o Options) *Launcher {
-	client := ecs.NewFromConfig(border.Answered(c), func(e *ecs.Options) { e.Retryer = border.Retryer(3) }) // throttled calls are tried later
+	client := ecs.NewFromConfig(border.Answered(c), func(e *ecs.Options) { e.Retryer = border.Retryer(3) }) // throttled calls are retried later
 	if o.FetchImage == "" {
 		o.FetchImage = fetchImage
 	}
 	return &Launcher{Options: o, client: client, region: c.Region, known: map[string]string{}}
 }
 
-// Check refuses a role that the project of the task may not have, and Spot if the cluster has none. It names no other
-// role, because those of other projects do not concern the caller.
+// Check refuses a role that the project of the task may not have, and Spot if the cluster has none. The error names no
+// other role, because roles of other projects do not concern the caller.
 func (l *Launcher) Check(class sandbox.Class, of sandbox.Owner) error {
 	if class.Spot && !l.Spot {
 		return param.Errorf("sandbox: spot: true is not possible in this deployment (set allowSpot: true in the file of the stage)")
@@ -72,7 +72,7 @@ func (l *Launcher) Check(class sandbox.Class, of sandbox.Owner) error {
 	return param.Errorf("sandbox: role %s is not allowed for project %s of site %d: this deployment does not list it for them (taskRoles in the file of the stage)", class.Role, of.Project, of.Site)
 }
 
-// Launch runs a task for a runner. Repeated, it is the same task.
+// Launch runs a task for a runner. A repeated call returns the same task.
 func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) (string, error) {
 	definition, err := l.definition(ctx, r.Of)
 	if err != nil {
@@ -92,9 +92,9 @@ func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) 
 	return aws.ToString(out.Tasks[0].TaskArn), nil
 }
 
-// task is the request: always the same for a runner, since its client token allows no other. Anyone who may describe
-// tasks, or gets their events, can read its content: the ticket is good for one exchange, and no token of the machine
-// is in it.
+// task returns the request, which is always the same for a runner because its client token requires that. Anyone who
+// may describe tasks or receives their events can read its content: therefore it contains a ticket that is valid for
+// one exchange, and no token of the machine.
 func (l *Launcher) task(r sandbox.Runner, definition, ticket string) *ecs.RunTaskInput {
 	token := sha256.Sum256([]byte(r.Name()))
 	public := types.AssignPublicIpDisabled
@@ -121,7 +121,7 @@ func (l *Launcher) task(r sandbox.Runner, definition, ticket string) *ecs.RunTas
 	return in
 }
 
-// Tags that split the bill for machines by stage, site and project.
+// These tags split the bill for machines by stage, site and project.
 const (
 	stageTag   = "zerodag-stage"
 	siteTag    = "zerodag-site"
@@ -151,7 +151,7 @@ func variables(pairs ...string) []types.KeyValuePair {
 	return list
 }
 
-// refusal reports whether a launch should be tried later, or why it can never succeed.
+// refusal returns an error that shows whether a launch should be retried later, or why it can never succeed.
 func refusal(r sandbox.Runner, err error) error {
 	err = busy(border.Translate("launch a machine", err, "ThrottlingException", "LimitExceededException", "UpdateInProgressException", "ConflictException"))
 	if !errors.Is(err, sandbox.ErrBusy) && isMistake(err) {

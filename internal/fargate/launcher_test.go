@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// cluster makes a launcher over a separate cluster.
+// cluster returns a launcher for a separate cluster.
 func cluster(t *testing.T) (*fargate.Launcher, localstack.ECS) {
 	t.Helper()
 	c := localstack.Config(t)
@@ -42,8 +42,8 @@ func runner(slot int, of sandbox.Class) sandbox.Runner {
 
 func class(image string) sandbox.Class { return sandbox.Class{Image: image, CPU: 256, Memory: 512} }
 
-// TestLaunch proves that a runner is launched once, however often that is asked for, and that
-// a class has one task definition.
+// TestLaunch proves that a runner is launched once, however often that is requested, and that a class has one task
+// definition.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	l, bed := cluster(t)
@@ -92,7 +92,7 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// TestRefused proves which errors are tried again later, and which are reported to the user.
+// TestRefused proves which errors are retried later, and which are reported to the user.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	l, bed := cluster(t)
@@ -108,8 +108,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRegisteredAtOnce proves that a launch is tried again later whose task definition another process registers in the
-// same moment, which ECS refuses as it refuses a mistake.
+// TestRegisteredAtOnce proves that a launch is retried later if another process registers its task definition at the
+// same moment, although ECS reports that like an invalid request.
 func TestRegisteredAtOnce(t *testing.T) {
 	t.Parallel()
 	c := aws.Config{Region: "eu-central-1", Credentials: aws.AnonymousCredentials{}, APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error {
@@ -122,8 +122,8 @@ func TestRegisteredAtOnce(t *testing.T) {
 	}
 }
 
-// TestDefinition proves what is registered for a class: the program is checked before it is
-// started, nothing of a definition names one runner, and logs go to the region of the account.
+// TestDefinition proves that the definition of a class checks the program before it is started, does not name a runner,
+// and sends logs to the region of the account.
 func TestDefinition(t *testing.T) {
 	t.Parallel()
 	var asked *ecs.RegisterTaskDefinitionInput

@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// requests notes what ECS is asked for, by operation, and answers as ECS does in an account without task definitions.
+// requests records the requests to ECS by operation, and answers as ECS does in an account without task definitions.
 type requests struct {
 	mu  sync.Mutex
 	all map[string]map[string]any
@@ -47,8 +47,8 @@ func (q *requests) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestTags proves that machines and task definitions have the tags of the stage, that machines say whose commands they
-// run, and that the container which brings the program is made of the image that the deployment names.
+// TestTags proves that machines and task definitions have the tags of the stage, that the tags of machines show whose
+// commands they run, and that the container that fetches the program uses the image that the deployment names.
 func TestTags(t *testing.T) {
 	t.Parallel()
 	q := &requests{all: map[string]map[string]any{}}

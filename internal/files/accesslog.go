@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// AccessLog notes every request in a file for each day.
+// AccessLog records every request in a file for each day.
 type AccessLog struct {
 	folder string
 	form   string
@@ -22,7 +22,7 @@ type AccessLog struct {
 	file *os.File
 }
 
-// NewAccessLog makes an access log in a folder; form is "json", "combined" or "common".
+// NewAccessLog creates an access log in a folder; form is "json", "combined" or "common".
 func NewAccessLog(folder, form string) (*AccessLog, error) {
 	if err := makePrivate(folder); err != nil {
 		return nil, fmt.Errorf("open access log: %w", err)
@@ -30,7 +30,7 @@ func NewAccessLog(folder, form string) (*AccessLog, error) {
 	return &AccessLog{folder: folder, form: form}, nil
 }
 
-// Handler notes the requests that h answers. A log that cannot be written fails none.
+// Handler records the requests that h answers. If the log cannot be written, requests still succeed.
 func (l *AccessLog) Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &answered{ResponseWriter: w, status: http.StatusOK}
@@ -40,7 +40,7 @@ func (l *AccessLog) Handler(h http.Handler) http.Handler {
 	})
 }
 
-// answered remembers the answer.
+// answered records the answer.
 type answered struct {
 	http.ResponseWriter
 	status int
@@ -76,7 +76,7 @@ func (l *AccessLog) note(at time.Time, took time.Duration, r *http.Request, a *a
 		}
 		l.day = day
 	}
-	l.file.WriteString(line) //nolint:errcheck // no request fails for want of its line
+	l.file.WriteString(line) //nolint:errcheck // requests do not fail if their line is lost
 }
 
 func (l *AccessLog) line(at time.Time, took time.Duration, r *http.Request, a *answered) string {
@@ -101,7 +101,7 @@ func (l *AccessLog) line(at time.Time, took time.Duration, r *http.Request, a *a
 	return line + "\n"
 }
 
-// printable escapes characters that JSON permits but terminals obey.
+// printable escapes characters that JSON permits but terminals interpret.
 func printable(text string) string {
 	if !strings.ContainsFunc(text, obeyed) {
 		return text

@@ -1,8 +1,8 @@
 // Package files stores a server's data that is kept in files: archives and logs of tasks, stored parameters, and the
 // workspaces that tasks run in. Other users of the machine have no access to its files.
 //
-// The embedded server and the deployments use it. It must never write outside of the folders that it was given, and
-// nothing that a killed process leaves behind may keep the next one from starting.
+// The embedded server and the deployments use it. It must never write outside the folders that it was given, and
+// nothing that a killed process left behind may keep the next one from starting.
 package files
 
 import (
@@ -19,11 +19,10 @@ import (
 	"zerodag/internal/host"
 )
 
-// Blobs keeps archives as files below a folder, a slash in a key being a sub-folder: a
-// host.Blobs.
+// Blobs keeps archives as files below a folder; slashes in keys create subfolders. It implements host.Blobs.
 type Blobs struct{ folder string }
 
-// NewBlobs makes Blobs in a folder, which is made.
+// NewBlobs creates the folder and returns Blobs in it.
 func NewBlobs(folder string) (*Blobs, error) {
 	if err := makePrivate(folder); err != nil {
 		return nil, fmt.Errorf("create folder of blobs: %w", err)
@@ -31,8 +30,8 @@ func NewBlobs(folder string) (*Blobs, error) {
 	return &Blobs{folder}, nil
 }
 
-// path is the path of a blob's file. Keys are relative slash paths; a part must not begin with a dot, because such
-// names are for files being written.
+// path returns the path of a blob's file. Keys are relative slash paths. No part may begin with a dot, because such
+// names are for files that are being written.
 func (b *Blobs) path(key string) (string, error) {
 	if !fs.ValidPath(key) || key == "." || strings.HasPrefix(key, ".") || strings.Contains(key, "/.") || strings.ContainsAny(key, "\\\x00") {
 		return "", fmt.Errorf("blob key %q is not a relative path", key)
@@ -40,7 +39,7 @@ func (b *Blobs) path(key string) (string, error) {
 	return filepath.Join(b.folder, filepath.FromSlash(key)), nil
 }
 
-// Put stores a blob: see host.Blobs. It is complete and on disk, or not there at all.
+// Put stores a blob: see host.Blobs. Afterwards the blob is either complete and on disk or does not exist.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) error {
 	path, err := b.path(key)
 	if err != nil {
@@ -56,7 +55,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) er
 	if err != nil {
 		return fmt.Errorf("store blob %s: %w", key, unavailable(err))
 	}
-	defer os.Remove(f.Name()) // nothing is left of it once it is renamed
+	defer os.Remove(f.Name()) // does nothing once the file has been renamed
 	if err := fillBlob(ctx, f, r, size); err != nil {
 		return fmt.Errorf("store blob %s: %w", key, err)
 	}
@@ -66,7 +65,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) er
 	return syncFolder(filepath.Dir(path))
 }
 
-// incoming reads for Put: whether reading or writing failed makes a difference.
+// incoming is the reader for Put: it distinguishes failed reads from failed writes.
 type incoming struct {
 	ctx context.Context //nolint:containedctx // a reader has no argument for it
 	r   io.Reader
@@ -100,7 +99,7 @@ func fillBlob(ctx context.Context, f *os.File, r io.Reader, size int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// unavailable marks an error of the disk: it may work again.
+// unavailable marks an error of the disk as temporary.
 func unavailable(err error) error {
 	if err == nil {
 		return nil
@@ -108,7 +107,7 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
 }
 
-// makeFolders makes folders below root so that they survive a loss of power.
+// makeFolders creates folders below root so that they survive a loss of power.
 func makeFolders(root, folder string) error {
 	if _, err := os.Stat(folder); err == nil {
 		return nil
@@ -124,7 +123,7 @@ func makeFolders(root, folder string) error {
 	return nil
 }
 
-// syncFolder makes what a folder lists survive a loss of power.
+// syncFolder makes the entries of a folder survive a loss of power.
 func syncFolder(folder string) error {
 	d, err := os.Open(folder)
 	if err != nil {
@@ -158,5 +157,5 @@ func (b *Blobs) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// Link has none to give: files are read through the server.
+// Link returns no link: files are read through the server.
 func (b *Blobs) Link(context.Context, string, time.Duration) (string, error) { return "", nil }

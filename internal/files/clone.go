@@ -14,31 +14,31 @@ import (
 	"zerodag/operators"
 )
 
-// clone is a copy of a project's folder with a record of its state when it was made. Renaming an unchanged copy is far
-// cheaper than making another.
+// clone is a copy of a project's folder with a record of its state when it was created. Renaming an unchanged copy is
+// far cheaper than creating another.
 type clone struct {
 	projectfiles.Project
-	size   int64            // of its files when it was made
+	size   int64            // size of its files when it was created
 	stamps map[string]stamp // by slash name; nil: too many to check
 }
 
-// stamp reports whether a file is what it was. No program can set the time of its last change.
+// stamp identifies the state of a file. No program can set the time of its last change.
 type stamp struct {
 	id, size, changed int64
 	mode              fs.FileMode
 }
 
-// Limits for the check of a copy, and for the number of copies kept of one archive.
+// Limits for the check of a copy, and for the number of copies of one archive that are kept.
 const (
 	maxStamps = 500
 	maxClean  = 8
 )
 
-// cleanNames begin the names of copies that are not used. Those of workspaces begin with a digit. As
-// with these, users of the machine who may pass through the folder cannot guess them.
+// cleanNames returns the prefix of the names of unused copies. Names of workspaces begin with a digit. Users of the
+// machine who may pass through the folder can guess neither.
 func cleanNames() string { return "clean-" + rand.Text() + "-" }
 
-// copied makes a copy of a project in a new folder.
+// copied creates a copy of a project in a new folder.
 func copied(p projectfiles.Project, folder string) (*clone, error) {
 	own, err := p.CopyAll(folder)
 	if err != nil {
@@ -49,7 +49,8 @@ func copied(p projectfiles.Project, folder string) (*clone, error) {
 	return c, err
 }
 
-// look reads the stamps of everything in the folder except files that commands leave behind in their own corner of it.
+// look reads the stamps of everything in the folder except files that commands leave behind in their folder for
+// scripts.
 func (c *clone) look() (map[string]stamp, error) {
 	stamps := map[string]stamp{}
 	var read func(folder string) error
@@ -87,15 +88,15 @@ func (c *clone) look() (map[string]stamp, error) {
 	return stamps, err
 }
 
-// tempFolder is where commands in workspaces have their scripts.
+// tempFolder is the folder for the scripts of commands in workspaces.
 const tempFolder = operators.DigdagRunFolder + "/tmp"
 
-// isOurs reports whether a name is of the folder for scripts of commands, or a spare one.
+// isOurs reports whether a name belongs to the folder for scripts of commands, or to a spare one.
 func isOurs(name string) bool {
 	return name == operators.DigdagRunFolder || name == tempFolder || strings.HasPrefix(name, tempFolder+"/.spare-")
 }
 
-// unchanged reports whether everything is as it was when the copy was made.
+// unchanged reports whether nothing has changed since the copy was created.
 func (c *clone) unchanged() bool {
 	if c.stamps == nil {
 		return false
@@ -130,7 +131,7 @@ func (w *Workspaces) takeClean(u *unpacked) *clone {
 	return c
 }
 
-// keepClean keeps an unchanged copy under a name that no run has.
+// keepClean keeps an unchanged copy under a name that no run uses.
 func (w *Workspaces) keepClean(u *unpacked, c *clone) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -19,11 +19,11 @@ const (
 	mostLate     = 64 << 20
 	mostLateLogs = 50_000
 	lateAgain    = time.Second
-	holdResult   = time.Minute // that the result of a run waits for its log
+	holdResult   = time.Minute // how long the result of a run waits for its log
 )
 
-// late are the logs whose text cannot be stored just now: it is kept in memory and stored as soon as possible. Text
-// beyond the limits is dropped and counted, and each log states how much it lacks.
+// late holds the logs whose text cannot be stored at the moment: the text is kept in memory and stored as soon as
+// possible. Text beyond the limits is dropped and counted, and each log states how much it lacks.
 type late struct {
 	logger *slog.Logger
 
@@ -32,15 +32,15 @@ type late struct {
 	bytes   int64
 	timer   *time.Timer
 	cause   error // why the last one could not be stored
-	missing gap   // of all logs, since the first of them fell behind
-	runs    int   // logs of which there is nothing
+	missing gap   // missing text of all logs, since the first of them fell behind
+	runs    int   // number of logs that were lost completely
 	closed  bool
 }
 
 // gap is text that was not kept.
 type gap struct {
 	lines, bytes int64
-	open         bool // its last line has no end yet
+	open         bool // its last line is not finished yet
 }
 
 func (g *gap) add(text []byte) {
@@ -53,7 +53,7 @@ func (g *gap) add(text []byte) {
 	g.bytes += int64(len(text))
 }
 
-// String describes how much is missing.
+// String describes how much text is missing.
 func (g gap) String() string { return fmt.Sprintf("%d lines (%d bytes)", g.lines, g.bytes) }
 
 // passes reports whether the cause that kept a log from being stored may be temporary.
@@ -84,7 +84,7 @@ func (l *late) take(n int) bool {
 	return true
 }
 
-// remove lets a log go that waits no more, and its memory.
+// remove removes a log that no longer waits, and releases its memory.
 func (l *late) remove(t *taskLog, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,7 +92,7 @@ func (l *late) remove(t *taskLog, n int) {
 	l.logs = slices.DeleteFunc(l.logs, func(x *taskLog) bool { return x == t })
 }
 
-// add takes a log in, unless there are too many.
+// add adds a log unless there are too many.
 func (l *late) add(t *taskLog, why error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +108,7 @@ func (l *late) add(t *taskLog, why error) bool {
 	return true
 }
 
-// wake has the logs tried again after a moment. The lock is held.
+// wake retries the logs after a moment. The lock is held.
 func (l *late) wake() {
 	if l.timer == nil && !l.closed {
 		l.timer = time.AfterFunc(lateAgain, l.again)
@@ -127,7 +127,7 @@ func (l *late) lose(whole bool, g gap) {
 	l.missing.bytes += g.bytes
 }
 
-// trouble is why logs cannot be stored; nil when none waits.
+// trouble returns the reason why logs cannot be stored; nil if none waits.
 func (l *late) trouble() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +137,7 @@ func (l *late) trouble() error {
 	return l.cause
 }
 
-// again stores waiting text, and repeats while there is more.
+// again stores waiting text, and repeats that while there is more.
 func (l *late) again() {
 	l.store()
 	l.mu.Lock()
@@ -160,7 +160,7 @@ func (l *late) tell(what string) {
 	l.missing, l.runs, l.cause = gap{}, 0, nil
 }
 
-// store tries each log once. If the disk is full for one log it is full for the next.
+// store tries each log once. If the disk is full for one log, it is full for the next.
 func (l *late) store() {
 	l.mu.Lock()
 	list := slices.Clone(l.logs)
@@ -179,8 +179,8 @@ func (l *late) store() {
 	}
 }
 
-// Settle stores the logs of runs of an attempt that have ended, before their results are stored. A result waits for its
-// log for at most holdResult; unstored are the tasks whose results do not wait any longer.
+// Settle stores the logs of ended runs of an attempt before their results are stored. A result waits for its log for at
+// most holdResult; unstored lists the tasks whose results no longer wait.
 func (l *Logs) Settle(attempt int64) (unstored []string, err error) {
 	for _, t := range l.late.of(attempt) {
 		late, err := t.settle()
@@ -194,7 +194,7 @@ func (l *Logs) Settle(attempt int64) (unstored []string, err error) {
 	return unstored, nil
 }
 
-// of are the logs of an attempt that wait.
+// of returns the waiting logs of an attempt.
 func (l *late) of(attempt int64) (list []*taskLog) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -206,7 +206,7 @@ func (l *late) of(attempt int64) (list []*taskLog) {
 	return list
 }
 
-// close stores waiting text a last time.
+// close tries to store waiting text one last time.
 func (l *late) close() error {
 	l.mu.Lock()
 	l.closed = true

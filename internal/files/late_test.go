@@ -23,9 +23,9 @@ import (
 
 // disk is a file system that can be full, or fail once.
 type disk struct {
-	wrong atomic.Pointer[error] // error of writes; nil: they succeed
-	once  atomic.Bool           // only the next one
-	cut   atomic.Bool           // a part is written nevertheless
+	wrong atomic.Pointer[error] // error of writes; nil: writes succeed
+	once  atomic.Bool           // only the next write fails
+	cut   atomic.Bool           // a failing write still writes a part
 }
 
 func (d *disk) fails(err error) { d.wrong.Store(&err) }
@@ -69,7 +69,7 @@ func (f diskFile) WriteAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// onDisk makes logs on a disk that can be full; said is what they log.
+// onDisk returns logs on a disk that can be full; said collects the messages that they log.
 func onDisk(t *testing.T) (logs *Logs, d *disk, said *bytes.Buffer) {
 	said = &bytes.Buffer{}
 	logs = NewLogs(LogOptions{Folder: t.TempDir(), AgentID: "a", Logger: slog.New(slog.NewTextHandler(said, nil))})
@@ -78,7 +78,7 @@ func onDisk(t *testing.T) (logs *Logs, d *disk, said *bytes.Buffer) {
 	return logs, d, said
 }
 
-// kept is the text of all logs of the example attempt, which must be whole gzip files.
+// kept returns the text of all logs of the example attempt, which must be whole gzip files.
 func kept(t *testing.T, logs *Logs) string {
 	t.Helper()
 	_, created := exampleRun("")
@@ -97,9 +97,9 @@ func kept(t *testing.T, logs *Logs) string {
 	return text
 }
 
-// TestLogOfAFullDisk proves that a log which could not be written, because the disk was full,
-// had no inodes, or failed once, continues when it can, that nothing of it is missing or doubled
-// and that its file is whole at any time, whether its run is over by then or not.
+// TestLogOfAFullDisk proves that a log that could not be written because the disk was full, had no inodes or failed
+// once is continued as soon as possible, whether its run is over by then or not. No text is missing or duplicated, and
+// the file is whole at any time.
 func TestLogOfAFullDisk(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*disk){
@@ -163,8 +163,8 @@ func TestLogOfAFullDisk(t *testing.T) {
 	}
 }
 
-// TestLogSaysWhatIsMissing proves that text for which there was no memory is counted in its place in the log itself,
-// which continues after it; and in the server's log.
+// TestLogSaysWhatIsMissing proves that the log states how much text was dropped for lack of memory, in the place of the
+// text, and continues after it, and that the server's log reports it.
 func TestLogSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestLogSaysWhatIsMissing(t *testing.T) {
 	})
 }
 
-// TestLateLogsAreBounded proves that logs which cannot be stored take no more memory than they may, and that each
-// states what it lacks, a short one as well as a long one.
+// TestLateLogsAreBounded proves that logs that cannot be stored stay within their limit of memory, and that each of
+// them, short or long, states how much text it lacks.
 func TestLateLogsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestLateLogsAreBounded(t *testing.T) {
 		d.works()
 		time.Sleep(2 * lateAgain)
 		got := kept(t, logs)
-		if n := strings.Count(got, "missing here"); n != 24+10 { // there is memory for 16 long ones
+		if n := strings.Count(got, "missing here"); n != 24+10 { // there is memory for 16 long logs
 			t.Errorf("%d logs say that something is missing, want 34", n)
 		}
 		if logs.late.bytes != 0 || logs.Trouble() != nil {
@@ -240,7 +240,7 @@ func TestLateLogsAreBounded(t *testing.T) {
 	})
 }
 
-// TestLogsThatStayAreTold proves that the program reports at its end what it could not store.
+// TestLogsThatStayAreTold proves that the program reports at its end which text it could not store.
 func TestLogsThatStayAreTold(t *testing.T) {
 	t.Parallel()
 	logs, d, _ := onDisk(t)
@@ -256,8 +256,8 @@ func TestLogsThatStayAreTold(t *testing.T) {
 	}
 }
 
-// TestTornLog proves that a member which a killed process left in part is not shown, wherever it
-// was cut, and that what looks like the beginning of one within a log cuts nothing off.
+// TestTornLog proves that a gzip member that a killed process left incomplete is not shown, wherever it was cut, and
+// that bytes in a log that look like the beginning of a member cut nothing off.
 func TestTornLog(t *testing.T) {
 	t.Parallel()
 	var random bytes.Buffer
@@ -290,7 +290,7 @@ func TestTornLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := wholeSize(bytes.NewReader(whole[:len(whole)-1]), int64(len(whole)-1)) // of the first two
+	one := wholeSize(bytes.NewReader(whole[:len(whole)-1]), int64(len(whole)-1)) // the end of the first two members
 	for _, cut := range []int64{1, 5, 9, 10, 11, 300, 5000, (int64(len(whole)) - one) / 2, int64(len(whole)) - one - 1} {
 		size := int64(len(whole)) - cut
 		if got := wholeSize(bytes.NewReader(whole[:size]), size); got != one {
@@ -305,7 +305,7 @@ func TestTornLog(t *testing.T) {
 	}
 }
 
-// FuzzWholeSize looks for files whose whole part is none.
+// FuzzWholeSize searches for files whose whole part is not valid.
 func FuzzWholeSize(f *testing.F) {
 	var one bytes.Buffer
 	zip := gzip.NewWriter(&one)
@@ -333,15 +333,15 @@ func smallDisk(t *testing.T) string {
 	return folder
 }
 
-// TestLogsOnASmallDisk proves on a real disk that runs which print little and end while it is full, or has no inodes,
-// keep their logs, next to a run that prints much.
+// TestLogsOnASmallDisk proves on a real disk that runs that print little and end while the disk is full or has no
+// inodes keep their logs, next to a run that prints much.
 func TestLogsOnASmallDisk(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"full", "no inodes"} {
 		for _, apart := range []bool{false, true} {
 			folder := smallDisk(t)
 			options, short := LogOptions{Folder: filepath.Join(folder, "logs"), AgentID: "a"}, &memory{fails: host.ErrUnavailable}
-			if !apart { // it is on the same disk
+			if !apart { // the short logs are on the same disk
 				options.Short = short
 			}
 			logs := NewLogs(options)

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// folderLock is the file by whose lock a process has a folder.
+// folderLock is the file whose lock gives a process exclusive use of a folder.
 const folderLock = "server.lock"
 
-// How long a lock is waited for, and how often it is looked at. A server that is killed while it starts a command
-// leaves its lock to that child, which gives it up when it becomes its program; on a busy machine that takes a while.
+// How long to wait for a lock, and how often it is checked. A server that is killed while it starts a command leaves
+// its lock to the child, which releases it when it executes its program; on a busy machine that takes a while.
 const (
 	lockTime = 3 * time.Second
 	lockLook = 10 * time.Millisecond
 )
 
-// LockFolder makes a folder, unless it is there, and locks it until the result is closed or the process ends,
-// however it does: what a server keeps there of its commands must have one server.
+// LockFolder creates a folder if it does not exist, and locks it until the result is closed or the process ends for any
+// reason. A folder with data about commands must belong to only one server.
 func LockFolder(folder string) (io.Closer, error) {
 	if err := os.MkdirAll(folder, privateFolder); err != nil {
 		return nil, fmt.Errorf("create the server's folder: %w", err)

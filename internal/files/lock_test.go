@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestLockFolder proves that a folder has one server; and that one is not refused which starts right after another was
-// killed, whose lock is still held for a moment by a command that it had just started.
+// TestLockFolder proves that only one server can use a folder, and that a server is not refused if it starts right
+// after another was killed, although a command that the other had just started still holds the lock for a moment.
 func TestLockFolder(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

@@ -11,11 +11,11 @@ import (
 	"zerodag/operators"
 )
 
-// The logs of tasks are stored where Digdag puts them (engine.md 2.13): a folder for each day, in it one for each
-// attempt.
+// The logs of tasks are stored where Digdag puts them (engine.md 2.13): in a folder for each day, which contains a
+// folder for each attempt.
 const sessionForm = "20060102T150405-0700"
 
-// attemptFolder is the folder of an attempt's logs; session is in the attempt's zone.
+// attemptFolder returns the folder of an attempt's logs; session is in the attempt's zone.
 func attemptFolder(created time.Time, site, project int64, workflow string, session time.Time, retryName string) string {
 	name := fmt.Sprintf("%d.%d%s@%s", site, project, tasklog.Within(workflow), session.Format(sessionForm))
 	if retryName != "" {

@@ -18,24 +18,24 @@ import (
 	"zerodag/operators"
 )
 
-// ShortLogs keeps the logs of runs that print little, each by the name that its file would have. Its methods are safe
-// for concurrent use.
+// ShortLogs keeps the logs of runs that print little, each under the name that its file would have. Its methods are
+// safe for concurrent use.
 type ShortLogs interface {
-	// AddLog keeps one; to add it again changes nothing. It must not keep content.
+	// AddLog stores a log; adding it again changes nothing. It must not keep content after it returns.
 	AddLog(ctx context.Context, attempt int64, name string, content []byte) error
-	// AddLogSoon is AddLog without waiting: the log is stored no later than anything that is stored from then on, and
-	// visible to all readers at once. An error means that it is not kept; otherwise settled is called with the outcome,
-	// and must neither wait nor call ShortLogs. Until then content belongs to ShortLogs.
+	// AddLogSoon is AddLog without waiting: the log is stored no later than any later write, and all readers can see it at
+	// once. An error means that it is not stored; otherwise settled is called with the outcome, and must neither wait nor
+	// call ShortLogs. Until then content belongs to ShortLogs.
 	AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error
-	// LogSizes passes name and size of an attempt's logs whose names begin with prefix to add.
+	// LogSizes passes the names and sizes of an attempt's logs whose names begin with prefix to add.
 	LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error
-	// LogContent reads one log. host.ErrNotFound.
+	// LogContent reads one log. It returns host.ErrNotFound if the log does not exist.
 	LogContent(ctx context.Context, attempt int64, name string) ([]byte, error)
 	// RemoveLogs removes all logs of some attempts; missing ones are not an error.
 	RemoveLogs(ctx context.Context, attempts []int64) error
 }
 
-// Logs keeps the logs of tasks as files below a folder: a host.Logs.
+// Logs keeps the logs of tasks as files below a folder. It implements host.Logs.
 type Logs struct {
 	folder string
 	agent  string
@@ -49,18 +49,18 @@ type Logs struct {
 	open   func(name string, flag int) (logFile, error)
 }
 
-// LogOptions are what Logs are made of.
+// LogOptions are the settings of Logs.
 type LogOptions struct {
 	Folder  string
-	AgentID string           // in the names of the files; "" is <pid>@<host>
-	Split   int64            // bytes of text after which a run continues in another file; 0 is never
-	Form    tasklog.Form     // of the lines of the engine
+	AgentID string           // in the names of the files; "" means <pid>@<host>
+	Split   int64            // bytes of text after which a run continues in another file; 0: never
+	Form    tasklog.Form     // format of the engine's lines
 	Short   ShortLogs        // keeps logs with little text; nil: every run has a separate file
-	Now     func() time.Time // time.Now when nil
+	Now     func() time.Time // nil means time.Now
 	Logger  *slog.Logger     // for logs that cannot be stored; may be nil
 }
 
-// NewLogs makes Logs; the folder is made when there is something to keep.
+// NewLogs returns Logs; the folder is created when the first text is stored.
 func NewLogs(o LogOptions) *Logs {
 	l := &Logs{folder: o.Folder, agent: o.AgentID, split: o.Split, form: o.Form, short: o.Short, now: o.Now, open: openFile}
 	if l.late.logger = o.Logger; o.Logger == nil {
@@ -78,13 +78,13 @@ func NewLogs(o LogOptions) *Logs {
 	return l
 }
 
-// Trouble is why logs wait to be stored, a full disk perhaps; nil when none does.
+// Trouble returns why logs wait to be stored, for example because the disk is full; nil if none waits.
 func (l *Logs) Trouble() error { return l.late.trouble() }
 
-// Close stores waiting text a last time, and returns what is lost.
+// Close tries to store waiting text one last time, and returns an error about lost text.
 func (l *Logs) Close() error { return l.late.close() }
 
-// ThisAgent names this process as agents are named: <pid>@<host>.
+// ThisAgent returns the name of this process as an agent: <pid>@<host>.
 func ThisAgent() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -130,8 +130,9 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, ctx.Err()
 }
 
-// Remove deletes all logs of attempts. Doing so twice is not an error. Two projects can share a folder (project 1 with
-// workflow 2a, project 12 with workflow a), so a file is deleted only if it is of a task of the attempt's workflow.
+// Remove deletes all logs of attempts. Deleting them twice is not an error. Two projects can share a folder (project 1
+// with workflow 2a, project 12 with workflow a), so a file is deleted only if it belongs to a task of the attempt's
+// workflow.
 func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
 	var ids []int64
 	for _, a := range list {
@@ -150,7 +151,7 @@ func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
 	return l.short.RemoveLogs(ctx, ids)
 }
 
-// removeLogs deletes the logs of a workflow in a folder, and the folders that are empty then.
+// removeLogs deletes the logs of a workflow in a folder, and the folders that are empty afterwards.
 func removeLogs(folder, workflow string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -164,13 +165,13 @@ func removeLogs(folder, workflow string) error {
 			return err
 		}
 	}
-	os.Remove(folder)               // which stays while it has others
-	os.Remove(filepath.Dir(folder)) // which stays while the day has others
+	os.Remove(folder)               // fails while it contains other files
+	os.Remove(filepath.Dir(folder)) // fails while the day has other folders
 	return nil
 }
 
-// ofWorkflow reports whether a task, by its name in that of a file, is of a workflow. The name may have been
-// shortened within that of the workflow.
+// ofWorkflow reports whether a task belongs to a workflow, according to its name in a file name. The name may have been
+// cut off within the workflow's name.
 func ofWorkflow(task, workflow string) bool {
 	root := "+" + tasklog.Within(workflow)
 	if rest, found := strings.CutPrefix(task, root); found {
@@ -180,7 +181,7 @@ func ofWorkflow(task, workflow string) bool {
 	return cut > len("+") && len(task)-cut == len("~0123456789ab") && strings.HasPrefix(root, task[:cut])
 }
 
-// File opens a log file of an attempt, as long as it is now: text that is written meanwhile is not part of it.
+// File opens a log file of an attempt up to its present size: text that is written meanwhile is not included.
 func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
 	folder, err := folderOfAttempt(a)
 	if err != nil {

@@ -27,8 +27,8 @@ func exampleRun(task string) (operators.Identity, time.Time) {
 		TaskName: task, TaskID: 7, SessionID: 8, AttemptID: 9}, time.Date(2024, 2, 4, 23, 0, 0, 0, time.FixedZone("", -5*3600))
 }
 
-// TestLogNames proves the names of folders and files (engine.md 2.13), of two runs at
-// the same moment as well, and of names that no file system would take.
+// TestLogNames proves the names of folders and files (engine.md 2.13), including two runs at the same moment and task
+// names that no file system would accept.
 func TestLogNames(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -82,8 +82,7 @@ func exampleAttempt(created time.Time) host.Attempt {
 	return host.Attempt{ID: 9, Site: 1, Project: host.Ref{ID: 23}, Workflow: host.Ref{Name: "sub/main"}, SessionTime: time.Date(2024, 2, 3, 9, 5, 6, 0, time.UTC), Zone: "-05:00", CreatedAt: created}
 }
 
-// TestLogSplit proves that a run continues in another file when one is full, and that
-// nothing is lost between them.
+// TestLogSplit proves that a run continues in another file if one is full, and that nothing is lost between them.
 func TestLogSplit(t *testing.T) {
 	t.Parallel()
 	logs := NewLogs(LogOptions{Folder: t.TempDir(), Split: 1000})
@@ -129,7 +128,7 @@ func unzip(t *testing.T, r io.ReadCloser) string {
 	return string(text)
 }
 
-// memory keeps short logs in memory; while it fails it keeps none.
+// memory keeps short logs in memory; while it fails, it accepts none.
 type memory struct {
 	mu    sync.Mutex
 	logs  map[string][]byte
@@ -163,7 +162,7 @@ func (m *memory) RemoveLogs(_ context.Context, attempts []int64) error {
 	return m.fails
 }
 
-// AddLogSoon keeps the log at once, and settles it when settle is called.
+// AddLogSoon stores the log at once, and settles it when settle is called.
 func (m *memory) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
 	if errors.Is(m.fails, errEnds) {
 		return m.fails
@@ -175,7 +174,7 @@ func (m *memory) AddLogSoon(attempt int64, name string, content []byte, settled 
 	return nil
 }
 
-// errEnds is why no log is taken any more.
+// errEnds is the reason why no more logs are accepted.
 var errEnds = errors.New("the store is closed")
 
 func (m *memory) breaks(why error) {
@@ -215,7 +214,7 @@ func (m *memory) LogContent(_ context.Context, attempt int64, name string) ([]by
 }
 
 // TestShortLogs proves that logs of runs that print little are stored together and found by the names that separate
-// files would have, along with longer logs and those that had to be files.
+// files would have, along with longer logs and logs that had to be files.
 func TestShortLogs(t *testing.T) {
 	t.Parallel()
 	folder, short := t.TempDir(), &memory{}
@@ -270,8 +269,8 @@ func TestShortLogs(t *testing.T) {
 	}
 }
 
-// TestShortLogThatWasNotStored proves that a short log which no caller waited for, and which could not be stored, is
-// kept in memory and stored when that is possible, once, and that a stored one is not stored again.
+// TestShortLogThatWasNotStored proves that a short log that no caller waited for and that could not be stored is kept
+// in memory and stored once as soon as possible, and that a stored log is not stored again.
 func TestShortLogThatWasNotStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -310,8 +309,7 @@ func TestShortLogThatWasNotStored(t *testing.T) {
 	})
 }
 
-// TestLogTrouble proves that a log that cannot be kept fails no task, and that the user who
-// closes it learns why.
+// TestLogTrouble proves that a log that cannot be stored does not fail a task, and that closing it returns the reason.
 func TestLogTrouble(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
@@ -328,7 +326,7 @@ func TestLogTrouble(t *testing.T) {
 	}
 }
 
-// TestBlobCrash proves that what an interrupted Put left behind is no blob.
+// TestBlobCrash proves that the leftovers of an interrupted Put do not count as a blob.
 func TestBlobCrash(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -366,8 +364,8 @@ func BenchmarkTaskLog(b *testing.B) {
 	}
 }
 
-// TestRemoveLogs proves that the logs of an attempt go with their folder, that those of another attempt of the same day
-// stay, and that to remove them twice is not an error.
+// TestRemoveLogs proves that the logs of an attempt are removed with their folder, that logs of another attempt of the
+// same day stay, and that removing them twice is not an error.
 func TestRemoveLogs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

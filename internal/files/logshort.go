@@ -13,21 +13,22 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// shortText is how many bytes of text are short.
+// shortText is the maximum size of a short log in bytes of text.
 const shortText = 4 << 10
 
-// names makes the names of short logs differ.
+// names makes the names of short logs unique.
 type names struct {
 	last atomic.Int64 // nanoseconds in the newest name
 }
 
-// unique returns the time, increased by as little as it takes for no other name to have it, whatever the clock shows.
+// unique returns the time, increased as little as necessary so that no other name contains it, whatever the clock
+// shows.
 func (n *names) unique(at time.Time) time.Time {
 	for {
 		last := n.last.Load()
 		next := max(at.UnixNano(), last+1)
 		if last-at.UnixNano() > int64(time.Second) {
-			return at // a clock that was set back: names differ by their seconds
+			return at // the clock was set back: names differ by their seconds
 		}
 		if n.last.CompareAndSwap(last, next) {
 			return time.Unix(0, next)
@@ -49,7 +50,7 @@ func (l *Logs) listShort(ctx context.Context, attempt int64, prefix string) (lis
 	return list, err
 }
 
-// openShort opens one of them.
+// openShort opens a short log.
 func (l *Logs) openShort(ctx context.Context, attempt int64, name string) (io.ReadCloser, int64, error) {
 	var content []byte
 	err := host.ErrNotFound

@@ -21,15 +21,15 @@ import (
 // paramLifetime is how long a value is kept after it was set (wire.md 3.7).
 const paramLifetime = 90 * 24 * time.Hour
 
-// ParamStore keeps what `param_set>` stores on one machine: an operators.ParamStore with
-// one JSON file for each key.
+// ParamStore keeps the values of `param_set>` on one machine: it is an operators.ParamStore with one JSON file for each
+// key.
 type ParamStore struct {
 	folder string
 	now    func() time.Time
 	mu     sync.Mutex
 }
 
-// NewParamStore makes a store in a folder, which is created when something is set.
+// NewParamStore returns a store in a folder, which is created when the first value is set.
 func NewParamStore(folder string, now func() time.Time) *ParamStore {
 	return &ParamStore{folder: folder, now: now}
 }
@@ -45,10 +45,10 @@ type storedParam struct {
 func (s *ParamStore) Set(ctx context.Context, values map[string]string) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	written := map[string]string{} // by the file to be replaced
+	written := map[string]string{} // temporary files, by the files that they replace
 	defer func() {
 		for _, temporary := range written {
-			os.Remove(temporary) // files that were not renamed
+			os.Remove(temporary) // files that have not been renamed
 		}
 	}()
 	names := slices.Sorted(maps.Keys(values))
@@ -72,7 +72,7 @@ func (s *ParamStore) Set(ctx context.Context, values map[string]string) (err err
 	return nil
 }
 
-// Get returns the value of a key, and whether there is an unexpired one.
+// Get returns the value of a key, and reports whether an unexpired one exists.
 func (s *ParamStore) Get(_ context.Context, key string) (string, bool, error) {
 	content, err := os.ReadFile(s.file(key))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,8 +91,8 @@ func (s *ParamStore) Get(_ context.Context, key string) (string, bool, error) {
 	return p.Value, true, nil
 }
 
-// file returns the file name of a key. It is a hash, because file systems differ in which names they allow and
-// distinguish; the key is in the file.
+// file returns the file name of a key. The name is a hash, because file systems differ in the names that they allow and
+// distinguish; the file contains the key.
 func (s *ParamStore) file(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return filepath.Join(s.folder, hex.EncodeToString(sum[:])+".json")

@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// place is a folder of a name that cannot be guessed, which one process has while it lives: it
-// holds a lock on a file in it. Who finds the lock free may delete the folder, so what a killed
-// process left is found without a word of it anywhere.
+// place is a folder with an unguessable name that one process owns while it lives: the process holds a lock on a file
+// in it. Any process that finds the lock free may delete the folder, so leftovers of a killed process are found without
+// a record of them.
 type place struct {
 	folder string
 	lock   *os.File
@@ -25,8 +25,7 @@ const (
 	placeLock   = "lock"
 )
 
-// newPlace makes a place below a folder, which others may write to, and deletes those there
-// whose processes are gone.
+// newPlace creates a place below a folder to which others may write, and deletes places there whose processes are gone.
 func newPlace(parent string) (*place, error) {
 	if err := os.MkdirAll(parent, privateFolder); err != nil {
 		return nil, err
@@ -34,7 +33,7 @@ func newPlace(parent string) (*place, error) {
 	clearPlaces(parent)
 	for {
 		name := filepath.Join(parent, placePrefix+strings.ToLower(rand.Text()[:placeRandom]))
-		err := os.Mkdir(name, privateFolder) // fails for whatever is there, a link too
+		err := os.Mkdir(name, privateFolder) // fails if anything exists there, even a link
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -57,8 +56,8 @@ func (p *place) close() error {
 	return errors.Join(os.RemoveAll(p.folder), p.lock.Close())
 }
 
-// clearPlaces deletes the places of processes that are gone. What cannot be deleted stays: it
-// must never keep a server from starting.
+// clearPlaces deletes the places of processes that are gone. Places that cannot be deleted stay, because they must
+// never keep a server from starting.
 func clearPlaces(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -71,8 +70,8 @@ func clearPlaces(parent string) {
 	}
 }
 
-// clearPlace deletes a place that is this user's and that no other user can have put anything
-// into, when its lock is free.
+// clearPlace deletes a place if its lock is free, it belongs to this user, and no other user can have put anything into
+// it.
 func clearPlace(folder string) {
 	info, err := os.Lstat(folder)
 	if err != nil || !info.IsDir() || !isOwn(info) || info.Mode().Perm()&0o022 != 0 {

@@ -12,15 +12,15 @@ import (
 	"zerodag/internal/plainfile"
 )
 
-// The modes of everything that a server keeps: its user's alone, whatever the umask.
+// The modes of everything that a server stores: only its user has access, whatever the umask.
 const (
 	privateFile   fs.FileMode = 0o600
 	privateFolder fs.FileMode = 0o700
 )
 
-// Private creates the folder of a server's data, or closes an existing one to other users: the folder itself unless it
-// also holds other data, and the given names in it. A name that ends in "*" is a prefix. It returns what it had to
-// close.
+// Private creates the folder of a server's data, or closes an existing one to other users: the folder itself, unless it
+// also contains other data, and the given names in it. A name that ends in "*" is a prefix. It returns the paths that
+// it had to close.
 func Private(folder string, names ...string) (closed []string, err error) {
 	if err := makePrivate(folder); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w", err)
@@ -55,9 +55,9 @@ func Private(folder string, names ...string) (closed []string, err error) {
 	return closed, nil
 }
 
-// makePrivate makes a folder, with those above it, that is closed to others if it is new.
+// makePrivate creates a folder and its parents. A new folder is closed to others.
 func makePrivate(folder string) error {
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only above the folder of data, which is closed to others
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only the parent of the folder of data, which is closed to others
 		return err
 	}
 	if err := os.Mkdir(folder, privateFolder); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -73,8 +73,8 @@ func named(name string, names []string) bool {
 	})
 }
 
-// tighten takes the rights of other users from a file or folder and everything in it. It skips files of other users and
-// links.
+// tighten removes the permissions of other users from a file or folder and everything in it. It skips files of other
+// users and links.
 func tighten(name string, closed *[]string) error {
 	return filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -93,7 +93,7 @@ func tighten(name string, closed *[]string) error {
 		if info.Mode().Perm()&0o077 == 0 || !isOwn(info) || hasOtherNames(info) {
 			return nil
 		}
-		if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil { // #nosec G122 -- only the server's user can write where it walks, and a folder of another owner is passed over
+		if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil { // #nosec G122 -- only the server's user can write where it walks, and folders of other owners are skipped
 			return fmt.Errorf("protect %s: %w", name, err)
 		}
 		*closed = append(*closed, path)
@@ -101,8 +101,8 @@ func tighten(name string, closed *[]string) error {
 	})
 }
 
-// ReadKey reads a small file that holds a secret: a plain file, never a pipe or a device, whose reading would not end.
-// warning reports that others can read it, and whether that was repaired.
+// ReadKey reads a small file that holds a secret: a plain file, never a pipe or a device, from which reading might not
+// end. warning reports that others could read the file, and whether that was fixed.
 func ReadKey(file string) (content []byte, warning string, err error) {
 	f, err := plainfile.Open(os.OpenFile, file, maxKey)
 	if err != nil {
@@ -117,7 +117,7 @@ func ReadKey(file string) (content []byte, warning string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	// One that a link leads to is of another place, which has its own reasons.
+	// The target of a link is in another place, which may have reasons for its permissions.
 	named, err := os.Lstat(file)
 	own := err == nil && os.SameFile(named, info) && isOwn(info) && !hasOtherNames(info)
 	mode := info.Mode().Perm()

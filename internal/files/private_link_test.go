@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestKeyElsewhere proves that a name in the folder of the data closes no file of another
-// place: a link to one, or a second name of one.
+// TestKeyElsewhere proves that a link, or a second name of a file, in the folder of the data does not close a file in
+// another place.
 func TestKeyElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, link := range map[string]func(from, to string) error{"symbolic": os.Symlink, "hard": os.Link} {

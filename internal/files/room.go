@@ -24,7 +24,7 @@ type room struct {
 // roomTime is how often a write that waits for room checks again.
 const roomTime = 50 * time.Millisecond
 
-// newRoom makes a limit; 0 is half of the free space on the folder's disk.
+// newRoom creates a limit; 0 means half of the free space on the folder's disk.
 func newRoom(folder string, most int64) *room {
 	if most == 0 {
 		most = Free(folder) / 2
@@ -69,20 +69,20 @@ func (r *room) give(size int64) {
 	r.used -= size
 }
 
-// sizeOf is the bytes of all files in a folder.
+// sizeOf returns the bytes of all files in a folder.
 func sizeOf(folder string) (total int64) {
-	filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // what cannot be seen is not counted
+	filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // inaccessible files are not counted
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
 				total += info.Size()
 			}
 		}
-		return nil // what cannot be seen does not count
+		return nil // inaccessible files do not count
 	})
 	return total
 }
 
-// dropClean deletes the copies that are not used.
+// dropClean deletes unused copies.
 func (w *Workspaces) dropClean() {
 	w.mu.Lock()
 	var all []*clone
@@ -102,10 +102,10 @@ func (w *Workspaces) remove(c *clone) {
 	w.room.give(c.size)
 }
 
-// removing is how long a folder is tried to be removed that needs more descriptors than there are.
+// removing is how long the removal of a folder is retried while there are too few descriptors.
 const removing = 10 * time.Second
 
-// removeFolder deletes a folder of ours. Anything that it cannot delete is deleted with the rest at the end.
+// removeFolder deletes a folder of ours. Files that it cannot delete are deleted with the rest at the end.
 func removeFolder(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), removing)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSettle proves that the log of a run that has ended is stored before its result as soon as there is room, that the
-// result waits until then for a minute and no longer, and that neither running tasks nor other attempts hold it.
+// TestSettle proves that the log of an ended run is stored before its result as soon as there is room, that the result
+// waits for that for at most a minute, and that neither running tasks nor other attempts delay it.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ func stampOf(file string) (stamp, error) {
 	if !ok {
 		return stamp{}, fmt.Errorf("no details of %s", file)
 	}
-	if info.IsDir() { // its times change when commands add or remove files
+	if info.IsDir() { // the times of a folder change when commands add or remove files
 		return stamp{id: int64(s.Ino), mode: info.Mode()}, nil
 	}
 	return stamp{id: int64(s.Ino), size: info.Size(), changed: s.Ctim.Nano(), mode: info.Mode()}, nil

@@ -4,5 +4,5 @@ package files
 
 import "errors"
 
-// stampOf has no counterpart here that could be trusted: every run gets a new copy.
+// stampOf always fails, because there is no reliable stamp on this system: every run gets a new copy.
 func stampOf(string) (stamp, error) { return stamp{}, errors.ErrUnsupported }

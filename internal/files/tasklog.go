@@ -16,13 +16,13 @@ import (
 	"zerodag/operators"
 )
 
-// Text is gathered and stored as a separate gzip member when there is much of it, after a moment, or at the end: the
-// file is complete at any time, and a task that prints little costs one write.
+// Text is buffered and stored as a separate gzip member if there is much of it, after a moment, or at the end. The file
+// is complete at any time, and a task that prints little needs only one write.
 const (
 	gathered   = 64 << 10
 	mostMember = 1 << 20 // bytes of text in one member
 	moment     = 100 * time.Millisecond
-	endTime    = 10 * time.Second // that the end of a log waits for descriptors of the machine
+	endTime    = 10 * time.Second // how long the end of a log waits for free descriptors
 )
 
 // taskLog is the log of one run.
@@ -31,29 +31,29 @@ type taskLog struct {
 	attempt int64
 	folder  string
 	task    string
-	source  string // of its lines
+	source  string // source in its lines
 
 	mu     sync.Mutex
 	text   []byte // not stored yet
 	began  time.Time
-	name   string  // of the file; "" before anything is stored
-	file   logFile // nil while nothing is written: a task that waits holds no descriptor
+	name   string  // name of the file; "" before anything is stored
+	file   logFile // nil while nothing is written, so that a waiting task holds no descriptor
 	size   int64   // of the text in the file
-	whole  int64   // bytes of the file that are whole members
-	torn   bool    // there may be a part of another behind them
-	last   byte    // of the text in the file; 0 when there is none
+	whole  int64   // bytes of whole members in the file
+	torn   bool    // a part of another member may follow them
+	last   byte    // last byte of the text in the file; 0 if there is none
 	timer  *time.Timer
-	failed error // it cannot be kept
+	failed error // why it can never be stored
 	closed bool
-	ended  time.Time // when it was closed while it was behind
+	ended  time.Time // when it was closed while it was late
 
-	behind  bool  // it waits among the late ones
+	behind  bool  // it waits among the late logs
 	cause   error // why
-	taken   int   // bytes of memory that it has there
-	missing gap   // what came when there was no more memory
+	taken   int   // bytes of memory that it uses there
+	missing gap   // text that came when there was no more memory
 }
 
-// logFile is what a log needs of its file.
+// logFile has the methods that a log needs of its file.
 type logFile interface {
 	WriteAt(p []byte, at int64) (int, error)
 	Truncate(size int64) error
@@ -105,7 +105,7 @@ func (t *taskLog) keep(p []byte, s string) {
 	}
 	t.text = append(append(t.text, p...), s...)
 	switch {
-	case t.behind: // it is stored with the late ones
+	case t.behind: // it is stored with the late logs
 	case len(t.text) >= gathered:
 		t.flush()
 	case t.timer == nil:
@@ -113,7 +113,7 @@ func (t *taskLog) keep(p []byte, s string) {
 	}
 }
 
-// tick stores text that has been gathered for a moment.
+// tick stores text that has been in the buffer for a moment.
 func (t *taskLog) tick() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,8 +124,8 @@ func (t *taskLog) tick() {
 	}
 }
 
-// room reports whether there is memory for more text of a log that is behind. After a gap nothing is kept until the
-// earlier text is stored.
+// room reports whether there is memory for more text of a late log. After a gap nothing is kept until the earlier text
+// is stored.
 func (t *taskLog) room(n int) bool {
 	if t.missing.bytes > 0 || len(t.text)+n > mostGathered || !t.logs.late.take(n) {
 		return false
@@ -134,14 +134,14 @@ func (t *taskLog) room(n int) bool {
 	return true
 }
 
-// flush stores the gathered text, or lets it wait until that is possible.
+// flush stores the buffered text, or lets it wait until that is possible.
 func (t *taskLog) flush() {
 	if err := t.store(); err != nil {
 		t.wait(err)
 	}
 }
 
-// wait puts a log that cannot be stored to the late ones.
+// wait moves a log that cannot be stored to the late logs.
 func (t *taskLog) wait(why error) {
 	if !passes(why) {
 		t.fail(why)
@@ -150,7 +150,7 @@ func (t *taskLog) wait(why error) {
 	t.putOff(why)
 }
 
-// putOff adds the log to the late ones, or counts the loss if there are too many.
+// putOff adds the log to the late logs, or counts the loss if there are too many.
 func (t *taskLog) putOff(why error) {
 	if !t.logs.late.add(t, why) {
 		t.missing.add(t.text)
@@ -170,8 +170,8 @@ func (t *taskLog) putOff(why error) {
 	}
 }
 
-// settle stores the log of a run that has ended. It returns an error if the result of the run has to wait.
-// unstored reports that the result does not wait any longer, and the log is still not stored.
+// settle stores the log of an ended run. It returns an error if the result of the run must wait. unstored reports that
+// the result no longer waits although the log is not stored.
 func (t *taskLog) settle() (unstored bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -185,7 +185,7 @@ func (t *taskLog) settle() (unstored bool, err error) {
 	return err != nil, nil
 }
 
-// catchUp stores a log that was late, and ends it when its run is over. An error means that it still waits.
+// catchUp stores a late log, and ends it if its run is over. An error means that it still waits.
 func (t *taskLog) catchUp() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -216,13 +216,13 @@ func (t *taskLog) catchUpLocked() error {
 	return nil
 }
 
-// fail gives a log up that can never be kept.
+// fail gives up a log that can never be stored.
 func (t *taskLog) fail(why error) {
 	t.failed = why
 	t.logs.late.logger.Error("the log of a task cannot be stored", "attempt", t.attempt, "task", t.task, "error", why)
 }
 
-// finish stores all remaining text, in its final place.
+// finish stores all remaining text in its final place.
 func (t *taskLog) finish() error {
 	if t.closed {
 		t.tellMissing()
@@ -236,7 +236,7 @@ func (t *taskLog) finish() error {
 	return t.end()
 }
 
-// store writes the gathered text, and in place of missing text a line about the gap, as gzip members. Existing text in
+// store writes the buffered text, and a line about the gap in place of missing text, as gzip members. Existing text in
 // the file stays whole whatever the outcome.
 func (t *taskLog) store() error {
 	for len(t.text) > 0 || t.missing.bytes > 0 {
@@ -254,7 +254,7 @@ func (t *taskLog) store() error {
 	return nil
 }
 
-// tellMissing adds a line in the place of text that was not kept.
+// tellMissing adds a line in place of text that was not kept.
 func (t *taskLog) tellMissing() {
 	if t.missing.bytes == 0 {
 		return
@@ -271,8 +271,8 @@ func (t *taskLog) tellMissing() {
 	t.missing = gap{}
 }
 
-// member writes text as a gzip member. A member that was not written whole is removed: otherwise readers would find a
-// damaged file.
+// member writes text as a gzip member. It removes an incomplete member, because otherwise readers would find a damaged
+// file.
 func (t *taskLog) member(text []byte) error {
 	if t.file == nil {
 		if err := t.open(); err != nil {
@@ -295,10 +295,10 @@ func (t *taskLog) member(text []byte) error {
 	})
 }
 
-// create makes the file. Of two runs that begin at once the later is put a nanosecond on.
+// create creates the file. If two runs begin at the same time, the name of the later one gets one more nanosecond.
 func (t *taskLog) create() error {
 	if t.began.IsZero() {
-		t.began = t.logs.now() // of all its text only the gap is known
+		t.began = t.logs.now() // only the gap is known of its text
 	}
 	for ; ; t.began = t.began.Add(1) {
 		name := filepath.Join(t.folder, tasklog.Name(t.task, t.logs.agent, t.began))
@@ -318,7 +318,7 @@ func (t *taskLog) create() error {
 	}
 }
 
-// open opens the file where it continues, or makes it.
+// open opens the file at the position where it continues, or creates it.
 func (t *taskLog) open() (err error) {
 	if t.name == "" {
 		return t.create()
@@ -345,7 +345,7 @@ func (t *taskLog) end() error {
 	return t.rest()
 }
 
-// Close stores the rest and returns why that is not possible; text that merely waits is not an error.
+// Close stores the rest. It returns an error if that is impossible, but not if text merely waits.
 func (t *taskLog) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -375,21 +375,21 @@ func (t *taskLog) Close() error {
 	return nil
 }
 
-// isShort reports whether a log is complete and belongs to the short ones.
+// isShort reports whether a log is complete and short.
 func (t *taskLog) isShort() bool {
 	return t.logs.short != nil && t.closed && t.name == "" && len(t.text) > 0 && len(t.text) <= shortText
 }
 
-// storeShort adds a short log to the others. If they cannot be stored just now, or no longer because the program ends,
-// the log gets a separate file.
+// storeShort adds a short log to the short logs. If these cannot be stored at the moment, or no longer because the
+// program ends, the log gets a separate file.
 func (t *taskLog) storeShort() error {
 	return t.logs.zips.Compress(t.text, func(content []byte) error {
 		return t.logs.short.AddLog(context.Background(), t.attempt, t.shortName(), content)
 	})
 }
 
-// storeSoon is storeShort for a run that has just ended: its result is about to be stored, and its
-// log with it. If that fails the log is late.
+// storeSoon is storeShort for a run that has just ended: its log is stored together with its result in a moment. If
+// that fails, the log is late.
 func (t *taskLog) storeSoon() error {
 	return t.logs.zips.Compress(t.text, func(content []byte) error {
 		return t.logs.short.AddLogSoon(t.attempt, t.shortName(), bytes.Clone(content), func(err error) {

@@ -7,7 +7,8 @@ import (
 	"io"
 )
 
-// How each of our gzip members begins: flags follow, which are 0, or 4 if it names its sizes, and four bytes of zero.
+// memberStart is the beginning of each of our gzip members; flags follow, which are 0, or 4 if the member contains its
+// sizes, and then four zero bytes.
 var memberStart = []byte{0x1f, 0x8b, 8}
 
 const startSize = 8
@@ -17,18 +18,18 @@ func begins(text []byte) bool {
 	return len(text) >= startSize && bytes.HasPrefix(text, memberStart) && text[3]&^4 == 0 && bytes.Equal(text[4:startSize], make([]byte, 4))
 }
 
-// searched is how much of a file is looked at at once.
+// searched is how much of a file is searched at once.
 const searched = 128 << 10
 
-// wholeSize is the size of a log file up to the end of its last whole member. Bytes that a killed process left behind
-// it would make readers fail.
+// wholeSize returns the size of a log file up to the end of its last whole member. Bytes that a killed process left
+// behind that member would make readers fail.
 func wholeSize(f io.ReaderAt, size int64) int64 {
 	buffer := make([]byte, searched+startSize-1)
 	for end := size; end > 0; end -= min(searched, end) {
 		from := max(0, end-searched)
 		n, err := f.ReadAt(buffer[:min(int64(len(buffer)), size-from)], from)
 		if err != nil && err != io.EOF {
-			return size // its reader will see
+			return size // the reader will get the error
 		}
 		text := buffer[:n]
 		for i := bytes.LastIndex(text, memberStart); i >= 0; i = bytes.LastIndex(text, memberStart) {
@@ -51,7 +52,7 @@ func memberEnd(in *io.SectionReader) (end int64, whole bool) {
 		return 0, false
 	}
 	z.Multistream(false)
-	if _, err := io.Copy(io.Discard, z); err != nil { // #nosec G110 -- nothing of it is kept
+	if _, err := io.Copy(io.Discard, z); err != nil { // #nosec G110 -- the output is discarded
 		return 0, false
 	}
 	at, err := in.Seek(0, io.SeekCurrent)

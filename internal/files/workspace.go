@@ -17,8 +17,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// Workspaces gives each run of a task the files of its project's revision: a separate folder, made only if the run may
-// change files in it. Runs that only read share one unpacked copy of the archive.
+// Workspaces gives each run of a task the files of its project's revision: a separate folder, created only if the run
+// may change files in it. Runs that only read share one unpacked copy of the archive.
 type Workspaces struct {
 	place   *place
 	room    *room
@@ -29,27 +29,27 @@ type Workspaces struct {
 	mu       sync.Mutex
 	unpacked map[string]*unpacked
 	oldest   []string // keys of unpacked
-	clean    string   // begins the names of kept copies
-	kept     int      // copies that were ever kept: numbers them
+	clean    string   // prefix of the names of kept copies
+	kept     int      // number of copies kept so far, for their names
 }
 
-// unpacked is an archive on disk, made by the first run that needs it.
+// unpacked is an archive on disk, unpacked by the first run that needs it.
 type unpacked struct {
 	once    sync.Once
 	project projectfiles.Project
 	size    int64 // of its files
 	err     error
-	ended   bool     // the run that made it was ended, and err is of that
+	ended   bool     // the run that unpacked it was ended, which err describes
 	users   int      // guarded by Workspaces.mu
-	clean   []*clone // copies that are neither used nor changed; guarded by Workspaces.mu
+	clean   []*clone // unused and unchanged copies; guarded by Workspaces.mu
 }
 
-// keptArchives is how many unpacked archives stay beyond those in use.
+// keptArchives is how many unpacked archives are kept in addition to those in use.
 const keptArchives = 20
 
-// NewWorkspaces makes workspaces in a new folder below parent that belongs to this process alone. It deletes the
-// folders that ended processes left there. All workspaces together take at most so many bytes of disk; 0 is half of the
-// free space there.
+// NewWorkspaces creates workspaces in a new folder below parent that belongs only to this process. It deletes the
+// folders that ended processes left there. All workspaces together take at most disk bytes; 0 means half of the free
+// space there.
 func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
 	p, err := newPlace(parent)
 	if err != nil {
@@ -63,20 +63,20 @@ func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive 
 	return &Workspaces{place: p, room: newRoom(p.folder, disk), folder: p.folder, archive: archive, limits: most, clean: cleanNames(), unpacked: map[string]*unpacked{}}, nil
 }
 
-// Share lets other users of the machine reach a workspace whose name they know: the users that commands run as.
+// Share lets other users of the machine, as which commands run, reach a workspace whose name they know.
 func (w *Workspaces) Share() error {
-	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users pass through to workspaces of their own, and list nothing
+	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users pass through to their workspaces, but cannot list the folder
 }
 
-// Folder is where the workspaces are.
+// Folder returns the folder of the workspaces.
 func (w *Workspaces) Folder() string { return w.folder }
 
 // Close deletes everything.
 func (w *Workspaces) Close() error { return w.place.close() }
 
-// Workspace is the project's folder as one run has it: an operators.Files.
+// Workspace is the project's folder for one run. It implements operators.Files.
 type Workspace struct {
-	ctx   context.Context //nolint:containedctx // a folder lives as long as its run, and its methods are those of operators.Files
+	ctx   context.Context //nolint:containedctx // a folder lives as long as its run, and operators.Files determines its methods
 	all   *Workspaces
 	key   string
 	name  string
@@ -87,12 +87,12 @@ type Workspace struct {
 	wrong error     // why there is no separate folder
 }
 
-// Of returns the workspace of a run. in makes its commands.
+// Of returns the workspace of a run. in creates its commands.
 func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identity, in func(root string) operators.Commands) *Workspace {
 	return &Workspace{ctx: ctx, all: w, key: archive, name: run.FolderName(id), in: in}
 }
 
-// patiently repeats work that needs files of the machine until it has enough of them.
+// patiently repeats work that needs file descriptors until there are enough of them.
 func (w *Workspace) patiently(do func() error) error { return limits.Patiently(w.ctx, nil, do) }
 
 // shared returns the unpacked archive.
@@ -118,7 +118,7 @@ func (w *Workspace) unpacked() (projectfiles.Project, error) {
 		if u.err == nil {
 			return u.project, nil
 		}
-		w.all.forget(w.key, u) // the next run tries again
+		w.all.forget(w.key, u) // so that the next run tries again
 		w.all.give(u)
 		w.from = nil
 		if !u.ended || w.ctx.Err() != nil {
@@ -158,7 +158,7 @@ func (w *Workspaces) drop(key string) {
 	}
 }
 
-// give returns an archive, and deletes unused old ones.
+// give returns an archive to the workspaces, and deletes unused old ones.
 func (w *Workspaces) give(u *unpacked) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -199,13 +199,13 @@ func (w *Workspaces) unpack(ctx context.Context, key string) (projectfiles.Proje
 		removeFolder(folder)
 		return projectfiles.Project{}, fmt.Errorf("unpack project archive: %w", err)
 	}
-	if _, err := datafolder.Remove(folder); err != nil { // of a revision that was pushed before such archives were refused
+	if _, err := datafolder.Remove(folder); err != nil { // the revision may have been pushed before such archives were refused
 		return projectfiles.Project{}, errors.Join(err, os.RemoveAll(folder))
 	}
 	return projectfiles.Open(folder)
 }
 
-// project is where files are read: the run's own folder once it exists.
+// project returns the files to read: those in the run's own folder once it exists.
 func (w *Workspace) project() (projectfiles.Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -215,7 +215,7 @@ func (w *Workspace) project() (projectfiles.Project, error) {
 	return w.shared()
 }
 
-// mine makes the run's own folder.
+// mine creates the run's own folder.
 func (w *Workspace) mine() (projectfiles.Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -242,7 +242,7 @@ func (w *Workspace) mine() (projectfiles.Project, error) {
 	return w.own.Project, nil
 }
 
-// clone takes a clean copy that is there, or makes one.
+// clone takes an existing clean copy, or creates one.
 func (w *Workspace) clone() (*clone, error) {
 	p, err := w.shared()
 	if err != nil {
@@ -269,14 +269,14 @@ func (w *Workspace) clone() (*clone, error) {
 
 func (w *Workspace) path() string { return filepath.Join(w.all.folder, "workspace", w.name) }
 
-// Wrong is why the folder of the run could not be made, if it was requested.
+// Wrong returns the reason why the folder that the run requested could not be created.
 func (w *Workspace) Wrong() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.wrong
 }
 
-// Root implements operators.Files. If the folder could not be made, the first use of it reports that.
+// Root implements operators.Files. If the folder could not be created, the first use of it reports that.
 func (w *Workspace) Root() string {
 	p, err := w.mine()
 	if err != nil {
@@ -330,8 +330,8 @@ func (w *Workspace) Stop(ctx context.Context, status *param.Map) error {
 	return w.in("").Stop(ctx, status)
 }
 
-// Leave ends the use of the workspace. The run's own folder is deleted, or kept for
-// another run of this revision when nothing in it was changed.
+// Leave ends the use of the workspace. The run's own folder is deleted, or kept for another run of this revision if
+// nothing in it was changed.
 func (w *Workspace) Leave() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -343,8 +343,8 @@ func (w *Workspace) Leave() {
 	}
 }
 
-// Archive unpacks an archive for viewing it; Close deletes the unpacked files. An archive is refused before anything is
-// made of it.
+// Archive unpacks an archive for viewing it; Close deletes the unpacked files. An invalid archive is refused before
+// anything is unpacked.
 func (w *Workspaces) Archive(ctx context.Context, key string) (*projectfiles.Archive, error) {
 	if err := w.inspect(ctx, key); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// archiveOf makes an archive of (name, content).
+// archiveOf returns an archive with files of these names and contents.
 func archiveOf(t *testing.T, content map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -33,8 +33,8 @@ func archiveOf(t *testing.T, content map[string]string) []byte {
 	return b.Bytes()
 }
 
-// TestUnpackedByOneThatEnds proves that a run whose archive is being unpacked by another, which is then killed, unpacks
-// it itself; and that the killed run gets the kill as its error.
+// TestUnpackedByOneThatEnds proves that a run unpacks an archive itself if the run that was unpacking it is killed, and
+// that the killed run gets the kill as its error.
 func TestUnpackedByOneThatEnds(t *testing.T) {
 	t.Parallel()
 	archive, opened := archiveOf(t, map[string]string{"a.txt": "content"}), 0
@@ -67,7 +67,7 @@ func TestUnpackedByOneThatEnds(t *testing.T) {
 	second.Leave()
 }
 
-// TestServerDataIsNotUnpacked proves that an archive with a server's data, which was taken before such archives were
+// TestServerDataIsNotUnpacked proves that an archive with a server's data, which was accepted before such archives were
 // refused, is unpacked without it.
 func TestServerDataIsNotUnpacked(t *testing.T) {
 	t.Parallel()

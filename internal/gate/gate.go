@@ -1,8 +1,8 @@
 // Package gate limits the resources of an HTTP server that callers can use before they are identified: connections, and
 // the memory of incomplete headers.
 //
-// The server puts one in front of each listener. It must never inspect more of a request than the ends of its lines,
-// and never end a connection that carries one.
+// The server puts a gate in front of each listener. It must never inspect more of a request than the ends of its lines,
+// and never end a connection that carries a request.
 package gate
 
 import (
@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// MaxHeaderBytes is what the headers of one request may have (http.Server.MaxHeaderBytes).
+// MaxHeaderBytes is the maximum size of the headers of one request (http.Server.MaxHeaderBytes).
 const MaxHeaderBytes = 32 << 10
 
-// maxLines is how many headers a request may have: tiny ones take ten times their bytes once
-// they are parsed. Digdag takes 200.
+// maxLines is the maximum number of headers of a request: tiny headers take ten times their size once they are parsed.
+// Digdag accepts 200.
 const maxLines = 256
 
-// maxPending limits the bytes of unfinished headers, of all connections together.
+// maxPending limits the bytes of unfinished headers of all connections together.
 const maxPending = 4 << 20
 
 // Gate limits the connections of one listener.
@@ -32,38 +32,38 @@ type Gate struct {
 
 	mu      sync.Mutex
 	conns   map[*conn]struct{}
-	pending int // bytes of unfinished headers of all of them
+	pending int // bytes of unfinished headers of all connections
 	active  int // requests under way
 }
 
-// Most is how many connections each of so many listeners may have unless the configuration sets a number: half of the
-// files that the process may open; the rest is for its work.
+// Most returns how many connections each of the listeners may have unless the configuration sets a number: together
+// half of the files that the process may open. The other half is for its work.
 func Most(listeners int) int {
 	files, known := openFiles()
 	if !known {
 		return 128
 	}
-	return int(min(files, 2*enough*uint64(listeners)) / 2 / uint64(listeners)) // it is a few thousand at most
+	return int(min(files, 2*enough*uint64(listeners)) / 2 / uint64(listeners)) // at most a few thousand
 }
 
 // enough is the limit of a listener if there are plenty of descriptors: about 40 MB of idle connections.
 const enough = 4096
 
-// New makes a gate for at most so many connections, at least 2.
+// New creates a gate for at most `most` connections, but at least 2.
 func New(most int) *Gate { return &Gate{most: max(most, 2), conns: map[*conn]struct{}{}} }
 
 // conn is a connection. Its fields are guarded by its gate.
 type conn struct {
 	*net.TCPConn
 	gate    *Gate
-	since   time.Time // without a request
-	busy    bool      // with one
-	over    bool      // and its handler has returned: the rest is waiting for the client
-	pending int       // bytes that came since
+	since   time.Time // since when it has no request
+	busy    bool      // it has a request
+	over    bool      // the handler has returned, and only the client is slow
+	pending int       // bytes of unfinished headers
 	lines   headerLines
 }
 
-// Read counts the bytes that come before a request is whole.
+// Read counts the bytes that are received before a request is complete.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
 	if n > 0 && !c.gate.came(c, p[:n]) {
@@ -79,8 +79,8 @@ const tooMany = "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: clo
 // headerLines counts lines up to the empty line after the headers.
 type headerLines struct {
 	n     int
-	begun int  // bytes of the line so far
-	blank bool // they are none, or the CR of an empty line
+	begun int  // bytes bytes of the line so far
+	blank bool // the line has no bytes, or only the CR of an empty line
 	whole bool
 }
 
@@ -102,7 +102,7 @@ func (l *headerLines) count(p []byte) {
 	}
 }
 
-// Listener lets in the connections of another.
+// Listener returns a listener that admits the connections of another listener.
 func (g *Gate) Listener(l net.Listener) net.Listener { return &listener{l, g} }
 
 type listener struct {
@@ -110,7 +110,7 @@ type listener struct {
 	gate *Gate
 }
 
-// Accept waits for a connection that may stay.
+// Accept waits for a connection that is admitted.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
@@ -119,7 +119,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		tcp, ok := accepted.(*net.TCPConn)
 		if !ok {
-			return accepted, nil // of a test: nothing else is listened at
+			return accepted, nil // only in tests: the server listens only on TCP
 		}
 		c := &conn{TCPConn: tcp, gate: l.gate, since: time.Now()}
 		if l.gate.admit(c) {
@@ -129,8 +129,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit makes room by ending the connection that has been without a request for longest, or lingers after one. If all
-// have one there is no room.
+// admit makes room by ending the connection that has been without a request for longest, or that lingers after one. If
+// all connections have a request, there is no room.
 func (g *Gate) admit(c *conn) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -145,8 +145,8 @@ func (g *Gate) admit(c *conn) bool {
 	return true
 }
 
-// came counts received bytes; false means that there are too many headers. When unfinished ones take too much together,
-// the client that has most of them is disconnected.
+// came counts received bytes; false means that there are too many headers. If unfinished headers of all connections
+// take too much memory, it disconnects the client that sent most of them.
 func (g *Gate) came(c *conn, p []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -158,7 +158,7 @@ func (g *Gate) came(c *conn, p []byte) bool {
 		g.end(g.worst(func(a, b *conn) bool { return a.pending > b.pending }))
 	}
 	c.lines.count(p)
-	return c.lines.n <= maxLines+2 // with the line of the request and the empty one
+	return c.lines.n <= maxLines+2 // including the request line and the empty line
 }
 
 // worst finds the connection without a request that comes before all others; nil for none.
@@ -184,7 +184,7 @@ func (g *Gate) forget(c *conn) {
 	}
 }
 
-// State follows the server's connections: it is its ConnState.
+// State tracks the server's connections: it is the server's ConnState.
 func (g *Gate) State(n net.Conn, s http.ConnState) {
 	c, ok := n.(*conn)
 	if !ok {
@@ -193,7 +193,7 @@ func (g *Gate) State(n net.Conn, s http.ConnState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, known := g.conns[c]; !known {
-		return // it was ended
+		return // it has been ended
 	}
 	switch s {
 	case http.StateActive:
@@ -216,7 +216,7 @@ func (g *Gate) Handler(h http.Handler, always ...string) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // its body is not waited for
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // does not wait for its body
 		header := w.Header()
 		header.Set("Connection", "close")
 		header.Set("Retry-After", "1")
@@ -226,7 +226,7 @@ func (g *Gate) Handler(h http.Handler, always ...string) http.Handler {
 	})
 }
 
-// full has the form of the API's errors.
+// full has the format of the API's errors.
 const full = `{"message":"The server has reached its limit of concurrent requests (server.http.max-connections): try again","status":503}`
 
 func (g *Gate) entered() int {

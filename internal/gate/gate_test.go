@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// served is a server behind a gate.
+// served starts a server behind a gate and returns its address.
 func served(t *testing.T, g *Gate, h http.Handler) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -43,7 +43,7 @@ func dial(t *testing.T, address, text string) net.Conn {
 	return c
 }
 
-// firstLine is what a connection is answered; "" when it was ended.
+// firstLine returns the first line of the answer on a connection; "" if the connection was ended.
 func firstLine(c net.Conn) string {
 	b := make([]byte, 1024)
 	n, _ := c.Read(b)
@@ -53,8 +53,8 @@ func firstLine(c net.Conn) string {
 
 const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// TestIdlestGoes proves that a connection beyond the limit ends the one that has been without a request for longest,
-// and none that has one.
+// TestIdlestGoes proves that a connection beyond the limit ends the connection that has been without a request for
+// longest, and never one that has a request.
 func TestIdlestGoes(t *testing.T) {
 	t.Parallel()
 	g := New(3)
@@ -87,8 +87,8 @@ func TestIdlestGoes(t *testing.T) {
 	}
 }
 
-// TestLongestHeadersGo proves that unfinished headers have a common limit, and that it ends the connections that sent
-// most.
+// TestLongestHeadersGo proves that unfinished headers have a common limit, and that exceeding it ends the connections
+// that sent most.
 func TestLongestHeadersGo(t *testing.T) {
 	t.Parallel()
 	g := New(1000)
@@ -96,7 +96,7 @@ func TestLongestHeadersGo(t *testing.T) {
 	g.admit(short)
 	g.came(short, make([]byte, 100))
 	for range 1000 {
-		c := &conn{TCPConn: &net.TCPConn{}, gate: g} // closed already: ending it is an error that is not read
+		c := &conn{TCPConn: &net.TCPConn{}, gate: g} // already closed: ending it returns an error that is ignored
 		if g.admit(c) {
 			g.came(c, make([]byte, 30<<10))
 		}
@@ -118,8 +118,7 @@ func TestLongestHeadersGo(t *testing.T) {
 	}
 }
 
-// TestLingering proves that connections which wait for their clients after the answer are no
-// reason to turn others away.
+// TestLingering proves that connections that wait for their clients after the answer do not cause others to be refused.
 func TestLingering(t *testing.T) {
 	t.Parallel()
 	address := served(t, New(4), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -131,7 +130,7 @@ func TestLingering(t *testing.T) {
 	}
 }
 
-// TestFull proves that requests beyond the limit are asked to come again, except those to the path that is always
+// TestFull proves that clients of requests beyond the limit are asked to retry, except for the path that is always
 // answered.
 func TestFull(t *testing.T) {
 	t.Parallel()
@@ -155,8 +154,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestHeaderLines proves that lines are counted up to the empty one, in whatever pieces they
-// come, and none of a body.
+// TestHeaderLines proves that lines are counted up to the empty line, in whatever pieces they arrive, and that lines of
+// a body are not counted.
 func TestHeaderLines(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]headerLines{
@@ -180,7 +179,7 @@ func TestHeaderLines(t *testing.T) {
 	}
 }
 
-// TestManyHeaders proves that a request of usual size passes, also one behind the other, and that a request with too
+// TestManyHeaders proves that requests of usual size pass, even several on one connection, and that a request with too
 // many headers gets an error.
 func TestManyHeaders(t *testing.T) {
 	t.Parallel()
@@ -202,7 +201,7 @@ func TestManyHeaders(t *testing.T) {
 	}
 }
 
-// BenchmarkRead shows what counting costs.
+// BenchmarkRead measures the cost of counting.
 func BenchmarkRead(b *testing.B) {
 	g := New(4096)
 	c := &conn{gate: g}

@@ -4,7 +4,7 @@ package gate
 
 import "syscall"
 
-// openFiles is how many files this process may have open; false: the system does not report it.
+// openFiles returns how many files this process may have open; false if the system does not report it.
 func openFiles() (uint64, bool) {
 	var limit syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)

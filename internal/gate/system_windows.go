@@ -1,4 +1,4 @@
 package gate
 
-// openFiles is not known: this system limits files by memory only.
+// openFiles returns false, because this system limits files only by memory.
 func openFiles() (uint64, bool) { return 0, false }

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// ArchiveState is what retention has recorded about the archive of a revision; the zero value means nothing. An archive
-// is removed in steps, because a start of its revision may be under way in another process: Going is written before
-// anyone checks whether an attempt needs the archive, and each start of an old revision clears Going.
+// ArchiveState is retention's record about the archive of a revision; the zero value means that nothing is recorded. An
+// archive is removed in steps, because a start of its revision may be under way in another process: Going is written
+// before anyone checks whether an attempt needs the archive, and each start of an old revision clears Going.
 type ArchiveState struct {
-	Needed   int64     `json:"needed,omitzero"`   // an attempt that needs it, as it was found last
+	Needed   int64     `json:"needed,omitzero"`   // an attempt that needs it, found by the last search
 	Going    time.Time `json:"going,omitzero"`    // when removal was scheduled; an attempt that needs it cancels that
-	Searched int64     `json:"searched,omitzero"` // no attempt with this id or above needs it; 0: none was looked at
-	Removed  time.Time `json:"removed,omitzero"`  // it was removed, or is about to be: nothing begins with the revision
-	Cleared  bool      `json:"cleared,omitzero"`  // nothing is left of it among the blobs
+	Searched int64     `json:"searched,omitzero"` // no attempt with this id or above needs it; 0: none was checked
+	Removed  time.Time `json:"removed,omitzero"`  // it was removed or is about to be: no attempt begins with the revision
+	Cleared  bool      `json:"cleared,omitzero"`  // its blob is gone
 }
 
-// Text is how stores keep a state; "" is the zero one.
+// Text returns a state in the form in which stores keep it; "" for the zero state.
 func (s ArchiveState) Text() string {
 	if s == (ArchiveState{}) {
 		return ""
 	}
 	text, err := json.Marshal(s)
 	if err != nil {
-		panic(fmt.Sprintf("encode the state of an archive: %v", err)) // only a time after the year 9999 has an error
+		panic(fmt.Sprintf("encode the state of an archive: %v", err)) // fails only for a time after the year 9999
 	}
 	return string(text)
 }
 
-// ParseArchiveState reads what Text wrote.
+// ParseArchiveState parses the result of Text.
 func ParseArchiveState(text string) (s ArchiveState, err error) {
 	if text == "" {
 		return s, nil

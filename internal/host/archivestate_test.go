@@ -6,8 +6,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// FuzzArchiveState proves that what is read of a state is written so that it is read again as it was, and that
-// nothing is "".
+// FuzzArchiveState proves that a state that was parsed stays the same if it is encoded and parsed again, and that the
+// zero state is "".
 func FuzzArchiveState(f *testing.F) {
 	for _, text := range []string{"", "{}", `{"needed":7}`, `{"going":"2026-01-02T03:04:05.6Z","searched":9}`, `{"removed":"2026-01-02T03:04:05Z","cleared":true}`, "x"} {
 		f.Add(text)

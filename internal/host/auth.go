@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Token lets its bearer use the API as one role of one site. The text of it is shown once,
-// when it is made; only its hash is kept.
+// Token lets its bearer use the API as one role of one site. Its text is shown once, when it is created; only its hash
+// is stored.
 type Token struct {
 	ID        int64
 	Site      int64
@@ -14,18 +14,18 @@ type Token struct {
 	Role      string // "viewer", "operator", "admin" or "owner": what the bearer may do
 	Hash      []byte // SHA-256 of the text
 	CreatedAt time.Time
-	LastUsed  time.Time // about; zero for never
+	LastUsed  time.Time // approximately; zero for never
 }
 
-// Users keeps the tokens.
+// Users stores the tokens.
 type Users interface {
-	// Create stores a token and returns it with its ID. ErrConflict: there is one of that hash.
+	// Create stores a token and returns it with its ID. It returns ErrConflict if a token with that hash exists.
 	Create(ctx context.Context, t Token) (Token, error)
 	// List lists the tokens of a site, ascending by id.
 	List(ctx context.Context, site int64) ([]Token, error)
-	// Revoke deletes a token. ErrNotFound.
+	// Revoke deletes a token. It returns ErrNotFound if there is none.
 	Revoke(ctx context.Context, site, id int64) error
-	// ByHash finds a token of any site, and notes that it was used. ErrNotFound.
+	// ByHash finds a token of any site, and records that it was used. It returns ErrNotFound if there is none.
 	ByHash(ctx context.Context, hash []byte) (Token, error)
 }
 
@@ -34,15 +34,15 @@ type Record struct {
 	ID     int64
 	At     time.Time
 	Site   int64
-	Who    string // name of the user or token; "" where callers need not log in
+	Who    string // name of the user or token; "" if callers need not log in
 	Action string // "push", "start", "kill" ...
 	Target string // the changed object
 	Detail string // "" for none; never a secret
 }
 
-// Audit keeps the audit log.
+// Audit stores the audit log.
 type Audit interface {
-	// Record adds an entry; the store gives it its ID.
+	// Record adds an entry; the store assigns its ID.
 	Record(ctx context.Context, e Record) error
 	// Audits lists up to n entries of a site with ids below before (0: all), newest first.
 	Audits(ctx context.Context, site, before int64, n int) ([]Record, error)
@@ -55,8 +55,8 @@ type Person struct {
 	Groups []string // as the provider names them
 }
 
-// SignIn ties a sign-in to the browser that has begun it: three random texts, of which State comes back with the
-// browser, Nonce in the provider's signed answer, and Verifier is shown to the provider alone.
+// SignIn ties a sign-in to the browser that began it. It holds three random texts: State comes back with the browser,
+// Nonce in the provider's signed answer, and Verifier is shown only to the provider.
 type SignIn struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
@@ -65,9 +65,9 @@ type SignIn struct {
 
 // Identities is an identity provider (OpenID Connect).
 type Identities interface {
-	// Begin returns the address at which a user signs in. ErrUnavailable if the provider does not answer.
+	// Begin returns the address at which a user signs in. It returns ErrUnavailable if the provider does not answer.
 	Begin(ctx context.Context, s SignIn) (string, error)
-	// Finish takes the browser's answer, once, and returns who has signed in. An *Error of code Forbidden if the
-	// provider does not confirm that, ErrUnavailable if it does not answer.
+	// Finish accepts the browser's answer once and returns the user who signed in. It returns an *Error with code
+	// Forbidden if the provider does not confirm the sign-in, and ErrUnavailable if it does not answer.
 	Finish(ctx context.Context, s SignIn, code string) (Person, error)
 }

@@ -11,27 +11,28 @@ import (
 	"zerodag/engine/param"
 )
 
-// Backfill is many sessions of a workflow that are started as one thing: a few of them run at once, and each that ends
-// lets the next one begin.
+// Backfill is a set of sessions of a workflow that are started as a unit: a few of them run at once, and when one ends,
+// the next one begins.
 type Backfill struct {
 	ID       int64
 	Site     int64
 	Project  Ref
 	Workflow Ref // the definition that all of its attempts run
-	// Name is that of the request, unique among the backfills of the workflow: a request that is repeated adds none.
+	// Name is the name in the request. It is unique among the backfills of the workflow, so a repeated request adds no
+	// backfill.
 	Name      string
 	Plan      BackfillPlan
 	State     BackfillState
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	// FinishedAt is when nothing of it was left to run; zero before.
+	// FinishedAt is when the last session was over; zero before that.
 	FinishedAt time.Time
 	Version    int64 // how often it was changed
 }
 
-// BackfillPlan is the request. It never changes.
+// BackfillPlan is the request for a backfill. It never changes.
 type BackfillPlan struct {
-	Sessions   SessionTimes `json:"sessions"` // ascending, none twice
+	Sessions   SessionTimes `json:"sessions"` // ascending, without duplicates
 	Parallel   int          `json:"parallel"` // how many run at once
 	Descending bool         `json:"descending,omitempty"`
 	Existing   string       `json:"existing,omitempty"` // treatment of existing sessions
@@ -40,61 +41,61 @@ type BackfillPlan struct {
 	Zone       string       `json:"zone"` // of the workflow
 }
 
-// BackfillState is how far a backfill has come.
+// BackfillState is the progress of a backfill.
 type BackfillState struct {
-	Begun   int           `json:"begun,omitempty"`   // sessions of the plan, in the order of starting, that have begun or were left out
+	Begun   int           `json:"begun,omitempty"`   // sessions of the plan, in the order of starting, that have begun or were skipped
 	Running []BackfillRun `json:"running,omitempty"` // sessions that have begun and are not over
 
 	Succeeded int `json:"succeeded,omitempty"`
 	Failed    int `json:"failed,omitempty"`
-	LeftOut   int `json:"leftOut,omitempty"` // since they were there already, or the end of the backfill came first
-	// FailedAttempts are the first of the failed attempts.
+	LeftOut   int `json:"leftOut,omitempty"` // skipped because they already existed, or because the backfill ended first
+	// FailedAttempts lists the first failed attempts.
 	FailedAttempts []int64 `json:"failedAttempts,omitempty"`
 
-	OnHold bool   `json:"held,omitempty"`   // nothing further begins for now
-	Killed bool   `json:"killed,omitempty"` // nothing further begins, and running sessions are killed
-	Why    string `json:"why,omitempty"`    // nothing further begins, since no attempt can start any more
+	OnHold bool   `json:"held,omitempty"`   // no further session begins for now
+	Killed bool   `json:"killed,omitempty"` // no further session begins, and running sessions are killed
+	Why    string `json:"why,omitempty"`    // why no further session begins: no attempt can start any more
 }
 
 // BackfillRun is a session of a backfill that has begun. It is recorded before its attempt is created, so that a
 // process that ends in between leaves no attempt that the backfill does not list.
 type BackfillRun struct {
 	Session int       `json:"session"`           // its place in the plan
-	Attempt int64     `json:"attempt,omitempty"` // 0: not known yet, or not made yet
+	Attempt int64     `json:"attempt,omitempty"` // 0: not known or not created yet
 	Since   time.Time `json:"since"`
 }
 
-// Backfills keeps backfills.
+// Backfills stores backfills.
 type Backfills interface {
-	// AddBackfill stores a new backfill and returns it with its id. ErrConflict with the existing one if the name is
-	// taken.
+	// AddBackfill stores a new backfill and returns it with its id. If the name is taken, it returns ErrConflict with the
+	// existing backfill.
 	AddBackfill(ctx context.Context, b Backfill) (Backfill, error)
-	// Backfill returns one. ErrNotFound.
+	// Backfill returns a backfill, or ErrNotFound.
 	Backfill(ctx context.Context, site, id int64) (Backfill, error)
 	// Backfills lists backfills, descending by id. The list of open backfills of all sites may miss a very recent one.
 	Backfills(ctx context.Context, q BackfillQuery) ([]Backfill, error)
-	// UpdateBackfill replaces State, UpdatedAt and FinishedAt and increments the version if it still equals b's;
-	// otherwise ErrConflict. ErrConflict also follows if the answer to an update was lost and the backfill has changed
-	// since: read it again to see its current state.
+	// UpdateBackfill replaces State, UpdatedAt and FinishedAt and increments the version if it still equals b's; otherwise
+	// it returns ErrConflict. It may also return ErrConflict if the answer to an earlier update was lost and the backfill
+	// has changed since. The caller must then read the backfill again.
 	UpdateBackfill(ctx context.Context, b Backfill) error
-	// ForgetBackfills removes up to n backfills of all sites that were over before t, and returns how many.
+	// ForgetBackfills removes up to n backfills of all sites that were over before t, and returns their number.
 	ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error)
 }
 
 // BackfillQuery selects backfills of a site.
 type BackfillQuery struct {
-	Site     int64  // AnySite: all, with Open only
+	Site     int64  // AnySite: all, only with Open
 	Project  int64  // 0 is any
-	Workflow string // exact, with Project only; "" is any
+	Workflow string // exact, only with Project; "" means any
 	Open     bool   // only backfills that are not over
-	Before   int64  // ids below; 0 is all
+	Before   int64  // only smaller ids; 0 means all
 	Count    int    // 0 is all
 }
 
-// backfillName begins the names of attempts of backfills.
+// backfillName is the prefix of the names of attempts of backfills.
 const backfillName = "backfill-"
 
-// AttemptName is the retry attempt name of all attempts of a backfill.
+// AttemptName returns the retry attempt name of all attempts of a backfill.
 func (b *Backfill) AttemptName() string { return backfillName + strconv.FormatInt(b.ID, 10) }
 
 // BackfillOf returns the backfill that an attempt belongs to, according to its name. A user who starts an attempt may
@@ -108,7 +109,7 @@ func BackfillOf(a Attempt) (id int64, ok bool) {
 	return id, err == nil && id > 0 && strconv.FormatInt(id, 10) == text
 }
 
-// Left is how many sessions have yet to begin.
+// Left returns how many sessions have not begun yet.
 func (b *Backfill) Left() int {
 	if b.Stopped() {
 		return 0
@@ -116,10 +117,10 @@ func (b *Backfill) Left() int {
 	return len(b.Plan.Sessions) - b.State.Begun
 }
 
-// Stopped reports whether nothing further begins.
+// Stopped reports whether no further session will ever begin.
 func (b *Backfill) Stopped() bool { return b.State.Killed || b.State.Why != "" }
 
-// Status is the word of the REST API.
+// Status returns the status as the REST API shows it.
 func (b *Backfill) Status() string {
 	over := !b.FinishedAt.IsZero()
 	switch {
@@ -137,8 +138,8 @@ func (b *Backfill) Status() string {
 	return "running"
 }
 
-// SessionTimes are session times, ascending. They are stored as runs of equidistant times: those of a schedule are a
-// few numbers, however many they are.
+// SessionTimes holds session times in ascending order. They are stored as runs of equidistant times, so the times of a
+// schedule need only a few numbers, however many there are.
 type SessionTimes []time.Time
 
 // MarshalJSON writes a run as [first, step, number], in seconds.
@@ -157,7 +158,7 @@ func (t SessionTimes) MarshalJSON() ([]byte, error) {
 	return json.Marshal(runs)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON parses the output of MarshalJSON.
 func (t *SessionTimes) UnmarshalJSON(b []byte) error {
 	var runs [][3]int64
 	if err := json.Unmarshal(b, &runs); err != nil {
@@ -172,7 +173,7 @@ func (t *SessionTimes) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// EncodeBackfill returns the texts of a backfill that stores keep.
+// EncodeBackfill returns the plan and state of a backfill as texts for stores.
 func EncodeBackfill(b Backfill) (plan, state []byte, err error) {
 	if plan, err = json.Marshal(b.Plan); err == nil {
 		state, err = json.Marshal(b.State)
@@ -183,7 +184,7 @@ func EncodeBackfill(b Backfill) (plan, state []byte, err error) {
 	return plan, state, nil
 }
 
-// DecodeBackfill sets what EncodeBackfill wrote.
+// DecodeBackfill sets the plan and state from the output of EncodeBackfill.
 func (b *Backfill) DecodeBackfill(plan, state []byte) error {
 	for _, part := range []struct {
 		text []byte

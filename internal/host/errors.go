@@ -9,47 +9,48 @@ import (
 	"zerodag/operators"
 )
 
-// What drivers answer; they translate the errors of their stores at the border.
+// The errors of drivers, which translate the errors of their stores.
 var (
-	// ErrConflict: a conditional write found that another writer was first.
+	// ErrConflict means that a conditional write failed because another writer was first.
 	ErrConflict = errors.New("another writer was first")
-	// ErrNotFound: there is no such object, or it belongs to another site.
+	// ErrNotFound means that the object does not exist or belongs to another site.
 	ErrNotFound = errors.New("not found")
-	// ErrForgotten: removed by retention. It is not known any more what it was.
+	// ErrForgotten means that retention removed the object. Its contents are no longer known.
 	ErrForgotten = errors.New("removed by retention")
-	// ErrLeaseLost: the message is not this receiver's any more.
+	// ErrLeaseLost means that the message no longer belongs to this receiver.
 	ErrLeaseLost = errors.New("the lease is lost")
-	// ErrUnavailable: the store cannot work now (throttled, disk full); try again. Runs of tasks wait and retry on the
-	// same error.
+	// ErrUnavailable means that the store cannot work now (throttled, disk full) and that the call may be retried. Runs of
+	// tasks wait and retry on the same error.
 	ErrUnavailable = operators.ErrUnavailable
 )
 
-// ErrAtLimit means that so many attempts of the workflow run, or wait, that no other one may start (`concurrency`).
+// ErrAtLimit means that no other attempt of the workflow may start because too many are running or waiting
+// (`concurrency`).
 var ErrAtLimit = errors.New("the workflow has reached its limit of concurrent attempts")
 
-// ErrTooManyAttempts means that the site has all the unfinished attempts that it may have.
+// ErrTooManyAttempts means that the site has reached its limit of unfinished attempts.
 var ErrTooManyAttempts = errors.New("too many attempts running")
 
 // ErrPaused means that the project is paused: none of its attempts start until it is resumed.
 var ErrPaused = errors.New("the project is paused")
 
-// StartsLater reports whether an attempt that could not start may start later on its own, because nothing is wrong with
-// it.
+// StartsLater reports whether an attempt that could not start may start later without a change, because nothing is
+// wrong with it.
 func StartsLater(err error) bool {
 	return errors.Is(err, ErrTooManyAttempts) || errors.Is(err, ErrPaused)
 }
 
 // Errors of an attempt that do not depend on the store.
 var (
-	// ErrPanic: our own code crashed; that is a defect.
+	// ErrPanic means that our own code crashed, which is a defect.
 	ErrPanic = errors.New("engine error")
-	// ErrNoDefinition: the workflow of an attempt is gone, or cannot be compiled.
+	// ErrNoDefinition means that the workflow of an attempt is gone or cannot be compiled.
 	ErrNoDefinition = errors.New("the workflow definition cannot be used")
-	// ErrGone: nothing is left of an attempt that a message could change.
+	// ErrGone means that nothing is left of an attempt that a message could change.
 	ErrGone = errors.New("the attempt no longer exists")
 )
 
-// Recover calls do and turns a panic into an ErrPanic. what names the message or object that it was about, for the log.
+// Recover calls do and turns a panic into an ErrPanic. what names the affected message or object for the log.
 func Recover(logger *slog.Logger, what string, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -82,17 +83,17 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Invalidf makes an Error of code Invalid.
+// Invalidf returns an Error with code Invalid.
 func Invalidf(format string, args ...any) error {
 	return &Error{Code: Invalid, Message: fmt.Sprintf(format, args...)}
 }
 
-// Missingf makes an Error of code Missing, about a thing that format names.
+// Missingf returns an Error with code Missing, about the object that format names.
 func Missingf(format string, args ...any) error {
 	return &Error{Code: Missing, Message: "Resource does not exist: " + fmt.Sprintf(format, args...)}
 }
 
-// Conflictf makes an Error of code Conflict.
+// Conflictf returns an Error with code Conflict.
 func Conflictf(format string, args ...any) error {
 	return &Error{Code: Conflict, Message: fmt.Sprintf(format, args...)}
 }

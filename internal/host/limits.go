@@ -7,29 +7,29 @@ import (
 	"zerodag/engine"
 )
 
-// Limits are the numbers that a deployment may choose. Zero is the default named.
+// Limits are the numbers that a deployment may choose. Zero means the default given in the comment.
 type Limits struct {
 	Attempts     int           // unfinished attempts of a site: 100
 	Tasks        int           // tasks of an attempt: 1,000; at most engine.HardLimit
 	AttemptTTL   time.Duration // 7 days
 	TaskTTL      time.Duration // 1 day
-	ReapInterval time.Duration // how often these two are looked at: 5 s
+	ReapInterval time.Duration // how often these two are checked: 5 s
 	Lease        time.Duration // of a task: 5 min
 	Heartbeat    time.Duration // how often a lease is extended: 1 min
 	Threads      int           // tasks at the same time; 0 means no limit
 	Pack         int           // tasks in one message: 1
 	RunTime      time.Duration // of one run of a task; 0 means no limit
 	ProcessTime  time.Duration // maximum life of a process that runs tasks; 0 means no limit
-	ChainTime    time.Duration // how long a message takes on one task after the other; 0 means no limit
+	ChainTime    time.Duration // how long a message may run one task after the other; 0 means no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
-	KeepAttempts time.Duration // how long attempts are kept after their end; 0 is forever
-	KeepArchives time.Duration // how long unused archives are kept after the next revision; 0 is forever
-	KeepRecords  time.Duration // how long the audit log is kept; 0 is forever
-	KeepLogs     time.Duration // how long logs of tasks are kept after the end of their attempt; 0 is as long as it is
-	StoreRetry   time.Duration // most time between two attempts at a call that the store could not serve: 1 min
+	KeepAttempts time.Duration // how long attempts are kept after their end; 0 means forever
+	KeepArchives time.Duration // how long unused archives are kept after the next revision; 0 means forever
+	KeepRecords  time.Duration // how long entries of the audit log are kept; 0 means forever
+	KeepLogs     time.Duration // how long task logs are kept after the end of their attempt; 0: as long as the attempt
+	StoreRetry   time.Duration // longest time between two tries of a call that the store could not serve: 1 min
 	Looks        int           // attempts that are checked concurrently: 1
-	Types        []string      // operators whose tasks this process runs if its queue is a Forwarder; nil is all
-	Crashes      int           // of this process in a row during which a task may be under way: 3; below 0 means no limit
+	Types        []string      // operators whose tasks this process runs if its queue is a Forwarder; nil: all
+	Crashes      int           // consecutive crashes of this process that a task may be under way in: 3; below 0: no limit
 }
 
 // WithDefaults returns the limits with zeros replaced by their defaults.
@@ -49,9 +49,9 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// FenceTime is after what time no process can still work on a run that had begun before: the longest life of a process,
-// and the error of clocks and queues. A process without a limit to its life extends the lease of its message, and stops
-// when it finds that the message is gone: that takes less than a lease.
+// FenceTime returns the time after which no process can still be working on a run that began earlier: the longest life
+// of a process plus the error of clocks and queues. A process without a limit to its life extends the lease of its
+// message and stops when the message is gone, which takes less than a lease.
 func (l Limits) FenceTime() time.Duration {
 	if l.ProcessTime == 0 {
 		return l.Lease
@@ -59,5 +59,6 @@ func (l Limits) FenceTime() time.Duration {
 	return l.ProcessTime + 5*time.Minute
 }
 
-// MaxCrashes is the number of consecutive crashes during which a task may be under way before it fails; 0 means no limit.
+// MaxCrashes returns the number of consecutive crashes during which a task may be under way before it fails; 0 means no
+// limit.
 func (l Limits) MaxCrashes() int { return max(0, l.Crashes) }

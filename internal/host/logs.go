@@ -17,7 +17,8 @@ type Logs interface {
 	Open(id operators.Identity, created time.Time) TaskLog
 	// Files lists the files of an attempt whose names begin with prefix, sorted by name.
 	Files(ctx context.Context, a Attempt, prefix string) ([]LogFile, error)
-	// File reads one, gzip as it is stored, also while it is written. ErrNotFound.
+	// File reads a file as stored, in gzip format, even while it is being written. It returns ErrNotFound if the file does
+	// not exist.
 	File(ctx context.Context, a Attempt, name string) (io.ReadCloser, int64, error)
 }
 
@@ -37,23 +38,23 @@ type LogFile struct {
 	Direct   string // URL that reads it without credentials; "" for none
 }
 
-// TextLinks is what Logs also are whose files can be read by link in a browser.
+// TextLinks is implemented by Logs whose files can be read through a link in a browser.
 type TextLinks interface {
-	// TextLink returns a URL at which a browser shows a file of an attempt as text; "" where the file has no link.
+	// TextLink returns a URL at which a browser shows a file of an attempt as text; "" if the file has no link.
 	TextLink(ctx context.Context, a Attempt, f LogFile) (string, error)
 }
 
 // ShortLogs stores logs of tasks that print little with the entries of their results, which saves writes. A log kept
 // here becomes part of the next entry that this process appends.
 type ShortLogs interface {
-	// KeepShort keeps the log of a run, gzip, for the next entry of the attempt. It is not durable
-	// before that entry is, and neither is the result of the run.
+	// KeepShort keeps the log of a run, in gzip format, for the next entry of the attempt. Neither the log nor the result
+	// of the run is durable before that entry is.
 	KeepShort(attempt int64, name string, content []byte)
-	// TakeShort removes and returns the logs kept for an attempt: another process will append.
+	// TakeShort removes and returns the logs that are kept for an attempt, because another process will append them.
 	TakeShort(attempt int64) []events.Log
 }
 
-// NoShortLogs keeps none: every log is on its own.
+// NoShortLogs keeps no logs: every log is stored separately.
 type NoShortLogs struct{}
 
 // KeepShort implements ShortLogs.

@@ -10,8 +10,8 @@ import (
 
 // Bus announces the progress and outcome of attempts to other programs.
 type Bus interface {
-	// Announce puts a on the bus and returns when the bus has it. ErrUnavailable: it may later.
-	// Told again a has the same ID.
+	// Announce puts a on the bus and returns when the bus has accepted it. ErrUnavailable means that a later call may
+	// succeed. A repeated announcement has the same ID.
 	Announce(ctx context.Context, a events.Announcement) error
 }
 
@@ -22,7 +22,7 @@ type Notices interface {
 	Notify(ctx context.Context, n Notice) error
 }
 
-// Notice is one notice; a task's name is empty if it is about an attempt.
+// Notice is one notice; the name of the task is empty if the notice is about an attempt.
 type Notice struct {
 	Message  string
 	Attempt  Attempt
@@ -31,7 +31,7 @@ type Notice struct {
 	Failure  *Failure // why the attempt failed, if it did
 }
 
-// Failure is the task because of which an attempt failed.
+// Failure is the task that made an attempt fail.
 type Failure struct {
 	Task    string        // its full name
 	Message string        // why it failed

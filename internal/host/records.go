@@ -8,10 +8,10 @@ import (
 	"zerodag/engine/param"
 )
 
-// AnySite is the site of a call for one object by id that the host makes for itself: the owner does not matter then.
+// AnySite is the site in the host's own calls for an object by id, for which the owner does not matter.
 const AnySite int64 = -1
 
-// Ref names a project or a workflow.
+// Ref refers to a project or a workflow.
 type Ref struct {
 	ID   int64
 	Name string
@@ -23,8 +23,8 @@ type Project struct {
 	Site      int64
 	Name      string // as it was before a deletion
 	CreatedAt time.Time
-	DeletedAt time.Time // zero while it lives
-	Paused    Pause     // zero: attempts of it may start
+	DeletedAt time.Time // zero if it is not deleted
+	Paused    Pause     // zero: its attempts may start
 	Latest    Revision
 }
 
@@ -34,7 +34,7 @@ type Pause struct {
 	At         time.Time
 }
 
-// IsZero reports whether nothing is paused.
+// IsZero reports whether the project is not paused.
 func (p Pause) IsZero() bool { return p.At.IsZero() }
 
 // Revision is one pushed version of a project.
@@ -61,7 +61,7 @@ type Workflow struct {
 	Config   *param.Map
 }
 
-// Schedule is when a workflow of a project runs next.
+// Schedule describes when a workflow of a project runs next.
 type Schedule struct {
 	ID         int64
 	Site       int64
@@ -73,8 +73,7 @@ type Schedule struct {
 	DisabledAt time.Time // zero while it is enabled
 }
 
-// Times are the moving part of a schedule. A schedule that has ended has both next times
-// at 9999-01-01.
+// Times is the changing part of a schedule. A schedule that has ended has both next times at 9999-01-01.
 type Times struct {
 	Run     time.Time // when the next attempt starts
 	Session time.Time // its session time
@@ -86,7 +85,7 @@ type Session struct {
 	ID       int64
 	Site     int64
 	Project  Ref
-	Workflow Ref // the definition of the last attempt; ID 0 when that is gone
+	Workflow Ref // the definition of the last attempt; ID is 0 if that is gone
 	UUID     string
 	Time     time.Time
 	Last     Attempt
@@ -107,10 +106,10 @@ type Attempt struct {
 	Params      *param.Map
 	Labels      *param.Map // texts by which users find it; nil for none
 	CreatedAt   time.Time
-	StartsAt    time.Time // for which its start was asked, whole seconds; zero: it began at once
-	FinishedAt  time.Time // zero before
+	StartsAt    time.Time // requested start time in whole seconds; zero: it began at once
+	FinishedAt  time.Time // zero until it has ended
 	Canceled    bool      // a kill was requested
-	Paused      bool      // nothing new begins; its state has the user
+	Paused      bool      // no new work begins; its state contains the user who paused it
 	Done        bool
 	Success     bool
 	Ignored     bool // it succeeded with ignored errors
@@ -120,7 +119,7 @@ type Attempt struct {
 	AfterSession int64
 }
 
-// BeginsAt is when the attempt began, or will begin if it waits for its time.
+// BeginsAt returns when the attempt began, or will begin if it waits for its start time.
 func (a *Attempt) BeginsAt() time.Time {
 	if a.StartsAt.After(a.CreatedAt) {
 		return a.StartsAt
@@ -128,7 +127,7 @@ func (a *Attempt) BeginsAt() time.Time {
 	return a.CreatedAt
 }
 
-// Status is the word of the REST API.
+// Status returns the status as the REST API shows it.
 func (a *Attempt) Status() string {
 	switch {
 	case a.Success:
@@ -141,7 +140,7 @@ func (a *Attempt) Status() string {
 	return "running"
 }
 
-// NewUUID makes a random (version 4) UUID.
+// NewUUID returns a random (version 4) UUID.
 func NewUUID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails

@@ -10,17 +10,17 @@ import (
 	"zerodag/operators/run"
 )
 
-// Ports are what the parts of the shell share of a deployment: node, catalogue and delivery embed them in their
-// options, and whatever wires drivers fills them once. Those marked as optional may be nil; see WithDefaults.
+// Ports holds the parts of a deployment that node, catalogue and delivery share: they embed it in their options, and
+// the package that wires the drivers fills it once. Fields marked as optional may be nil; see WithDefaults.
 type Ports struct {
-	// Log decides between workers: of two that append the same number one wins.
+	// Log decides between workers: if two append the same number, one wins.
 	Log       Log
 	ShortLogs ShortLogs // optional
-	// Events takes messages that must stay behind other events of their attempt, Tasks work that a worker may do at any
-	// time. Both are sent to only after the entry that decided so is in the log.
+	// Events takes messages that must stay behind other events of their attempt; Tasks takes work that a worker may do at
+	// any time. A message is sent to either only after the entry that decided it is in the log.
 	Events Queue
 	Tasks  Queue
-	// Kept keeps copies of starts that wait in Tasks, which no log has; nil if the queue cannot be lost without
+	// Kept stores copies of starts that wait in Tasks and are not in any log; nil if the queue cannot be lost without
 	// everything else.
 	Kept Timers
 	// Inventory lists messages; nil if the queues cannot list them.
@@ -34,9 +34,9 @@ type Ports struct {
 	Backfills Backfills
 	Pools     Pools
 	Semaphore Semaphore
-	// Retention removes old attempts; nil: none is removed.
+	// Retention removes old attempts; if nil, none are removed.
 	Retention Retention
-	// RemoveLogs removes the logs of attempts; nil: they expire without it. Removing them twice is not an error.
+	// RemoveLogs removes the logs of attempts; nil if they expire automatically. Removing them twice is not an error.
 	RemoveLogs func(context.Context, []Attempt) error
 
 	Blobs   Blobs
@@ -45,16 +45,16 @@ type Ports struct {
 	// Unpack opens an archive for validation; it checks size, number, paths and types.
 	Unpack func(ctx context.Context, archive string) (Archive, error)
 
-	// Notices reach users in the background and after the fact. Bus is notified before a message is acknowledged, hence
-	// at least once. Both are optional.
+	// Notices reach users in the background, after the event. The Bus is notified before a message is acknowledged, and
+	// therefore at least once. Both are optional.
 	Notices Notices
 	Bus     Bus
-	// Traces receives attempts that ended, and delivers them in the background; nil: nothing is traced.
+	// Traces receives attempts that ended, and delivers them in the background; if nil, nothing is traced.
 	Traces Tracer
 	// Ended, unless nil, is called with the row of each attempt that this process has ended.
 	Ended func(Attempt)
 
-	// Defaults are parameters that those of attempts override; may be nil.
+	// Defaults holds parameters that the parameters of attempts override; may be nil.
 	Defaults *param.Map
 	Limits   Limits
 	Now      func() time.Time // optional
@@ -90,16 +90,16 @@ func (p Ports) WithDefaults() Ports {
 type Runtime struct {
 	Registry  operators.Registry // nil in a process that runs no tasks
 	Evaluator run.Evaluator
-	Store     func(site int64) operators.ParamStore // of `param_set>`; nil: there is none
+	Store     func(site int64) operators.ParamStore // for `param_set>`; nil: there is none
 	HTTP      operators.HTTPClient
-	Network   operators.Network // nil: that of the machine
+	Network   operators.Network // nil: the network of the machine
 	// Config is the system configuration below "config.", for operators; may be nil.
 	Config *param.Map
-	// Stored selects whose stored values are evaluated again: those of projects that request it.
+	// Stored selects the projects whose stored values are evaluated again.
 	Stored run.Stored
-	// Steady is the time by a clock that is never set; nil: there is none.
+	// Steady returns the time of a clock that is never set; nil if there is none.
 	Steady func() time.Time
-	// Workspace gives one run of a task the project's files.
+	// Workspace provides one run of a task with the project's files.
 	Workspace func(context.Context, operators.Identity, Workflow) (Workspace, error)
 	// Prewarm, unless nil, is called when the task of id begins, with a sandbox that is slow to start and in which
 	// a command is likely to run after that task.

@@ -14,10 +14,10 @@ import (
 	"zerodag/internal/httpapi/signin"
 )
 
-// Options are what an API is made of.
+// Options are the dependencies and settings of an API.
 type Options = endpoint.Options
 
-// Limits are the bounds of requests.
+// Limits are the limits of requests.
 type Limits = endpoint.Limits
 
 // api is the handler.
@@ -28,7 +28,7 @@ type api struct {
 	metrics *server.Metrics
 }
 
-// New makes the handler. It fails when an option cannot be read.
+// New creates the handler. It returns an error if an option is invalid.
 func New(o Options) (http.Handler, error) {
 	shared := endpoint.NewServer(o)
 	room, err := server.New(shared.Options)
@@ -42,7 +42,7 @@ func New(o Options) (http.Handler, error) {
 	return &api{Server: shared, gate: gate, routes: newRoutes(list), metrics: room.Metrics}, nil
 }
 
-// endpoints is the table of everything below /api.
+// endpoints returns the table of everything below /api.
 func endpoints(room *server.Room) []endpoint.Route {
 	return slices.Concat(projects.Routes(), attempts.Routes(), schedules.Routes(), signin.Routes(), room.Routes())
 }
@@ -113,5 +113,5 @@ func answerOptions(w http.ResponseWriter, res *resource) {
 	}
 	w.Header().Set("Allow", res.allow())
 	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
-	_, _ = w.Write([]byte(res.allow())) // #nosec G705 -- it is a list of methods as plain text; when the client is gone it has no reader
+	_, _ = w.Write([]byte(res.allow())) // #nosec G705 -- it is a list of methods as plain text; an error means that the client is gone
 }

@@ -16,9 +16,9 @@ import (
 	"zerodag/internal/node"
 )
 
-type scheduleStore = host.Schedules // a name that is none of its methods
+type scheduleStore = host.Schedules // a name that differs from its methods
 
-// broken answers every question about schedules with an error.
+// broken answers every query about schedules with an error.
 type broken struct {
 	scheduleStore
 	err error
@@ -30,8 +30,8 @@ func (b broken) Schedule(context.Context, int64, int64) (host.Schedule, error) {
 
 func (b broken) NextDue(context.Context) (time.Time, error) { return time.Time{}, b.err }
 
-// TestTrouble proves the answers to clients if the store does not work, if something unknown fails and if a handler
-// panics; and that the log has more details, once.
+// TestTrouble proves the answers to clients if the store does not work, if an unknown error occurs and if a handler
+// panics, and that the log contains more details, but only once.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -53,7 +53,7 @@ func TestTrouble(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
-			h := node.New(node.Options{Ports: host.Ports{Schedules: broken{err: c.err}}}) // without projects: asking for one panics
+			h := node.New(node.Options{Ports: host.Ports{Schedules: broken{err: c.err}}}) // without projects, so that a query for one panics
 			handler, err := New(Options{Node: h, Version: "1", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)
@@ -73,7 +73,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestWrongOptions proves that a version that cannot be read is refused at once.
+// TestWrongOptions proves that an invalid version is refused at once.
 func TestWrongOptions(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Options{{UpgradeIfOlder: "x"}, {IncompatibleIfOlder: "1..2"}} {

@@ -3,6 +3,6 @@
 //
 // The packages below it hold the endpoints, each with its own table of routes: projects, attempts, schedules, server
 // and signin. They build on endpoint and access. This package joins their tables and routes each request to its
-// endpoint. None of them may know a driver, decide anything about attempts or schedules, or read data of a site other
-// than the caller's.
+// endpoint. None of them may depend on a driver, decide anything about attempts or schedules, or read data of a site
+// other than the caller's.
 package httpapi

@@ -15,8 +15,8 @@ import (
 	"zerodag/internal/node"
 )
 
-// TestHealthReasons proves that health says in a word why nothing can be written, names no
-// path, does not try again within a second, and is well once it works.
+// TestHealthReasons proves that the health check reports in one word why nothing can be written, reveals no path, does
+// not retry within a second, and succeeds once writing works again.
 func TestHealthReasons(t *testing.T) {
 	t.Parallel()
 	var fault error

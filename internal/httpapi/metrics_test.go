@@ -16,14 +16,14 @@ import (
 	"zerodag/internal/httpapi/server"
 )
 
-// timed are the names of the timers of all endpoints.
+// timed returns the names of the timers of all endpoints.
 func timed() []string {
 	m := server.NewMetrics(time.Time{})
 	m.Time(endpoints(&server.Room{}))
 	return m.Names
 }
 
-// metricTable is what a server measures, from the code.
+// metricTable returns the table of the metrics of a server, generated from the code.
 func metricTable() string {
 	var b strings.Builder
 	b.WriteString("| metric | kind | |\n|---|---|---|\n| `zerodag_build_info` | gauge | 1, with the label `version` |\n")
@@ -59,7 +59,7 @@ func TestMetricTable(t *testing.T) {
 	}
 }
 
-// isMeasured reports whether a name that a query uses is of a metric.
+// isMeasured reports whether a name that a query uses belongs to a metric.
 func isMeasured(name string) bool {
 	if name == "zerodag_build_info" || slices.ContainsFunc(server.Described(), func(m server.Metric) bool { return "zerodag_"+m.Name == name }) {
 		return true
@@ -68,7 +68,7 @@ func isMeasured(name string) bool {
 	return m != nil && slices.Contains(timed(), m[1])
 }
 
-// queries are those of the alert rules and of the dashboard.
+// queries returns the queries of the alert rules and of the dashboard.
 func queries(t *testing.T) (list []string) {
 	t.Helper()
 	var rules struct {

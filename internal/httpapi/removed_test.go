@@ -15,13 +15,13 @@ import (
 	"zerodag/operators"
 )
 
-// Names that are none of their methods.
+// These names differ from the methods of the types.
 type (
 	projectStore = host.Projects
 	attemptStore = host.Attempts
 )
 
-// aged is a store in which retention has been: a revision without its archive, and an attempt without logs.
+// aged is a store after retention: it has a revision without its archive, and an attempt without logs.
 type aged struct {
 	projectStore
 	attemptStore

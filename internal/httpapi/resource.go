@@ -33,8 +33,8 @@ func newRoutes(list []endpoint.Route) routes {
 	return rs
 }
 
-// find returns the resource of an escaped path and its variables; nil for none. A name at the end of
-// a path may have slashes: gateways decode the path before we see it (docs/aws.md).
+// find returns the resource of an escaped path and its variables; nil for none. A name at the end of a path may contain
+// slashes, because gateways decode the path (docs/aws.md).
 func (rs routes) find(path string) (*resource, map[string]string) {
 	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
 	for i, s := range segments {
@@ -60,7 +60,7 @@ func (rs routes) find(path string) (*resource, map[string]string) {
 	return nil, nil
 }
 
-// endsWithName reports whether the last segment is a name that users chose, and no number.
+// endsWithName reports whether the last segment is a name that users chose, as opposed to a number.
 func (res *resource) endsWithName() bool {
 	last := res.segments[len(res.segments)-1]
 	return strings.HasPrefix(last, "{") && !strings.HasSuffix(last, "id}")

@@ -15,7 +15,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the table of roles into docs/server.md; read the diff before you keep it")
 
-// TestRoleTable proves that docs/server.md lists for every endpoint who may call it.
+// TestRoleTable proves that docs/server.md lists the required role of every endpoint.
 func TestRoleTable(t *testing.T) {
 	t.Parallel()
 	const page, begin, end = "../../docs/server.md", "<!-- roles -->\n", "<!-- end of roles -->"
@@ -39,7 +39,7 @@ func TestRoleTable(t *testing.T) {
 	}
 }
 
-// roleTable is what each role may do, from the table of endpoints.
+// roleTable returns the table of each role's rights, generated from the table of endpoints.
 func roleTable() string {
 	var b strings.Builder
 	b.WriteString("| | anyone | viewer | operator | admin | owner |\n|---|---|---|---|---|---|\n")

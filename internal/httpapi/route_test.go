@@ -15,8 +15,8 @@ import (
 	"zerodag/internal/httpapi/server"
 )
 
-// TestDescription proves that docs/openapi.yaml is valid and names every endpoint, and no
-// other, with the name of its timer.
+// TestDescription proves that docs/openapi.yaml is valid and describes exactly the existing endpoints, with the names
+// of their timers.
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(docs.OpenAPI)
@@ -42,8 +42,8 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// signing reports whether an endpoint is for callers who are not signed in yet: it changes nothing but their own
-// browser's session, and itself records who signs in.
+// signing reports whether an endpoint is for callers who are not signed in yet: it only changes the session of their
+// own browser, and it records who signs in.
 func signing(rt endpoint.Route) bool {
 	return rt.Path == "/api/x/session" || strings.HasPrefix(rt.Path, "/api/x/session/")
 }
@@ -56,7 +56,7 @@ func TestRoles(t *testing.T) {
 		if signing(rt) && rt.Role == 0 {
 			continue
 		}
-		changes := rt.Method != http.MethodGet && rt.Name != "checkFiles" && rt.Name != "checkStart" // what it checks is in the request, and is kept nowhere
+		changes := rt.Method != http.MethodGet && rt.Name != "checkFiles" && rt.Name != "checkStart" // it only checks the contents of the request and stores nothing
 		if changes && rt.Role < access.Operator {
 			t.Errorf("%s %s changes something but needs role %q only", rt.Method, rt.Path, rt.Role)
 		}
@@ -69,8 +69,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestFind proves how paths lead to resources: escaped segments, a slash at the end, and nothing for paths that are not
-// in the table.
+// TestFind proves how paths are resolved to resources: with escaped segments, with a slash at the end, and not at all
+// if they are not in the table.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	rs := newRoutes(endpoints(&server.Room{}))
@@ -104,7 +104,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestAllow proves the order of methods that Digdag answers to OPTIONS.
+// TestAllow proves that OPTIONS lists methods in Digdag's order.
 func TestAllow(t *testing.T) {
 	t.Parallel()
 	rs := newRoutes(endpoints(&server.Room{}))

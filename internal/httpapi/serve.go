@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// run carries out one request: time limit, content type, handler, answer, audit, metrics.
+// run handles one request: time limit, content type, handler, answer, audit, metrics.
 func (a *api) run(c *endpoint.Call, rt *endpoint.Route) {
 	begin := c.Now()
 	defer func() { a.metrics.Observe(rt.Name, c.Now().Sub(begin)) }()
@@ -55,7 +55,7 @@ func serve(c *endpoint.Call, rt *endpoint.Route) (any, error) {
 	return rt.Serve(c)
 }
 
-// permit checks the role. A missing path was answered before: that is not a secret.
+// permit checks the role. A missing path was already answered, because it is not a secret.
 func permit(c *endpoint.Call, rt *endpoint.Route) error {
 	if rt.Apart && !c.Admin {
 		return endpoint.ErrUnreadable
@@ -91,8 +91,8 @@ func timeLimit(c *endpoint.Call, rt *endpoint.Route) time.Duration {
 	return c.Limits.Request
 }
 
-// audit records a change that was made, or a change that was refused to the caller. If it cannot write the record, the
-// change stays and the server logs the error.
+// audit records a change that was made, or one that the caller was not allowed to make. If it cannot write the record,
+// the change stays and the server logs the error.
 func audit(c *endpoint.Call, rt *endpoint.Route, outcome error) {
 	var denied *access.Refusal
 	if c.Auth.Audit == nil || c.Dry || outcome != nil && !errors.As(outcome, &denied) {
@@ -105,7 +105,7 @@ func audit(c *endpoint.Call, rt *endpoint.Route, outcome error) {
 	if denied != nil {
 		r.Detail = denied.Message
 	}
-	// The client may be gone, but its change is made.
+	// The client may be gone, but its change was made.
 	if err := c.Auth.Audit.Record(context.WithoutCancel(c.Ctx()), r); err != nil {
 		c.Logger.Error("change is not in the audit log", "action", r.Action, "target", r.Target, "who", r.Who, "error", err)
 	}
@@ -117,7 +117,7 @@ func (a *api) recovered(c *endpoint.Call) {
 	if p == nil {
 		return
 	}
-	if p == http.ErrAbortHandler { //nolint:errorlint // a value, not an error chain
+	if p == http.ErrAbortHandler { //nolint:errorlint // a value, not a chain of errors
 		panic(p)
 	}
 	a.metrics.Panics.Add(1)

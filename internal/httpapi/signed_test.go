@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestSignedActs proves as what those act who sign requests: as owners without grants; with grants as these say, and
-// not at all without one.
+// TestSignedActs proves which role callers have who sign requests: owner if there are no grants; otherwise the role of
+// their grant, and none without a grant.
 func TestSignedActs(t *testing.T) {
 	t.Parallel()
 	list, err := access.ParsePrincipals([]string{"arn:aws:iam::111122223333:role/team=operator/7"})

@@ -1,7 +1,7 @@
-// Package httpclient makes the HTTP clients that `http>` and `http_call>` use.
+// Package httpclient creates the HTTP clients that `http>` and `http_call>` use.
 //
-// Hosts hand it to operators as operators.HTTPClient. It speaks HTTP/1.1 itself: net/http sorts headers, but a task's
-// are sent in the order and the capitalization that the task gives. It must never decide about retries, statuses or
+// Hosts pass it to operators as operators.HTTPClient. It implements HTTP/1.1 because net/http sorts headers, while a
+// task's headers must be sent in the task's order and capitalization. It must never decide about retries, statuses or
 // secrets: operators do.
 package httpclient
 
@@ -23,14 +23,14 @@ import (
 	"zerodag/operators"
 )
 
-// Clients makes clients. The zero value is ready.
+// Clients creates clients. The zero value is ready to use.
 type Clients struct {
-	// Network opens the connections; nil is that of the machine.
+	// Network opens the connections; nil means the network of the machine.
 	Network operators.Network
 }
 
-// Client returns a client for the options, with a connection for each request unless it keeps them. A proxy URL
-// that cannot be read makes every request fail with that error.
+// Client returns a client for the options, with a connection for each request unless it keeps them. An invalid proxy
+// URL makes every request fail with that error.
 func (c *Clients) Client(o operators.HTTPOptions) *http.Client {
 	d := dialer{network: c.Network, proxy: fromEnvironment(os.Getenv), insecure: o.Insecure}
 	if d.network == nil {
@@ -41,10 +41,10 @@ func (c *Clients) Client(o operators.HTTPOptions) *http.Client {
 	}
 	cookies, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
 	if err != nil {
-		panic(err) // it fails for no options
+		panic(err) // cannot fail without options
 	}
 	return &http.Client{
-		Jar:       cookies, // of this client alone: what a redirect sets the next request has, as in Digdag
+		Jar:       cookies, // only for this client: requests after a redirect send the cookies that it set, as in Digdag
 		Transport: d.transport(o),
 		Timeout:   o.Timeout,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
@@ -60,7 +60,7 @@ func (c *Clients) Client(o operators.HTTPOptions) *http.Client {
 	}
 }
 
-// transport sends requests as the options have it.
+// transport returns a transport that sends requests according to the options.
 func (d dialer) transport(o operators.HTTPOptions) http.RoundTripper {
 	if o.KeepAlive {
 		return newKeeping(d, o.ProxyURL)
@@ -68,8 +68,8 @@ func (d dialer) transport(o operators.HTTPOptions) http.RoundTripper {
 	return &transport{dialer: d, names: o.Headers}
 }
 
-// forgetReferer takes the address that redirected out of the next request, as it may hold a
-// secret; what the first request said itself stays.
+// forgetReferer removes the redirecting address from the next request, because it may contain a secret; a Referer of
+// the first request stays.
 func forgetReferer(next, first *http.Request) {
 	next.Header.Del("Referer")
 	if own := first.Header.Values("Referer"); len(own) > 0 {
@@ -77,8 +77,8 @@ func forgetReferer(next, first *http.Request) {
 	}
 }
 
-// fromEnvironment is the proxy that variables name for a request. As in Digdag `http_proxy` also applies to https.
-// Hosts of `no_proxy` and those of this machine are reached directly.
+// fromEnvironment returns a function that finds the proxy for a request in environment variables. As in Digdag,
+// `http_proxy` also applies to https. Hosts in `no_proxy` and hosts on this machine are reached directly.
 func fromEnvironment(env func(string) string) func(*http.Request) (*url.URL, error) {
 	plain := cmp.Or(env("http_proxy"), env("HTTP_PROXY"))
 	config := httpproxy.Config{HTTPProxy: plain, HTTPSProxy: cmp.Or(env("https_proxy"), env("HTTPS_PROXY"), plain),
@@ -98,7 +98,7 @@ func fixedProxy(address string) func(*http.Request) (*url.URL, error) {
 	return func(*http.Request) (*url.URL, error) { return proxy, err }
 }
 
-// tlsConfig is for connections to a host: HTTP/1.1 only.
+// tlsConfig returns the configuration for connections to a host, which support only HTTP/1.1.
 func tlsConfig(host string, insecure bool) *tls.Config {
-	return &tls.Config{ServerName: host, InsecureSkipVerify: insecure, NextProtos: []string{"http/1.1"}} // #nosec G402 -- the user asked for it by `insecure: true`
+	return &tls.Config{ServerName: host, InsecureSkipVerify: insecure, NextProtos: []string{"http/1.1"}} // #nosec G402 -- the user requested it with `insecure: true`
 }

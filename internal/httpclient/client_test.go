@@ -22,8 +22,8 @@ func get(c *http.Client, url string) (int, string, error) {
 	return r.StatusCode, string(body), err
 }
 
-// TestRedirects proves that redirects are followed as often as allowed, and never when
-// they are off: then the answer itself is the result.
+// TestRedirects proves that redirects are followed as often as allowed, and that if they are off, the redirect is the
+// result.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -46,8 +46,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestCertificates proves that a certificate of an unknown authority is refused unless the task
-// says otherwise.
+// TestCertificates proves that a certificate of an unknown authority is refused unless the task allows it.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "secure") }))
@@ -61,8 +60,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// TestProxy proves that requests go to the task's own proxy, and that an address that is
-// none fails every request with a reason.
+// TestProxy proves that requests go to the task's own proxy, and that an invalid address makes every request fail with
+// a reason.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "by proxy "+r.URL.String()) }))
@@ -76,7 +75,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestTimeout proves that a server that never answers ends the request.
+// TestTimeout proves that a request to a server that never answers ends.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))

@@ -17,7 +17,7 @@ import (
 	"zerodag/operators"
 )
 
-// dialer opens the connection of a request: directly, or by a proxy.
+// dialer opens the connection for a request, directly or through a proxy.
 type dialer struct {
 	network  operators.Network
 	proxy    func(*http.Request) (*url.URL, error)
@@ -27,8 +27,8 @@ type dialer struct {
 // handshakeTime limits the TLS handshake.
 const handshakeTime = 10 * time.Second
 
-// connect opens a connection for a request. by is the proxy that the request itself is sent to; nil if the server reads
-// it.
+// connect opens a connection for a request. by is the proxy that receives the request itself; nil if the server
+// receives it.
 func (d *dialer) connect(r *http.Request) (conn net.Conn, by *url.URL, err error) {
 	ctx, to := r.Context(), address(r.URL)
 	through, err := d.proxy(r)
@@ -64,7 +64,7 @@ func (d *dialer) toProxy(ctx context.Context, through *url.URL) (net.Conn, error
 	return conn, err
 }
 
-// contextDialer is the network as the library of SOCKS wants it.
+// contextDialer adapts the network to the SOCKS library.
 type contextDialer struct{ operators.Network }
 
 // Dial implements proxy.Dialer.
@@ -84,7 +84,7 @@ func (d *dialer) socks(ctx context.Context, through *url.URL, to string) (net.Co
 	return dialer.DialContext(ctx, "tcp", to)
 }
 
-// tunnel asks a proxy for a connection to a server. Its refusal is a *operators.ProxyRefusal.
+// tunnel requests a connection to a server from a proxy. If the proxy refuses, it returns a *operators.ProxyRefusal.
 func tunnel(ctx context.Context, conn net.Conn, through *url.URL, to string) (net.Conn, error) {
 	stop := endWith(ctx, conn)
 	defer stop()
@@ -95,7 +95,7 @@ func tunnel(ctx context.Context, conn net.Conn, through *url.URL, to string) (ne
 	err := r.Write(conn)
 	if err == nil {
 		var answer *http.Response
-		// Nothing follows the answer before the first byte of TLS is sent, so nothing is lost with the reader.
+		// The server sends nothing more until it receives the first byte of TLS, so nothing is lost with the reader.
 		if answer, err = http.ReadResponse(bufio.NewReader(conn), r); err == nil && answer.StatusCode/100 != 2 {
 			err = &operators.ProxyRefusal{Status: answer.StatusCode}
 		}
@@ -125,12 +125,12 @@ func secure(ctx context.Context, conn net.Conn, config *tls.Config) (net.Conn, e
 	return s, nil
 }
 
-// endWith makes everything that waits for a connection fail when the context ends.
+// endWith makes all pending operations on a connection fail when the context ends.
 func endWith(ctx context.Context, conn net.Conn) (stop func() bool) {
-	return context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a connection that is closed needs none
+	return context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a closed connection needs no deadline
 }
 
-// cause is the context's error if that ended the failed operation.
+// cause returns the context's error if the end of the context made the operation fail, else err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -138,7 +138,7 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// address is host:port of a URL.
+// address returns host:port of a URL.
 func address(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestProxyOfTheEnvironment proves which variable names the proxy of a request.
+// TestProxyOfTheEnvironment proves which environment variable determines the proxy of a request.
 func TestProxyOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

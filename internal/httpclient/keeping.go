@@ -13,13 +13,13 @@ import (
 	"zerodag/operators"
 )
 
-// keeping sends requests by connections that are used again.
+// keeping sends requests through connections that are reused.
 type keeping struct{ *http.Transport }
 
-// Times of connections that are kept.
+// Time limits of connections that are kept open.
 const (
-	keepTime = 30 * time.Second // without a request
-	// proxyHandshakeTime is short: a proxy that speaks no TLS may wait for the end of a line that never comes.
+	keepTime = 30 * time.Second // how long a connection stays open without a request
+	// proxyHandshakeTime is short because a proxy without TLS may wait for the end of a line that never comes.
 	proxyHandshakeTime = 3 * time.Second
 )
 
@@ -77,7 +77,7 @@ func (k *keeping) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer, err := k.Transport.RoundTrip(r)
-	if err != nil && strings.Contains(err.Error(), "server response headers exceeded") { // the library has no type for it
+	if err != nil && strings.Contains(err.Error(), "server response headers exceeded") { // the library has no type for this error
 		return nil, longHead{}
 	}
 	return answer, err

@@ -17,14 +17,14 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// transport sends each request by a separate connection, with headers in the order and the spelling of names; headers
-// that are not among names follow.
+// transport sends each request through a separate connection, with headers in the order and spelling of names; other
+// headers follow.
 type transport struct {
 	dialer dialer
 	names  []string
 }
 
-// mostAnswerHead limits the head of an answer.
+// mostAnswerHead limits the size of the head of an answer.
 const mostAnswerHead = 1 << 20
 
 // RoundTrip implements http.RoundTripper.
@@ -48,7 +48,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// text reads the content of a request that can be sent.
+// text reads the content of a request, and returns an error if the request cannot be sent.
 func (t *transport) text(r *http.Request) ([]byte, error) {
 	if r.Body == nil {
 		return nil, sound(r)
@@ -64,7 +64,7 @@ func (t *transport) text(r *http.Request) ([]byte, error) {
 	return text, nil
 }
 
-// sound refuses what cannot be sent as it is.
+// sound refuses a request that cannot be sent unchanged.
 func sound(r *http.Request) error {
 	if r.URL.Scheme != "http" && r.URL.Scheme != "https" {
 		return fmt.Errorf("unsupported protocol scheme %q", r.URL.Scheme)
@@ -87,7 +87,7 @@ func isValid(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) })
 }
 
-// exchange sends a request and reads the head of the answer, which may come before all was sent.
+// exchange sends a request and reads the head of the answer, which may come before the whole request was sent.
 func exchange(conn net.Conn, text []byte, r *http.Request) (*http.Response, error) {
 	sent := make(chan error, 1)
 	go func() {
@@ -107,14 +107,14 @@ func exchange(conn net.Conn, text []byte, r *http.Request) (*http.Response, erro
 		case err != nil:
 			return nil, whyNoAnswer(err, sent)
 		case answer.StatusCode >= 200 || answer.StatusCode == http.StatusSwitchingProtocols:
-			limited.N = math.MaxInt64 // the reader of the content limits it
+			limited.N = math.MaxInt64 // the reader of the content sets its own limit
 			unzip(answer, asksForZipped(r))
 			return answer, nil
 		}
 	}
 }
 
-// longHead is the failure of an answer whose head has no end: the next one would have none either.
+// longHead is the error for an answer whose head is too long, as the next one would be.
 type longHead struct{}
 
 func (longHead) Error() string {
@@ -124,7 +124,7 @@ func (longHead) Error() string {
 // Lasting reports that repeating the request does not help.
 func (longHead) Lasting() bool { return true }
 
-// whyNoAnswer is the failure to send a request if that is known, or else that of its answer.
+// whyNoAnswer returns the error of sending the request if there is one, else the error of reading the answer.
 func whyNoAnswer(err error, sent <-chan error) error {
 	select {
 	case failed := <-sent:
@@ -136,7 +136,7 @@ func whyNoAnswer(err error, sent <-chan error) error {
 	return err
 }
 
-// head is a request up to its content, as HTTP/1.1 writes it.
+// head returns the part of a request before its content in HTTP/1.1 format.
 func (t *transport) head(r *http.Request, by *url.URL, length int) []byte {
 	target := r.URL.RequestURI()
 	if by != nil {
@@ -158,12 +158,12 @@ func (t *transport) head(r *http.Request, by *url.URL, length int) []byte {
 	return append(b, "\r\n"...)
 }
 
-// asksForZipped reports whether the answer may be compressed, which only this package sees.
+// asksForZipped reports whether this package requests a compressed answer, which is invisible to callers.
 func asksForZipped(r *http.Request) bool {
 	return r.Header.Get("Accept-Encoding") == "" && r.Header.Get("Range") == "" && r.Method != http.MethodHead
 }
 
-// headers are the headers of a request: Host and User-Agent, then those of names, then the others.
+// headers returns the headers of a request: Host and User-Agent, then the headers in names, then the others.
 func (t *transport) headers(r *http.Request) [][2]string {
 	list := [][2]string{{"Host", host(r)}}
 	rest := http.Header{}
@@ -201,7 +201,7 @@ func host(r *http.Request) string {
 	return r.URL.Host
 }
 
-// unzip reads a content that was sent compressed because we asked for it.
+// unzip decompresses content that was compressed because we requested that.
 func unzip(answer *http.Response, asked bool) {
 	if !asked || !strings.EqualFold(answer.Header.Get("Content-Encoding"), "gzip") || answer.Body == http.NoBody {
 		return
@@ -212,7 +212,7 @@ func unzip(answer *http.Response, asked bool) {
 	answer.Body = &zippedContent{from: answer.Body}
 }
 
-// zippedContent checks the first bytes only when they are read: there may be none.
+// zippedContent checks the first bytes only when they are read, because there may be none.
 type zippedContent struct {
 	from  io.ReadCloser
 	plain *gzip.Reader
@@ -233,7 +233,7 @@ func (z *zippedContent) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (z *zippedContent) Close() error { return z.from.Close() }
 
-// content is that of an answer; the connection ends with it.
+// content is the content of an answer; closing it closes the connection.
 type content struct {
 	io.Reader
 	conn    net.Conn

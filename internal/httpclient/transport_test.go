@@ -19,7 +19,7 @@ import (
 	"zerodag/operators"
 )
 
-// raw is a server that keeps the bytes of each request and answers with a text.
+// raw starts a server that records the bytes of each request and answers with a text.
 func raw(t *testing.T, answer string) (url string, seen <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,8 +63,8 @@ func request(t *testing.T, method, url, content string, headers ...[2]string) *h
 	return r
 }
 
-// TestHeadersAreSentAsWritten (B5) proves that names keep their letters and headers their order,
-// also where one stands between two of the same name, and where a proxy is asked.
+// TestHeadersAreSentAsWritten (B5) proves that names keep their capitalization and headers their order, even if one is
+// between two of the same name, or if a proxy is used.
 func TestHeadersAreSentAsWritten(t *testing.T) {
 	t.Parallel()
 	url, seen := raw(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
@@ -96,7 +96,7 @@ func TestHeadersAreSentAsWritten(t *testing.T) {
 	}
 }
 
-// TestNothingIsSmuggled proves that what would end a line or a request is never written.
+// TestNothingIsSmuggled proves that text that would end a line or a request is never sent.
 func TestNothingIsSmuggled(t *testing.T) {
 	t.Parallel()
 	var clients httpclient.Clients
@@ -114,8 +114,8 @@ func TestNothingIsSmuggled(t *testing.T) {
 	}
 }
 
-// TestRedirectsTellNoAddress (B7) proves that the next server does not learn the address that
-// redirected, which may hold a secret; what the request says itself stays.
+// TestRedirectsTellNoAddress (B7) proves that the next server does not learn the address that redirected, which may
+// contain a secret; a Referer in the request itself stays.
 func TestRedirectsTellNoAddress(t *testing.T) {
 	t.Parallel()
 	var seen []string
@@ -140,8 +140,8 @@ func TestRedirectsTellNoAddress(t *testing.T) {
 	}
 }
 
-// TestCookiesOfRedirects proves that a cookie that comes with a redirect goes to where it is for,
-// and with no later client.
+// TestCookiesOfRedirects proves that a cookie that a redirect sets is sent only to its own destination, and never by a
+// later client.
 func TestCookiesOfRedirects(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -161,7 +161,7 @@ func TestCookiesOfRedirects(t *testing.T) {
 	}
 }
 
-// TestTunnel proves that a proxy is asked for a tunnel to a server of https, and that its refusal is reported with its
+// TestTunnel proves that a tunnel to an https server is requested from a proxy, and that a refusal is reported with its
 // status.
 func TestTunnel(t *testing.T) {
 	t.Parallel()
@@ -202,7 +202,7 @@ func TestTunnel(t *testing.T) {
 	}
 }
 
-// TestSocks proves that a proxy of SOCKS connects to the server, which reads the request itself.
+// TestSocks proves that a SOCKS proxy connects to the server, which receives the request directly.
 func TestSocks(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RequestURI) }))
@@ -243,8 +243,8 @@ func TestSocks(t *testing.T) {
 	}
 }
 
-// TestContents proves that contents arrive whole: compressed, in chunks, after an interim answer,
-// to the end of the connection, and none for HEAD; and that a part is an error.
+// TestContents proves that contents arrive whole if they are compressed, chunked, preceded by an interim answer, or end
+// with the connection, that HEAD has none, and that an incomplete content is an error.
 func TestContents(t *testing.T) {
 	t.Parallel()
 	var zipped strings.Builder
@@ -285,7 +285,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestAnswerBeforeTheEnd proves that a server that refuses a large content early is understood.
+// TestAnswerBeforeTheEnd proves that the answer of a server that refuses a large content early is read.
 func TestAnswerBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -300,7 +300,7 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 			return
 		}
 		io.WriteString(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig")
-		<-t.Context().Done() // nothing of the request is read
+		<-t.Context().Done() // the server does not read the request
 		c.Close()
 	}()
 	r, err := clients.Client(operators.HTTPOptions{}).Do(request(t, "POST", "http://"+l.Addr().String(), strings.Repeat("x", 32<<20)))

@@ -1,8 +1,8 @@
 // Package iam signs requests for API Gateway with the AWS credentials of this machine's user,
 // found as every AWS tool finds them: environment, shared files, SSO, roles.
 //
-// The command line uses it. It must never keep or print a secret, and does nothing before the first request: commands
-// that do not need it pay nothing for it.
+// The command line uses it. It must never store or print a secret, and does nothing before the first request, so that
+// it costs nothing for commands that do not need it.
 package iam
 
 import (
@@ -31,7 +31,7 @@ type Signer struct {
 	now  func() time.Time
 }
 
-// New makes a signer with the credentials of the environment and of the user's files; they are read with the first
+// New returns a signer with the credentials of the environment and of the user's files, which are read with the first
 // request.
 func New(ctx context.Context) *Signer {
 	return &Signer{now: time.Now, load: sync.OnceValues(func() (aws.Config, error) {
@@ -43,8 +43,7 @@ func New(ctx context.Context) *Signer {
 	})}
 }
 
-// Sign adds the signature to a request, whose body is read into memory: what API Gateway
-// takes is small.
+// Sign adds the signature to a request. It reads the body into memory, because API Gateway accepts only small bodies.
 func (s *Signer) Sign(r *http.Request) error {
 	c, err := s.load()
 	if err != nil {
@@ -74,7 +73,7 @@ var endpoint = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]+\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$`)
 })
 
-// regionOf is the region of a host: its name contains it, except for custom domains.
+// regionOf returns the region of a host: its name contains the region, except for custom domains.
 func regionOf(host, configured string) (string, error) {
 	if m := endpoint().FindStringSubmatch(host); m != nil {
 		return m[1], nil
@@ -85,7 +84,7 @@ func regionOf(host, configured string) (string, error) {
 	return configured, nil
 }
 
-// readBody returns the body; it can be read again.
+// readBody returns the body of a request, which can still be read afterwards.
 func readBody(r *http.Request) ([]byte, error) {
 	var content []byte
 	if r.Body != nil {

@@ -15,8 +15,8 @@ func fixed(c aws.Config) *Signer {
 	return &Signer{now: func() time.Time { return time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC) }, load: func() (aws.Config, error) { return c, nil }}
 }
 
-// TestSign proves that a request is signed for API Gateway in the region of its host, the body
-// with it, and that the body can still be sent.
+// TestSign proves that a request, including its body, is signed for API Gateway in the region of its host, and that the
+// body can still be sent.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	s := fixed(aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("AKID", "secret", "session")})

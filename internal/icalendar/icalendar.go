@@ -14,18 +14,18 @@ import (
 // Day is a day of an event.
 type Day struct {
 	Date time.Time // midnight UTC
-	Name string    // of the event; of several they are joined
+	Name string    // name of the event; the names of several events are joined
 }
 
-// mostDays limits the days of one event: longer than any holiday, and shorter than a mistake.
+// mostDays limits the days of one event: longer than any holiday, but short enough to detect mistakes.
 const mostDays = 366
 
-// MaxText limits the bytes of a file: published calendars of holidays have some thousand.
+// MaxText is the maximum size of a file in bytes: published calendars of holidays have a few thousand.
 const MaxText = 1 << 20
 
-// Days lists the days of all events, in their order and once each. For an event with times these are the days as it
-// writes them, whatever its zone. It omits canceled events. A repeating event is an error, because its end would have
-// to be known.
+// Days lists the days of all events in order, each day once. For an event with times it uses the days as they are
+// written, whatever the zone. It omits canceled events. A repeating event is an error, because its end would have to be
+// known.
 func Days(text string) ([]Day, error) {
 	byDate := map[time.Time]*Day{}
 	var dates []time.Time
@@ -61,9 +61,9 @@ func Days(text string) ([]Day, error) {
 	return days, nil
 }
 
-// line is a logical line: long ones are folded into several.
+// line is a logical line, which may be folded into several physical lines.
 type line struct {
-	number int // of its first part, from 1
+	number int // number of its first physical line, from 1
 	text   string
 }
 
@@ -93,22 +93,22 @@ func unfolded(text string) (lines []line) {
 // reader is the state of reading.
 type reader struct {
 	calendar bool
-	within   []string // components that have begun, the innermost last
+	within   []string // open components, the innermost last
 	event    event
 }
 
 type event struct {
 	name              string
 	start, end        time.Time
-	timed             bool // the end is a time of a day, which counts unless it is midnight
-	length            int  // in days, in the place of an end; 0: there is none
+	timed             bool // the end is a time on a day, which then counts unless the time is midnight
+	length            int  // in days, instead of an end; 0: not given
 	cancelled, exists bool
 }
 
-// line takes a line, and returns the days of an event that it ends.
+// line processes a line, and returns the days of an event if the line ends one.
 func (r *reader) line(l line) ([]Day, error) {
 	head, value, ok := strings.Cut(l.text, ":")
-	if quoted := strings.Count(head, `"`); ok && quoted%2 == 1 { // a colon within a quoted parameter
+	if quoted := strings.Count(head, `"`); ok && quoted%2 == 1 { // the colon is within a quoted parameter
 		if i := strings.Index(l.text, `":`); i >= 0 {
 			head, value = l.text[:i+1], l.text[i+2:]
 		}
@@ -137,12 +137,12 @@ func (r *reader) line(l line) ([]Day, error) {
 		return r.event.days()
 	}
 	if len(r.within) == 0 || r.within[len(r.within)-1] != "VEVENT" {
-		return nil, nil // of a time zone, an alarm ...
+		return nil, nil // the property belongs to a time zone, an alarm ...
 	}
 	return nil, r.event.property(name, value)
 }
 
-// property takes a property of an event.
+// property processes a property of an event.
 func (e *event) property(name, value string) (err error) {
 	switch name {
 	case "SUMMARY":
@@ -161,7 +161,7 @@ func (e *event) property(name, value string) (err error) {
 	return err
 }
 
-// days are the days of an event; its end is excluded.
+// days returns the days of an event; its end is excluded.
 func (e *event) days() (days []Day, err error) {
 	switch {
 	case e.cancelled:
@@ -198,7 +198,7 @@ func dateOf(value string) (date time.Time, timed bool, err error) {
 	return date, strings.Trim(clock, "0") != "", nil
 }
 
-// daysOf reads a duration in days or weeks; hours and less are a part of one day.
+// daysOf reads a duration in days or weeks; hours and smaller units count as part of one day.
 func daysOf(value string) (int, error) {
 	text, ok := strings.CutPrefix(strings.TrimSpace(value), "P")
 	number, rest := text, ""
@@ -218,7 +218,7 @@ func daysOf(value string) (int, error) {
 	return int(n) * unit, nil
 }
 
-// unescaped is a text for display, in one line and without characters that no terminal shows.
+// unescaped returns a text for display on one line, without characters that terminals do not show.
 func unescaped(value string) string {
 	value = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && !unicode.IsSpace(r) {

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/icalendar"
 )
 
-// ics is a calendar of events, each given by its lines.
+// ics returns a calendar of events, each given by its lines.
 func ics(events ...string) string {
 	text := "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VTIMEZONE\r\nBEGIN:STANDARD\r\nDTSTART:19701025T030000\r\nRRULE:FREQ=YEARLY\r\nEND:STANDARD\r\nEND:VTIMEZONE\r\n"
 	for _, e := range events {
@@ -17,7 +17,7 @@ func ics(events ...string) string {
 	return text + "END:VCALENDAR\r\n"
 }
 
-// TestDays proves which days events have, and how they are called.
+// TestDays proves which days events have, and their names.
 func TestDays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
@@ -52,7 +52,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestFaults proves that what cannot be read is an error with its line.
+// TestFaults proves that an unreadable part causes an error with its line.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -76,7 +76,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// FuzzDays proves that any text is either an error or days in their order, once each.
+// FuzzDays proves that any text yields either an error or days in order, each once.
 func FuzzDays(f *testing.F) {
 	f.Add(ics("DTSTART;VALUE=DATE:20260101\nDTEND;VALUE=DATE:20260103\nSUMMARY:New\\, Year", "DTSTART:20260101\nDURATION:P1W"))
 	f.Add("BEGIN:VCALENDAR\n BEGIN\n:\nEND:VCALENDAR")

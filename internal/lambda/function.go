@@ -1,11 +1,11 @@
 // Package lambda calls the function that runs commands on AWS.
 //
-// Agents use it, through package sandbox. It must never call twice for one command: a call
-// that may have reached the function may have begun the command.
+// Agents use it through package sandbox. It must never call the function twice for one command: a call that may have
+// reached the function may have begun the command.
 //
 // # Costs
 //
-// Calls cost $0.20 per million, plus the time of the function, which is rounded up to one millisecond.
+// Calls cost $0.20 per million, plus the time of the function, which is rounded up to a millisecond.
 package lambda
 
 import (
@@ -27,18 +27,18 @@ import (
 // Function is a sandbox.Caller.
 type Function struct {
 	name string
-	// invoke is a method of the client. With the client itself here, the linker would keep everything that Lambda can
-	// do: 2.7 MB in every function.
+	// invoke is a method of the client. If the client itself were stored here, the linker would keep all operations of
+	// Lambda: 2.7 MB in every function.
 	invoke func(context.Context, *lambda.InvokeInput, ...func(*lambda.Options)) (*lambda.InvokeOutput, error)
 }
 
-// New makes a Function over an existing one.
+// New returns a Function for an existing Lambda function.
 func New(c aws.Config, name string) *Function {
 	client := lambda.NewFromConfig(c, func(o *lambda.Options) { o.Retryer = aws.NopRetryer{} })
 	return &Function{name, client.Invoke}
 }
 
-// Call hands over one command and waits for its end.
+// Call passes one command to the function and waits for its end.
 func (f *Function) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, error) {
 	payload, err := json.Marshal(c)
 	if err != nil {
@@ -58,7 +58,7 @@ func (f *Function) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, er
 	return r, nil
 }
 
-// later are the codes of calls that Lambda did not even begin, and would at another time.
+// later returns the codes of errors for calls that Lambda did not begin but may accept at another time.
 func later() []string {
 	return []string{"TooManyRequestsException", "ThrottlingException", "EC2ThrottledException", "ResourceNotReadyException", "ResourceConflictException",
 		"ENILimitReachedException", "SubnetIPAddressLimitReachedException", "EC2UnexpectedException"}
@@ -83,7 +83,7 @@ func refused(name string, err error) error {
 	return fmt.Errorf("%w: %w", sandbox.ErrUnknown, err)
 }
 
-// ended distinguishes the ends of a function that brought no result.
+// ended distinguishes the ways in which a function ended without a result.
 func ended(payload []byte) error {
 	var e struct{ ErrorType, ErrorMessage string }
 	if err := json.Unmarshal(payload, &e); err != nil {

@@ -28,8 +28,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestRefused proves that only calls that were not begun are tried again, and that those of
-// which nothing is known are not taken for refused.
+// TestRefused proves that only calls that did not begin are retried, and that calls with an unknown outcome do not
+// count as refused.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

@@ -1,5 +1,5 @@
 // Package limits is the code that drivers of operators.Commands share to keep a command within its limits: its output,
-// its disk, and the reason for which it was ended.
+// its disk, and the reason why it was ended.
 //
 // It measures and reports; it must not start, end or search for processes.
 package limits
@@ -18,7 +18,7 @@ import (
 // DefaultOutput is how much a command may write to its log by default, in bytes.
 const DefaultOutput = 1 << 30
 
-// Reason is why a command was ended: the first one counts.
+// Reason is the reason why a command was ended: only the first one counts.
 type Reason struct {
 	mu   sync.Mutex
 	text string
@@ -40,16 +40,16 @@ func (r *Reason) Get() string {
 	return r.text
 }
 
-// Output passes what a command writes on, up to a limit; the rest is thrown away. One
-// goroutine writes to it at a time.
+// Output passes the output of a command on up to a limit, and discards the rest. Only one goroutine at a time may write
+// to it.
 type Output struct {
 	to     io.Writer
 	left   int64
-	exceed func() // called once, when there is more; nil after
-	inside bool   // the last byte passed on does not end a line
+	exceed func() // called once if there is more; nil afterwards
+	inside bool   // the last byte that was passed on does not end a line
 }
 
-// NewOutput makes an Output; to may be nil.
+// NewOutput returns an Output; to may be nil.
 func NewOutput(to io.Writer, limit int64, exceed func()) *Output {
 	if limit == 0 {
 		limit = DefaultOutput
@@ -81,7 +81,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Say adds a line of zerodag's own: in a task's log it does not count as output of the command.
+// Say adds a line by zerodag, which does not count as output of the command.
 func (o *Output) Say(format string, args ...any) {
 	if log, ok := o.to.(operators.Log); ok {
 		log.Line(operators.Warn, "CommandExecutor", fmt.Sprintf(format, args...))
@@ -95,7 +95,7 @@ func (o *Output) Say(format string, args ...any) {
 	fmt.Fprintf(o.to, start+format+"\n", args...)
 }
 
-// Disk measures by how much a folder has grown, less often the longer that takes.
+// Disk measures by how much a folder has grown. The longer a measurement takes, the less often it measures.
 type Disk struct {
 	folder string
 	limit  int64
@@ -103,13 +103,13 @@ type Disk struct {
 	next   time.Time
 }
 
-// diskTime is how often a small folder is measured, slowDisk how often a large one is at least.
+// diskTime is the interval between measurements of a small folder, slowDisk the longest interval for a large one.
 const (
 	diskTime = time.Second
 	slowDisk = 30 * time.Second
 )
 
-// NewDisk measures a folder before a command runs there. A limit of 0 is none.
+// NewDisk measures a folder before a command runs there. A limit of 0 means no limit.
 func NewDisk(folder string, limit int64) *Disk {
 	d := &Disk{folder: folder, limit: limit}
 	if limit > 0 {
@@ -118,8 +118,8 @@ func NewDisk(folder string, limit int64) *Disk {
 	return d
 }
 
-// Full reports whether the folder has grown beyond the limit, as far as it has been measured: a measurement takes
-// longer the more files there are, so that measurements become less frequent.
+// Full reports whether the folder has grown beyond the limit, according to the last measurement. Measurements become
+// less frequent if there are many files, because each takes longer.
 func (d *Disk) Full() bool {
 	now := time.Now()
 	if d.limit == 0 || now.Before(d.next) {
@@ -130,8 +130,8 @@ func (d *Disk) Full() bool {
 	return full
 }
 
-// FullAtEnd measures, however recent the last measurement is: the command is over, and everything it wrote since then
-// also counts.
+// FullAtEnd measures even if the last measurement is recent: the command is over, and everything that it wrote since
+// then counts.
 func (d *Disk) FullAtEnd() bool {
 	return d.limit > 0 && size(d.folder)-d.began > d.limit
 }

@@ -31,7 +31,7 @@ type broken struct{ calls int }
 
 func (b *broken) Write([]byte) (int, error) { b.calls++; return 0, errors.New("full") }
 
-// TestBrokenReceiver proves that a command is not held up by a log that fails.
+// TestBrokenReceiver proves that a failing log does not block a command.
 func TestBrokenReceiver(t *testing.T) {
 	t.Parallel()
 	b := &broken{}
@@ -65,8 +65,8 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// TestDiskAtTheEnd proves that what a command writes right before its end counts, although the folder
-// was looked at just before.
+// TestDiskAtTheEnd proves that data that a command writes right before its end counts, although the folder was measured
+// just before.
 func TestDiskAtTheEnd(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Memory is the bytes of memory that this machine has; 0 if it does not report them.
+// Memory returns the size of this machine's memory in bytes; 0 if the machine does not report it.
 func Memory() int64 {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -24,7 +24,7 @@ func Memory() int64 {
 	return n << 10
 }
 
-// Processes is how many processes and threads this machine can have; 0 if it does not report it.
+// Processes returns how many processes and threads this machine can have; 0 if the machine does not report it.
 func Processes() int {
 	text, err := os.ReadFile("/proc/sys/kernel/pid_max")
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// OOMKills counts the processes that the kernel has ended for their memory, in this container and on this machine,
-// because neither counter has all of them. It only grows; if it grew while a command ran, that explains a kill. It is 0
-// on systems other than Linux.
+// OOMKills counts the processes that the kernel has killed because of their memory, in this container and on this
+// machine, because neither counter includes all of them. It only grows; if it grew while a command ran, that explains a
+// kill. It is 0 on systems other than Linux.
 func OOMKills() (n int) {
 	for _, file := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control", "/proc/vmstat"} {
 		text, err := os.ReadFile(file)
@@ -17,7 +17,7 @@ func OOMKills() (n int) {
 		}
 		if _, after, found := strings.Cut("\n"+string(text), "\noom_kill "); found {
 			word, _, _ := strings.Cut(after, "\n")
-			kills, _ := strconv.Atoi(strings.TrimSpace(word)) // the kernel's: a number
+			kills, _ := strconv.Atoi(strings.TrimSpace(word)) // the kernel always writes a number
 			n += kills
 		}
 	}

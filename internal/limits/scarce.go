@@ -11,21 +11,21 @@ import (
 	"zerodag/operators"
 )
 
-// Scarce reports whether an error is that the machine has no more descriptors, processes or memory
-// to start something with just now: it is not the task's fault, and passes.
+// Scarce reports whether an error means that the machine temporarily lacks descriptors, processes or memory to start
+// something, which is not the task's fault.
 func Scarce(err error) bool {
 	return overLast(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM)
 }
 
 // overLast reports whether a program was not started because the descriptors that it would get have the highest numbers
-// that this process may have: the new process first copies them to the next numbers, and the kernel reports those as
-// not open.
+// that this process may have: the new process first copies them to the next numbers, and the kernel reports that those
+// are not open.
 func overLast(err error) bool {
 	var start *fs.PathError
 	return errors.As(err, &start) && start.Op == "fork/exec" && errors.Is(start.Err, syscall.EBADF)
 }
 
-// Full reports whether an error is that a disk has no more room, or none for this user.
+// Full reports whether an error means that a disk has no more room, or none for this user.
 func Full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || isFull(err)
 }
@@ -36,13 +36,13 @@ const (
 	longestPause  = 2 * time.Second
 )
 
-// Patiently repeats do until it succeeds, fails with an error other than a shortage of the machine or of a disk, or the
-// context ends. It reports the wait once, in the log of a task.
+// Patiently repeats do until it succeeds, fails with an error other than a shortage of resources or disk space, or the
+// context ends. It reports the wait once in the log of a task.
 func Patiently(ctx context.Context, log io.Writer, do func() error) error {
 	return while(ctx, log, func(err error) bool { return Scarce(err) || Full(err) }, do)
 }
 
-// WhileScarce is Patiently for work that does not depend on a disk.
+// WhileScarce is Patiently for work that needs no disk space.
 func WhileScarce(ctx context.Context, do func() error) error { return while(ctx, nil, Scarce, do) }
 
 func while(ctx context.Context, log io.Writer, passes func(error) bool, do func() error) error {
@@ -73,12 +73,12 @@ func sayScarce(log io.Writer, err error) {
 	}
 }
 
-// perCommand is how many descriptors a command takes: its output, its process, its log, and
-// those of its start and of measuring its folder, which are short.
+// perCommand is how many descriptors a command needs: for its output, its process and its log, and for a short time for
+// starting it and measuring its folder.
 const perCommand = 8
 
-// AtOnce is how many commands may run at the same time with half of the descriptors that this
-// process may have.
+// AtOnce returns how many commands may run at the same time if they use half of the descriptors that this process may
+// have.
 func AtOnce() int {
 	files, known := openFiles()
 	if !known {

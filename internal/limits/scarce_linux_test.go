@@ -10,7 +10,7 @@ import (
 )
 
 // TestScarceAtTheLastDescriptor proves that a program that would get the last descriptor that this process may have is
-// started later: the kernel then reports the descriptor as not open.
+// started later: the kernel then reports that the descriptor is not open.
 func TestScarceAtTheLastDescriptor(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("FEW_DESCRIPTORS") != "" {

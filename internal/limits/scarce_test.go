@@ -14,8 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestPatiently proves that work that needs room on a disk waits for it, reports that once in the log of its task and
-// ends with its context, that other errors end it at once, and that WhileScarce waits for no disk.
+// TestPatiently proves that work that needs disk space waits for it, reports that once in the log of its task and ends
+// with its context, that other errors end it at once, and that WhileScarce does not wait for disk space.
 func TestPatiently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestPatiently(t *testing.T) {
 	})
 }
 
-// saying keeps the messages of a log.
+// saying records the messages of a log.
 type saying struct {
 	operators.Log
 	lines []string

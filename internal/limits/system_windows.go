@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// onDisk is how many bytes a file has: its size on the disk is not available with it.
+// onDisk returns the size of a file: its size on the disk is not part of the information.
 func onDisk(info fs.FileInfo) int64 { return info.Size() }
 
-// openFiles is not known: this system limits files by memory only.
+// openFiles returns false, because this system limits files only by memory.
 func openFiles() (uint64, bool) { return 0, false }
 
-// isFull reports whether an error is this system's own for a disk without room.
+// isFull reports whether an error is one of this system's special errors for a full disk.
 func isFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

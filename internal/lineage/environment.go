@@ -7,16 +7,16 @@ import "strings"
 type Environment int
 
 const (
-	// Everything except the key of secrets is for the commands of `zerodag run`: they belong to the user who started it
-	// and has the variables anyway.
+	// Everything means all variables except the key of secrets. It is for the commands of `zerodag run`: they belong to
+	// the user who started it and who has the variables anyway.
 	Everything Environment = iota
-	// NotOwn is everything except the configuration of this program, which may be passwords and keys.
+	// NotOwn means all variables except the configuration of this program, which may contain passwords and keys.
 	NotOwn
-	// Bare is no more than a program needs to find others and to write in a language.
+	// Bare means only the variables that a program needs to find other programs and to choose its language.
 	Bare
 )
 
-// Gives reports whether commands have a variable of this program.
+// Gives reports whether commands get a variable of this program.
 func (e Environment) Gives(name string) bool {
 	switch e {
 	case Everything:
@@ -29,12 +29,13 @@ func (e Environment) Gives(name string) bool {
 	return false
 }
 
-// isOwn reports whether a variable is read by this program itself.
+// isOwn reports whether this program itself reads a variable.
 func isOwn(name string) bool {
 	return strings.HasPrefix(name, "ZERODAG_") || strings.HasPrefix(name, "DIGDAG_CONFIG")
 }
 
-// isNeeded reports whether a variable has the place of programs or temporary files, or the language or time zone.
+// isNeeded reports whether a variable contains the location of programs or temporary files, the language or the time
+// zone.
 func isNeeded(name string) bool {
 	switch name {
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE", "TERM":

@@ -18,10 +18,9 @@ func Set(pid int, m Mark) error {
 	return unix.Prlimit(pid, fileLocks, &unix.Rlimit{Cur: uint64(m), Max: uint64(m)}, nil)
 }
 
-// Start calls start, and lends the started process a mark from the beginning, so that nothing that it starts before Set
-// can be without. Anything else that this program starts meanwhile also gets it, which is why a mark that is only lent
-// does not count everywhere: see Of. Calls run one after the other, because the lent mark is a limit of the whole
-// program.
+// Start calls start, and lends the started process a mark from the beginning, so that processes that it starts before
+// Set are also marked. Any other process that this program starts meanwhile also gets the mark, so a lent mark does not
+// always count: see Of. Calls run one after the other, because the lent mark is a limit of the whole program.
 func Start(m Mark, start func() error) error {
 	starting.Lock()
 	defer starting.Unlock()
@@ -37,8 +36,8 @@ func Start(m Mark, start func() error) error {
 // starting is held while a mark is lent.
 var starting sync.Mutex //nolint:gochecknoglobals // the limit that it guards is the program's, too
 
-// Of returns the mark of a process; lent reports whether a mark that was only lent counts. A permanent mark alone
-// identifies a process: lent marks are below it, and any process may change those.
+// Of returns the mark of a process; lent selects whether a lent mark counts. Only a permanent mark identifies a process
+// reliably: lent marks are below it, and any process may change them.
 func Of(pid int, lent bool) Mark {
 	var limit unix.Rlimit
 	if unix.Prlimit(pid, fileLocks, nil, &limit) != nil {
@@ -50,10 +49,10 @@ func Of(pid int, lent bool) Mark {
 	return Mark(limit.Max)
 }
 
-// ownMost is the limit of this program, which its children have until they are marked.
+// ownMost returns the limit of this program, which its children have until they are marked.
 var ownMost = sync.OnceValue(func() uint64 {
 	own := unix.Rlimit{Max: unix.RLIM_INFINITY}
-	unix.Prlimit(0, fileLocks, nil, &own) // of ourselves: cannot fail
+	unix.Prlimit(0, fileLocks, nil, &own) // cannot fail for our own process
 	return own.Max
 })
 

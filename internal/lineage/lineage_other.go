@@ -2,11 +2,11 @@
 
 package lineage
 
-// Set has no effect: nothing of this system is inherited so.
+// Set has no effect, because this system has no attribute that is inherited in this way.
 func Set(int, Mark) error { return nil }
 
 // Start calls start.
 func Start(_ Mark, start func() error) error { return start() }
 
-// Of is None.
+// Of returns None.
 func Of(int, bool) Mark { return None }

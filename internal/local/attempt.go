@@ -23,13 +23,13 @@ type Attempt struct {
 
 	evalStored bool // see run.Stored
 
-	posts  chan func() // what other goroutines want done on the attempt's own
+	posts  chan func() // functions that other goroutines want to run on the attempt's goroutine
 	done   chan struct{}
 	steps  int
 	now    time.Time
-	inline []engine.Run // to be run on this goroutine before anything else happens
-	others []engine.Run // to run concurrently with it
-	timers int          // set and not fired
+	inline []engine.Run // runs for this goroutine before anything else happens
+	others []engine.Run // runs for other goroutines
+	timers int          // timers that are set and have not fired
 	stop   map[engine.TaskID]context.CancelFunc
 }
 
@@ -63,7 +63,7 @@ func (a *Attempt) run(ctx context.Context, params *param.Map, limit int) {
 	}
 }
 
-// work runs the tasks that are due: inline tasks here, all others on separate goroutines, except a task that is alone:
+// work runs the tasks that are due: inline tasks here, all others on separate goroutines, except a single task, so that
 // a chain of commands needs no second goroutine.
 func (a *Attempt) work(ctx context.Context) bool {
 	switch {
@@ -90,8 +90,8 @@ func (a *Attempt) work(ctx context.Context) bool {
 	return true
 }
 
-// heedKill notifies the engine once that the caller's context is canceled: before any result of a run that this cut
-// short.
+// heedKill notifies the engine once that the caller's context is canceled, before any result of a run that was
+// interrupted by that.
 func (a *Attempt) heedKill(ctx context.Context) {
 	if ctx.Err() == nil || a.State.Canceled() {
 		return
@@ -99,7 +99,7 @@ func (a *Attempt) heedKill(ctx context.Context) {
 	a.step(ctx, engine.Kill{By: a.guard()})
 }
 
-// within is the context of a run: cleanup continues when the caller's context is canceled.
+// within returns the context of a run: cleanup continues when the caller's context is canceled.
 func (a *Attempt) within(ctx context.Context, run engine.Run) context.Context {
 	if a.State.Closes(run.Task) {
 		return context.WithoutCancel(ctx)
@@ -107,13 +107,13 @@ func (a *Attempt) within(ctx context.Context, run engine.Run) context.Context {
 	return ctx
 }
 
-// guard names the next event; here each owes its own effects.
+// guard names the next event: in this host each event owes its own effects.
 func (a *Attempt) guard() engine.By {
 	a.steps++
 	return engine.By{Guard: strconv.Itoa(a.steps)}
 }
 
-// step is what a host must always do: Step, keep the changes, then carry out the outstanding effects.
+// step does what every host must do: Step, keep the changes, then carry out the outstanding effects.
 func (a *Attempt) step(ctx context.Context, e engine.Event) {
 	if now := a.host.Now(); now.After(a.now) {
 		a.now = now
@@ -163,8 +163,8 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 	}
 }
 
-// tellSlow notifies users when a timer has found that a task takes longer than it should; the run of an operator does
-// that itself.
+// tellSlow notifies users when a timer shows that a task takes longer than it should; runs of operators do that
+// themselves.
 func (a *Attempt) tellSlow(ctx context.Context, x engine.Expiry) {
 	task, message := a.State.Slow(x)
 	if task == "" || a.host.Notifier == nil {
@@ -182,7 +182,7 @@ func (a *Attempt) tellSlow(ctx context.Context, x engine.Expiry) {
 	}()
 }
 
-// at does something on the attempt's goroutine at a time, unless it is over by then.
+// at calls do on the attempt's goroutine at a time unless the attempt is over by then.
 func (a *Attempt) at(t time.Time, do func()) {
 	a.timers++
 	time.AfterFunc(max(0, t.Sub(a.now)), func() {
@@ -200,15 +200,15 @@ func (a *Attempt) post(do func()) {
 	}
 }
 
-// wake runs a task whose waiting time is over, unless something else became of it.
+// wake runs a task whose waiting time is over if it still waits.
 func (a *Attempt) wake(ctx context.Context, run engine.Run) {
 	if a.State.Task(run.Task).Dispatch != run.Dispatch {
 		return
 	}
-	a.step(ctx, engine.Due{By: a.guard(), Run: run}) // which owes the run from now on
+	a.step(ctx, engine.Due{By: a.guard(), Run: run}) // from now on this event owes the run
 }
 
-// dispatch puts a task where work finds it.
+// dispatch puts a task into the list from which work takes it.
 func (a *Attempt) dispatch(run engine.Run) {
 	if execution.Inline(a.host.Registry, a.State.Task(run.Task)) {
 		a.inline = append(a.inline, run)
@@ -232,5 +232,5 @@ func (a *Attempt) beside(ctx context.Context, run engine.Run) {
 	}()
 }
 
-// SessionTime is the attempt's session time in the workflow's zone.
+// SessionTime returns the attempt's session time in the workflow's zone.
 func (a *Attempt) SessionTime() time.Time { return a.request.SessionTime }

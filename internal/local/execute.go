@@ -24,8 +24,8 @@ func (h *Host) release() {
 	}
 }
 
-// job collects what a run can see. It reads the state, so it is made on the attempt's
-// goroutine; what it holds is frozen.
+// job collects everything that a run can see. It reads the state, so it must be called on the attempt's goroutine; the
+// contents of the job do not change later.
 func (a *Attempt) job(ctx context.Context, run engine.Run) *run.Job {
 	h := a.host
 	j := execution.JobOf(&h.Runtime, a.State, run.Task, operators.Task{
@@ -42,8 +42,8 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *run.Job {
 	return j
 }
 
-// starter lets a task start other attempts; they live as long as the host's caller
-// wants, not as long as the run that asked.
+// starter lets a task start other attempts, which live as long as the host's caller wants, not only as long as the run
+// that requested them.
 type starter func(context.Context, operators.StartRequest) (operators.StartedAttempt, error)
 
 func (s starter) StartAttempt(ctx context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
@@ -57,7 +57,7 @@ func (h *Host) taskLimit() int {
 	return h.Limit
 }
 
-// execute does one run, with its own files and secrets.
+// execute makes one run, with its own files and secrets.
 func (h *Host) execute(ctx context.Context, j *run.Job) run.Outcome {
 	if h.Before != nil && !j.Prepare {
 		if r := h.Before(j); r != nil {
@@ -69,9 +69,9 @@ func (h *Host) execute(ctx context.Context, j *run.Job) run.Outcome {
 		defer c.Close()
 	}
 	log := h.vault.Log(unclosed{j.Log})
-	defer log.Close() // writes what it holds back
+	defer log.Close() // writes the text in its buffer
 	j.Log, j.Vault = log, h.vault
-	if j.Prepare { // which needs no files
+	if j.Prepare { // preparing needs no files
 		o := run.Run(ctx, h.Registry, h.Evaluator, j)
 		o.Error = h.vault.MaskAll(o.Error)
 		if o.Prepared != nil && o.Prepared.Outputs != nil {
@@ -96,14 +96,14 @@ type unclosed struct{ operators.Log }
 
 func (unclosed) Close() error { return nil }
 
-// finish hands the outcome of a run to the engine.
+// finish passes the outcome of a run to the engine.
 func (a *Attempt) finish(ctx context.Context, run engine.Run, o run.Outcome) {
 	delete(a.stop, run.Task)
 	a.heedKill(ctx)
 	a.step(ctx, execution.Result(a.guard(), run, o))
 }
 
-// startRequired starts an attempt for `require>`; its state is read right away.
+// startRequired starts an attempt for `require>`, whose state is read right away.
 func (h *Host) startRequired(ctx context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
 	if r.ProjectID != 0 && r.ProjectID != h.Project.ID || r.ProjectName != "" && r.ProjectName != h.Project.Name {
 		return operators.StartedAttempt{}, operators.ErrNoWorkflow

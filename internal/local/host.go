@@ -1,9 +1,9 @@
 // Package local runs attempts inside this process, with the engine's state in memory: `zerodag run` and the recorded
 // cases use it.
 //
-// It drives engine.State: one goroutine per attempt steps, inline operators run on it, all others on separate
-// goroutines. It stores nothing: a caller that wants to continue after a crash saves what Options.Ended reports. It
-// must never decide anything about tasks that the engine should decide.
+// It drives engine.State: one goroutine per attempt makes the steps and runs inline operators; all other operators run
+// on separate goroutines. It stores nothing: a caller that wants to continue after a crash saves what Options.Ended
+// reports. It must never decide anything about tasks that the engine should decide.
 package local
 
 import (
@@ -22,7 +22,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// Options are what a Host is made of. Zero values of optional parts are named.
+// Options are the dependencies and settings of a Host. The fields describe the zero values of optional parts.
 type Options struct {
 	host.Runtime
 	Notifier  operators.Notifier
@@ -31,22 +31,22 @@ type Options struct {
 	Project   Project
 	Workflows []dig.Workflow
 	Secrets   run.SecretStore
-	// Log gives the log of one run.
+	// Log returns the log of one run.
 	Log func(operators.Identity) operators.Log
 
-	Limit    int        // tasks per attempt; 0 is the default
+	Limit    int        // tasks per attempt; 0 means the default
 	Threads  int        // concurrent runs that are not inline; 0 means no limit
-	Defaults *param.Map // parameters that those of attempts override; optional
+	Defaults *param.Map // parameters that the parameters of attempts override; optional
 	Now      func() time.Time
 
-	// Before, unless nil, sees each job before it runs; a result is taken instead of a run.
+	// Before, unless nil, is called with each job before it runs; if it returns a result, that replaces the run.
 	Before func(*run.Job) *operators.Result
 	// Changed, unless nil, is called after every step. It runs on the attempt's goroutine and may read the state until
 	// it returns.
 	Changed func(*engine.State, []engine.Change)
 }
 
-// Project is the information about the project that tasks get.
+// Project is the information about the project that tasks receive.
 type Project struct {
 	ID       int64
 	Name     string
@@ -56,8 +56,8 @@ type Project struct {
 // Host runs attempts of one project.
 type Host struct {
 	Options
-	slots chan struct{} // nil without limit
-	vault *vault.Vault  // of all attempts: what one was given the next may have from it
+	slots chan struct{} // nil if there is no limit
+	vault *vault.Vault  // shared by all attempts, because a secret that one got may reach the next
 
 	mu       sync.Mutex
 	attempts map[attemptKey]*Attempt
@@ -82,7 +82,7 @@ type session struct {
 	last *Attempt
 }
 
-// New makes a host.
+// New creates a host.
 func New(o Options) *Host {
 	h := &Host{Options: o, attempts: map[attemptKey]*Attempt{}, sessions: map[sessionKey]*session{}}
 	h.vault = vault.New(o.Secrets)
@@ -98,7 +98,7 @@ type Request struct {
 	SessionTime      time.Time
 	RetryAttemptName string
 	Params           *param.Map
-	// Only, unless nil, changes the tasks of the attempt (to a sub-tree, for example).
+	// Only, unless nil, changes the tasks of the attempt (for example to a subtree).
 	Only func([]dig.Node) ([]dig.Node, error)
 }
 
@@ -169,7 +169,7 @@ func (h *Host) register(def *engine.Definition, w dig.Workflow, r Request) (*Att
 	s := h.sessions[sk]
 	if a := h.attempts[key]; a != nil {
 		if r.RetryAttemptName == "" {
-			a = s.last // as Digdag: without a name it is the session's newest
+			a = s.last // as in Digdag: without a name it is the session's newest attempt
 		}
 		return a, false
 	}

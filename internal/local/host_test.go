@@ -71,7 +71,7 @@ func (w *world) note(format string, args ...any) {
 	w.done = append(w.done, fmt.Sprintf(format, args...))
 }
 
-// do notes its command; `fail` and `panic` do what they say, `flaky` fails at first.
+// do records its command; the commands `fail` and `panic` fail and panic, and `flaky` fails at first.
 func (w *world) do(_ context.Context, t *operators.Task) (operators.Result, error) {
 	command, err := t.Params.String("_command")
 	if err != nil {
@@ -87,7 +87,7 @@ func (w *world) do(_ context.Context, t *operators.Task) (operators.Result, erro
 	return operators.Result{}, nil
 }
 
-// slow takes its time, and ends when it is asked to.
+// slow takes a while, and ends when its context does.
 func (w *world) slow(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	d, err := t.Params.DurationOr("_command", 0)
 	if err != nil {
@@ -133,8 +133,8 @@ func states(s *engine.State) string {
 	return strings.Join(list, "\n")
 }
 
-// TestRetriesWait proves that the host waits as long as `_retry` says, for tasks and for
-// groups, and that time is what the clock says.
+// TestRetriesWait proves that the host waits as long as `_retry` demands, for tasks and for groups, according to its
+// clock.
 func TestRetriesWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,8 +194,8 @@ _error: {do>: handler}
 	})
 }
 
-// TestClosing proves that what comes last of tasks runs after the caller's context is canceled, also what was under way
-// then, and that no context that is canceled reaches it.
+// TestClosing proves that the closing parts of tasks run after the caller's context is canceled, even those that were
+// under way at that time, and that they never get a canceled context.
 func TestClosing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestClosing(t *testing.T) {
 	})
 }
 
-// TestThreads proves that no more tasks run at once than was asked for.
+// TestThreads proves that no more tasks run at once than requested.
 func TestThreads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -232,7 +232,7 @@ func TestThreads(t *testing.T) {
 	})
 }
 
-// TestPanic proves that an operator that panics fails its task and nothing else.
+// TestPanic proves that an operator that panics fails only its own task.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, local.Options{}, map[string]string{"main.dig": "_parallel: true\n+a: {do>: panic}\n+b: {do>: fine}\n"})
@@ -242,7 +242,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestPortions proves that a loop larger than a portion runs whole, in order.
+// TestPortions proves that a loop larger than a portion runs completely and in order.
 func TestPortions(t *testing.T) {
 	t.Parallel()
 	n := 3*engine.Portion + 7
@@ -289,7 +289,7 @@ func TestSLA(t *testing.T) {
 	})
 }
 
-// TestRefused proves that what cannot be started is an error and runs nothing.
+// TestRefused proves that an attempt that cannot be started is an error and runs nothing.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	var many strings.Builder

@@ -29,7 +29,7 @@ import (
 	oprun "zerodag/operators/run"
 )
 
-// localProjectName is the name of the project that a run on this machine is of, for its tasks.
+// localProjectName is the project name that the tasks of a run on this machine see.
 const localProjectName = "default"
 
 func (r *run) attempt(ctx context.Context) (*engine.State, error) {
@@ -52,7 +52,7 @@ func (r *run) attempt(ctx context.Context) (*engine.State, error) {
 	stored := reading.Stored()
 	where := configuration.OwnFolder(reading.Commands())
 	if where.Environment == lineage.NotOwn {
-		where.Environment = lineage.Everything // it is that of the user who wrote the command line
+		where.Environment = lineage.Everything // the environment belongs to the user who entered the command
 	}
 	commands, err := executors.New(where)
 	if err = cmp.Or(reading.Err, err); err != nil {
@@ -101,7 +101,7 @@ func (r *run) attempt(ctx context.Context) (*engine.State, error) {
 	return a.State, nil
 }
 
-// only returns the part of a workflow that will run. If a part is left out, the outputs could not be determined.
+// only returns the part of a workflow that will run. If a part is skipped, the outputs cannot be determined.
 func (r *run) only(nodes []dig.Node) ([]dig.Node, error) {
 	nodes, err := subtree(nodes, r.Task)
 	if err == nil && (r.DryRun || r.Goal != "" || r.End != "") {
@@ -111,7 +111,7 @@ func (r *run) only(nodes []dig.Node) ([]dig.Node, error) {
 	return nodes, err
 }
 
-// cutWhenToldAgain kills all commands when the program is asked to end for the second time, until over is called.
+// cutWhenToldAgain kills all commands if the program is asked to end a second time before over is called.
 func cutWhenToldAgain(ctx context.Context, commands *executors.Executors) (over func()) {
 	return program.WhenToldAgain(ctx, func() (leave bool) {
 		within, stop := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
@@ -125,14 +125,14 @@ func cutWhenToldAgain(ctx context.Context, commands *executors.Executors) (over 
 // kernel may never end.
 const cutTime = 10 * time.Second
 
-// workspace is the project's own folder: locally tasks share their files.
+// workspace returns the project's own folder for each run: locally tasks share their files.
 func (r *run) workspace(in executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 	return func(_ context.Context, id operators.Identity, _ host.Workflow) (host.Workspace, error) {
 		return host.Workspace{Files: r.Folder.Project, RunFolder: r.Folder.RunFolder(), Commands: in(r.Folder.Root(), id), Leave: func() {}}, nil
 	}
 }
 
-// before takes saved results for tasks that must not run again, and carries out --dry-run and --show-params.
+// before returns saved results for tasks that must not run again, and implements --dry-run and --show-params.
 func (r *run) before(j *oprun.Job) *operators.Result {
 	if result := r.plan.instead(j.TaskName); result != nil {
 		text := taskview.Skipped

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// keptLog writes both to a task's log file and to the view of the run.
+// keptLog writes to a task's log file and to the view of the run.
 type keptLog struct {
 	operators.Log
 	file host.TaskLog
@@ -36,8 +36,7 @@ func (l keptLog) Line(level operators.Level, logger, message string) {
 	l.Log.Line(level, logger, message)
 }
 
-// Close ends the file; the host calls it when the run is over. Trouble with it is shown and
-// fails nothing.
+// Close closes the file; the host calls it when the run is over. Errors are shown but do not fail the task.
 func (l keptLog) Close() error {
 	err := l.file.Close()
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 // Options are the settings for running a workflow.
 type Options struct {
 	configuration.Flags
-	Rerun            bool                           // saved state counts for nothing
+	Rerun            bool                           // saved state is ignored
 	Start, Goal, End string                         // patterns of tasks; "" for none
-	Save             string                         // the folder of saved state, relative to the project unless it is absolute; "" is in the run folder
-	NoSave           bool                           // without saved state
-	Session          string                         // as --session has it
-	DryRun           bool                           // no operator is run
-	ShowParams       bool                           // before each operator
+	Save             string                         // the folder of saved state, relative to the project unless it is absolute; "" means in the run folder
+	NoSave           bool                           // state is neither read nor saved
+	Session          string                         // in the format of --session
+	DryRun           bool                           // no operators are run
+	ShowParams       bool                           // parameters are shown before each operator
 	Threads          int                            // tasks that may run at once; 0 for no limit
 	TaskLog          string                         // the folder for logs of tasks; "" keeps none
 	Again            func(session time.Time) string // returns the command line that resumes the run

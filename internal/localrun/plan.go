@@ -61,17 +61,17 @@ func findNode(nodes []dig.Node, pattern string) (int, error) {
 // plan decides which tasks a run skips: tasks excluded by --goal or --end, and tasks that succeeded in an earlier run
 // of the session, unless --rerun, --start or --goal runs them again.
 type plan struct {
-	run    map[string]bool // of tasks that are written: others count as successes without a result; nil: all
-	saved  map[string]bool // of tasks that are written: their saved success is taken; nil: all
+	run    map[string]bool // tasks of the file that run: others count as succeeded without a result; nil: all
+	saved  map[string]bool // tasks of the file whose saved success is used; nil: all
 	status *statusFolder   // nil with --no-save
-	goal   bool            // no task follows those that run again
+	goal   bool            // no tasks after those that run again are run
 	dry    bool
 
 	mu    sync.Mutex
-	began map[string]part // of tasks and groups: which parts of them ran in this process
+	began map[string]part // which parts of tasks and groups ran in this process
 	seen  map[string]bool // tasks that this process has decided about
-	taken map[string]bool // tasks whose saved success it took
-	left  map[string]bool // tasks that it left out
+	taken map[string]bool // tasks whose saved success it used
+	left  map[string]bool // tasks that it skipped
 }
 
 func (r *run) planOf(nodes []dig.Node) (*plan, error) {
@@ -103,7 +103,7 @@ func (r *run) planOf(nodes []dig.Node) (*plan, error) {
 	return p, nil
 }
 
-// use gives the plan the folder of saved successes. It forgets the successes of tasks that must run again at once:
+// use sets the plan's folder of saved successes. It immediately forgets the successes of tasks that must run again:
 // however this run ends, the next one must not use them.
 func (p *plan) use(f *statusFolder, nodes []dig.Node) {
 	p.status = f
@@ -117,13 +117,13 @@ func (p *plan) use(f *statusFolder, nodes []dig.Node) {
 	f.forgetAll(func(task string) bool { return again[written(task)] })
 }
 
-// written returns the task in the file that a task is, or that generated it.
+// written returns the name of the task in the file that is the given task or generated it.
 func written(name string) string {
 	name, _, _ = strings.Cut(name, "^")
 	return name
 }
 
-// preceding is everything that comes before a task: its ancestors, their upstreams and its own, and the tasks below
+// preceding returns all tasks that precede a task: its ancestors, their upstreams and its own, and the tasks below
 // those.
 func preceding(nodes []dig.Node, at int) map[string]bool {
 	set := map[string]bool{}
@@ -160,7 +160,7 @@ func addBelow(nodes []dig.Node, at int, set map[string]bool) {
 func (p *plan) instead(name string) *operators.Result {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.status == nil { // as Digdag: without saved state no option skips anything
+	if p.status == nil { // as in Digdag: without saved state no option skips anything
 		return nil
 	}
 	if p.run != nil && !p.run[written(name)] {
@@ -206,7 +206,7 @@ const (
 	ofFinally
 )
 
-// partOf is the part of a task that the rest of a name, behind the task's, belongs to.
+// partOf returns the part of a task to which a name belongs; rest is the name after the task's own name.
 func partOf(rest string) part {
 	switch {
 	case strings.HasPrefix(rest, "^check"):
@@ -217,7 +217,7 @@ func partOf(rest string) part {
 	return ofWork
 }
 
-// save keeps the success of a task for later runs, unless it was skipped or handles a failure.
+// save stores the success of a task for later runs, unless the task was skipped or handles a failure.
 func (p *plan) save(s *engine.State, t *engine.Task) {
 	p.mu.Lock()
 	keeps := !p.dry && !p.taken[t.Name] && !p.left[t.Name] && !engine.OfFailure(t.Name)
@@ -228,7 +228,7 @@ func (p *plan) save(s *engine.State, t *engine.Task) {
 	if !t.Group {
 		return
 	}
-	if first := resume.FirstOf(s, t); first != nil && first.State == engine.Success { // earlier rounds of the group are kept with it
+	if first := resume.FirstOf(s, t); first != nil && first.State == engine.Success { // earlier iterations of the group are saved with it
 		p.save(s, first)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// nodesOf are the tasks of a workflow.
+// nodesOf returns the tasks of a workflow.
 func nodesOf(t *testing.T, text string) []dig.Node {
 	t.Helper()
 	list, err := dig.Load(func(string) ([]byte, error) { return []byte(text), nil }, []string{"w.dig"})
@@ -37,8 +37,8 @@ const pipeline = `
 +e: {echo>: x}
 `
 
-// TestSubtree proves that a task which a command line names runs alone, with the tasks below it, and that a wrong name
-// is an error with a hint.
+// TestSubtree proves that only the task that a command line names and the tasks below it run, and that a wrong name is
+// an error with a hint.
 func TestSubtree(t *testing.T) {
 	t.Parallel()
 	nodes := nodesOf(t, pipeline)
@@ -60,7 +60,7 @@ func TestSubtree(t *testing.T) {
 	}
 }
 
-// TestPlan proves which tasks a run takes over from an earlier one, runs, and leaves out, by its options.
+// TestPlan proves which tasks a run takes over from an earlier one, runs and skips, depending on its options.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	all := []string{"+w+a", "+w+g+b", "+w+g+c", "+w+d", "+w+e"}
@@ -110,7 +110,7 @@ func TestPlan(t *testing.T) {
 		if got := strings.Join(left, " "); got != c.left {
 			t.Errorf("%s: leaves out %q, want %q", c.name, got, c.left)
 		}
-		again := c.o.Rerun || c.o.Start != "" // everything that is not taken over, also by a later run
+		again := c.o.Rerun || c.o.Start != "" // everything that is not taken over, even by a later run
 		for _, name := range all {
 			want := slices.Contains(taken, name) || slices.Contains(left, name) && !again
 			if kept := f.read(name) != nil; kept != want {

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// report prints the outcome of the attempt. The error of a failed attempt has been shown.
+// report prints the outcome of the attempt. The error for a failed attempt means that the reason was already shown.
 func (r *run) report(s *engine.State) error {
 	switch {
 	case !program.AsDigdag():
@@ -45,7 +45,7 @@ func (r *run) report(s *engine.State) error {
 	return program.ErrShown
 }
 
-// reasonOf is why a task failed.
+// reasonOf returns why a task failed.
 func reasonOf(t *engine.Task) string {
 	message, _ := t.Error.Get("message")
 	text, err := param.AsString("message", message)
@@ -58,7 +58,7 @@ func reasonOf(t *engine.Task) string {
 	return text
 }
 
-// runOutcome is how a run ended, for display.
+// runOutcome describes how a run ended, for display.
 type runOutcome struct {
 	count       taskview.Tally
 	took        time.Duration
@@ -66,9 +66,9 @@ type runOutcome struct {
 	interrupted bool
 	failed      []runFailure
 	dry         bool
-	skipped     int // of the tasks that succeeded
-	leftOut     int // of them, whose _if was false
-	ignored     int // errors that are successes
+	skipped     int // succeeded tasks that did not run again
+	leftOut     int // skipped tasks whose _if was false
+	ignored     int // tasks whose errors were ignored
 	saved       bool
 	again       string     // the command that resumes the run
 	outputs     *param.Map // of the run; nil for none
@@ -77,7 +77,7 @@ type runOutcome struct {
 // runFailure is a task that failed, its error, its place in the workflow, a possible fix, and the end of its output.
 type runFailure struct {
 	task, reason, place string
-	tries               int // how often it ran, in all rounds of its group
+	tries               int // how often it ran, in all iterations of its group
 	remedies, lines     []string
 }
 
@@ -115,7 +115,7 @@ func (r *run) outcome(s *engine.State) runOutcome {
 	return o
 }
 
-// add counts a task that an earlier run had done, that was left out, or whose failure is ignored.
+// add counts a task that an earlier run completed, that was skipped, or whose failure was ignored.
 func (o *runOutcome) add(row taskview.Row, leaf, done bool) {
 	if leaf && done {
 		o.skipped++
@@ -128,8 +128,8 @@ func (o *runOutcome) add(row taskview.Row, leaf, done bool) {
 	}
 }
 
-// teller is the task whose output is that of a failure: a group has none, and was ended while the last one below it
-// ran.
+// teller returns the task whose output explains a failure: a group has no output, so it is the last task below it that
+// was running when the group ended.
 func teller(s *engine.State, t *engine.Task) *engine.Task {
 	if !t.Group {
 		return t
@@ -159,8 +159,8 @@ func (r *run) failure(s *engine.State, t *engine.Task, lost remedy.LostNames) ru
 	return f
 }
 
-// ofThisMachine has a message name the secrets of this machine's user. Operators name the project whose secret is
-// missing, and a run on this machine is of none.
+// ofThisMachine changes a message about a missing secret to name the secrets of this machine's user. Operators name the
+// project whose secret is missing, but a run on this machine has no project.
 func ofThisMachine(message string) string {
 	return strings.ReplaceAll(message, "zerodag secrets --project "+localProjectName+" ", "zerodag secrets --local ")
 }

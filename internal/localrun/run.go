@@ -26,8 +26,8 @@ type run struct {
 	began     time.Time
 }
 
-// Run runs a workflow and shows it until its end. If it has not succeeded, the error is program.ErrShown: the reason
-// was shown. It ends early if ctx ends.
+// Run runs a workflow and shows it until its end. If the run has not succeeded, the error is program.ErrShown, because
+// the reason was already shown. It ends early if ctx ends.
 func Run(ctx context.Context, o Options, w Work) error {
 	return (&run{Options: &o, Work: w}).do(ctx)
 }
@@ -44,7 +44,7 @@ func (r *run) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer closeLog() //nolint:errcheck // what the run has written is flushed before, and that error is returned
+	defer closeLog() //nolint:errcheck // the output of the run is flushed before, and that error is returned
 	reading := r.Settings.Reading()
 	form := reading.LogForm()
 	if reading.Err != nil {
@@ -85,7 +85,7 @@ func (r *run) do(ctx context.Context) error {
 	return cmp.Or(flushed, r.status.close(), r.report(state))
 }
 
-// warning writes a warning that is about no task.
+// warning writes a warning that does not concern a task.
 func (r *run) warning(text string) {
 	if r.Original() {
 		r.log.Message(operators.Warn, "io.digdag.cli.Run", text)
@@ -94,8 +94,7 @@ func (r *run) warning(text string) {
 	fmt.Fprintln(r.Err, "warning: "+text)
 }
 
-// paramServerNote warns of a store of parameters that is configured, but not used. It is "" where
-// there is none.
+// paramServerNote returns a warning about a parameter store that is configured but not used; "" if there is none.
 func (r *run) paramServerNote() string {
 	keys, err := r.Settings.Below("param_server.")
 	if err != nil || keys.Len() == 0 {

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ran runs a workflow and returns what its tasks printed, what was said of it, and its error.
+// ran runs a workflow and returns the output of its tasks, the messages about it, and its error.
 func ran(t *testing.T, folder, text string, o Options, s configuration.Settings) (out, said string, err error) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, "w.dig"), []byte(text), 0o600); err != nil {
@@ -72,7 +72,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunAsDigdag proves that a run whose log is kept writes Digdag's lines, for scripts, and no lines for people.
+// TestRunAsDigdag proves that a run whose log is kept writes Digdag's lines for scripts, and no lines for people.
 func TestRunAsDigdag(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -116,7 +116,8 @@ func TestRunKeepsLogs(t *testing.T) {
 	}
 }
 
-// TestRunStopped proves that a stopped run reports that and what runs again, and not that tasks failed.
+// TestRunStopped proves that a stopped run reports that it was stopped and what will run again, but does not report
+// failed tasks.
 func TestRunStopped(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -138,7 +139,7 @@ func TestRunStopped(t *testing.T) {
 	}
 }
 
-// TestWrongSettings proves that a setting which cannot be meant ends a run before a task runs.
+// TestWrongSettings proves that an impossible setting ends a run before a task runs.
 func TestWrongSettings(t *testing.T) {
 	t.Parallel()
 	for key, s := range map[string]configuration.Settings{

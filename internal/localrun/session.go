@@ -108,10 +108,10 @@ func (r *run) schedule(zone *time.Location) (*schedule.Schedule, error) {
 	return dig.ScheduleHere(r.Workflow.Config, zone)
 }
 
-// sessionForm is how the folder of a session's state is named.
+// sessionForm is the layout of the name of a session's state folder.
 const sessionForm = "20060102T150405-0700"
 
-// lastSession finds the newest session that has saved state of a workflow.
+// lastSession finds the newest session with saved state of a workflow.
 func lastSession(dir, workflow string) (time.Time, bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

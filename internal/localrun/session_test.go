@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// saving is a run of a workflow in a folder, with saved state of sessions.
+// saving returns a run of a workflow in a folder with saved state of sessions.
 func saving(t *testing.T, config *param.Map, sessions ...string) *run {
 	t.Helper()
 	root := t.TempDir()
@@ -33,15 +33,15 @@ func saving(t *testing.T, config *param.Map, sessions ...string) *run {
 	return &run{Options: &Options{Session: "last"}, Work: Work{Folder: f, Workflow: dig.Workflow{Name: "w/x", Config: config}}}
 }
 
-// TestSessionTime proves which session each form of --session means, in the zone of the workflow, also where clocks
-// have just been changed.
+// TestSessionTime proves which session each form of --session means in the zone of the workflow, even if clocks have
+// just been changed.
 func TestSessionTime(t *testing.T) {
 	t.Parallel()
 	zone, err := schedule.Zone("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Date(2026, 3, 29, 10, 20, 30, 0, time.UTC) // clocks went from 2 to 3 in that night
+	now := time.Date(2026, 3, 29, 10, 20, 30, 0, time.UTC) // clocks went from 2 to 3 that night
 	daily := param.New("schedule", param.New("daily>", "07:00:00"))
 	for _, c := range []struct {
 		session string
@@ -61,7 +61,7 @@ func TestSessionTime(t *testing.T) {
 		{"last", nil, []string{"20260101T000000+0100/+other+a.yml", "20260102T000000+0100/+w%2Fxy+a.yml", "nonsense/+w%2Fx+a.yml", "20260103T000000+0100/+w%2Fx.yml"}, "2026-03-29T00:00:00+01:00", sessionToday},
 		{"2026-01-02", nil, nil, "2026-01-02T00:00:00+01:00", sessionNamed},
 		{"2026-01-02 03:04:05", nil, nil, "2026-01-02T03:04:05+01:00", sessionNamed},
-		{"2026-03-29 02:30:00", nil, nil, "2026-03-29T03:30:00+02:00", sessionNamed}, // there was no such time
+		{"2026-03-29 02:30:00", nil, nil, "2026-03-29T03:30:00+02:00", sessionNamed}, // that time did not exist
 		{"2026-01-02T03:04:05+09:00", nil, nil, "2026-01-01T19:04:05+01:00", sessionNamed},
 		{"2026-01-02 03:04:05Z", nil, nil, "2026-01-02T04:04:05+01:00", sessionNamed},
 	} {

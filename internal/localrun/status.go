@@ -17,18 +17,18 @@ import (
 	"zerodag/operators"
 )
 
-// statusFolder is where the state of one session is saved, in Digdag's form: one
-// YAML file per task that succeeded, so that either program can continue.
+// statusFolder is the folder with the saved state of one session in Digdag's format: one YAML file per succeeded task,
+// so that either program can continue.
 type statusFolder struct {
 	dir    string
-	failed error // the first that could not be written
+	failed error // the first error of writing
 }
 
 func newStatusFolder(saved string, session time.Time) *statusFolder {
 	return &statusFolder{dir: filepath.Join(saved, session.Format(sessionForm))}
 }
 
-// saved is the folder of the states of all sessions.
+// saved returns the folder with the states of all sessions.
 func (r *run) saved() string {
 	switch {
 	case r.Save == "":
@@ -39,11 +39,11 @@ func (r *run) saved() string {
 	return filepath.Join(r.Folder.Root(), r.Save)
 }
 
-// longestFileName is how long Digdag's form of a file's name may be: systems allow 255 bytes, and the ending and the
-// temporary name of an unfinished file take some.
+// longestFileName limits the length of Digdag's form of a file name: systems allow 255 bytes, and the ending and the
+// temporary name of an unfinished file need some of them.
 const longestFileName = 200
 
-// fileName keeps names with slashes (workflows of sub-folders) within the folder. If a name is too long for a file, a
+// fileName keeps names with slashes (workflows in subfolders) within the folder. If a name is too long for a file, a
 // digest replaces its end.
 func fileName(task string) string {
 	name := strings.ReplaceAll(task, "/", "%2F")
@@ -58,12 +58,12 @@ func (f *statusFolder) path(task string) string {
 	return filepath.Join(f.dir, fileName(task)+".yml")
 }
 
-// rerunKey marks the state of a loop over data: Digdag's form does not distinguish data from code, so the loop, which
-// has no effects, runs again.
+// rerunKey marks the state of a loop over data: Digdag's format does not distinguish data from code, so the loop, which
+// has no side effects, runs again.
 const rerunKey = "zerodag_rerun"
 
-// save writes the result and the stored parameters of a successful task, see engine.State.Kept. Nothing is
-// half-written: a reader sees the whole file or none.
+// save writes the result and the stored parameters of a successful task, see engine.State.Kept. The file is never
+// half-written: a reader sees either the whole file or none.
 func (f *statusFolder) save(t *engine.Task, kept engine.Stored) {
 	if f == nil || f.failed != nil {
 		return
@@ -97,7 +97,7 @@ func (f *statusFolder) forget(task string) {
 	}
 }
 
-// forgetAll removes those of all tasks that which chooses.
+// forgetAll removes the saved successes of all tasks that `which` selects.
 func (f *statusFolder) forgetAll(which func(task string) bool) {
 	if f == nil {
 		return
@@ -114,7 +114,7 @@ func (f *statusFolder) forgetAll(which func(task string) bool) {
 	}
 }
 
-// taskOf is the task whose state a file holds, by its name without ".yml".
+// taskOf returns the task whose state is in a file, which is named without ".yml".
 func (f *statusFolder) taskOf(file string) string {
 	if strings.Contains(file, "~") { // a digest may replace the end
 		text, err := os.ReadFile(filepath.Join(f.dir, file+".yml"))
@@ -151,7 +151,7 @@ func pathList(paths [][]string) []param.Value {
 	return list
 }
 
-// read returns the saved result of a task; nil unless there is one of a success. An unreadable file counts as missing:
+// read returns the saved result of a task; nil if there is no saved success. An unreadable file counts as missing:
 // running again is safe, guessing is not.
 func (f *statusFolder) read(task string) *operators.Result {
 	text, err := os.ReadFile(f.path(task))

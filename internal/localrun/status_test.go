@@ -10,7 +10,7 @@ import (
 )
 
 // TestLongNamesAreSaved proves that the state of a task is saved whatever the length of its name, each in a separate
-// file, and that names which fit have Digdag's form.
+// file, and that names that are short enough have Digdag's form.
 func TestLongNamesAreSaved(t *testing.T) {
 	t.Parallel()
 	f := &statusFolder{dir: t.TempDir()}
@@ -28,7 +28,7 @@ func TestLongNamesAreSaved(t *testing.T) {
 	}
 }
 
-// TestWrongState proves that a file without a saved success, whatever wrote it, counts as missing: the task runs again.
+// TestWrongState proves that a file without a valid saved success counts as missing, so that the task runs again.
 func TestWrongState(t *testing.T) {
 	t.Parallel()
 	f := newStatusFolder(t.TempDir(), time.Unix(0, 0))

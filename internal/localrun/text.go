@@ -14,7 +14,7 @@ const hints = `  * Use --session <daily | hourly | "yyyy-MM-dd[ HH:mm:ss]"> to n
   * Use --rerun, --start +NAME, or --goal +NAME argument to rerun skipped tasks.
 `
 
-// failures lists the tasks that failed in Digdag's form.
+// failures lists the failed tasks in Digdag's format.
 func failures(b *strings.Builder, s *engine.State) {
 	if s.Canceled() {
 		b.WriteString("  The run was interrupted.\n")
@@ -26,8 +26,8 @@ func failures(b *strings.Builder, s *engine.State) {
 	}
 }
 
-// text describes what failed, why, the last output, and what to do, for a terminal of so many columns; 0 is unlimited
-// width.
+// text describes what failed, why, the last output, and what to do, for a terminal with a number of columns; 0 means
+// unlimited width.
 func (o runOutcome) text(columns int, ink term.Palette) string {
 	if o.succeeded {
 		return o.success(ink)
@@ -69,7 +69,7 @@ func (o runOutcome) text(columns int, ink term.Palette) string {
 	return b.String()
 }
 
-// success is the text of a run in which nothing failed.
+// success returns the text for a run in which nothing failed.
 func (o runOutcome) success(ink term.Palette) string {
 	if o.dry {
 		text := fmt.Sprintf("%sNothing was run%s (--dry-run): all parameters of %s could be evaluated.\n", ink.Yellow, ink.Reset, term.Counted(o.count.Total, "task"))
@@ -92,7 +92,7 @@ func (o runOutcome) success(ink term.Palette) string {
 	return text + taskview.OutputsText(o.outputs)
 }
 
-// mostNamed is how many tasks are named that are not shown.
+// mostNamed is the maximum number of names in a list of tasks that are not shown in detail.
 const mostNamed = 5
 
 func namesOf(list []runFailure) string {

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// TestRunOutcome proves what is said at the end of a run: what failed, why, what it printed last, and the
-// command that continues.
+// TestRunOutcome proves that the text at the end of a run shows what failed, why, the last output, and the command that
+// resumes the run.
 func TestRunOutcome(t *testing.T) {
 	t.Parallel()
 	many := runOutcome{saved: true, again: "zerodag run a.dig", took: time.Second, count: taskview.Tally{Total: 9, Done: 2, Failed: 6}}

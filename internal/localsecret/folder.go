@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// CheckKey returns an error of the command line if a text is not a key of a secret (wire.md 3.2).
+// CheckKey returns a command-line error if a text is not a valid key of a secret (wire.md 3.2).
 func CheckKey(key string) error {
 	const segment = `(?:[a-zA-Z]|[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9])`
 	if len(key) > 255 || !regexp.MustCompile(`^`+segment+`(?:\.`+segment+`)*$`).MatchString(key) {
@@ -23,13 +23,13 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// folder is where the secrets of this machine are.
+// folder returns the folder with the secrets of this machine.
 func folder() string { return filepath.Join(configuration.Folder(), "secrets") }
 
-// Folder keeps each secret in a file of its name, for its owner's eyes only.
+// Folder keeps each secret in a file of the same name that only its owner can read.
 type Folder struct{ dir string }
 
-// Open returns the secrets of this machine. The folder need not be there.
+// Open returns the secrets of this machine. The folder need not exist.
 func Open() Folder { return Folder{folder()} }
 
 // List returns the keys, sorted.

@@ -9,21 +9,21 @@ import (
 	"runtime"
 )
 
-// googleSecrets are the secrets `gcp.…` that Google's own tools give a run on this machine, as in Digdag (its
-// Application Default Credentials): the key of a file, and the project of the environment. There are none if there is
-// no such file.
+// googleSecrets returns the secrets `gcp.…` that Google's own tools provide for a run on this machine, as in Digdag
+// (Application Default Credentials): the key in a file, and the project in the environment. There are none if the file
+// does not exist.
 func googleSecrets() (map[string]string, error) {
 	name := os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")
 	if name == "" {
 		folder := os.Getenv("CLOUDSDK_CONFIG")
 		if folder == "" {
 			home, err := os.UserConfigDir()
-			if runtime.GOOS != "windows" { // on other systems gcloud uses one place
+			if runtime.GOOS != "windows" { // on other systems gcloud always uses the same place
 				home, err = os.UserHomeDir()
 				home = filepath.Join(home, ".config")
 			}
 			if err != nil {
-				return nil, nil //nolint:nilerr // who has no home has no file in it
+				return nil, nil //nolint:nilerr // without a home folder there is no file
 			}
 			folder = filepath.Join(home, "gcloud")
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // Store returns the secrets for tasks of a run on this machine: `secrets.<key>` of the configuration, then the file of
-// that name in the configuration's folder, then those of Treasure Data's and Google's own command lines.
+// that name in the configuration's folder, then the secrets of Treasure Data's and Google's own command-line tools.
 func Store(s configuration.Settings) oprun.SecretStore {
 	return secretFiles{Settings: s, dir: folder(), td: sync.OnceValues(tdSecrets), google: sync.OnceValues(googleSecrets)}
 }
@@ -25,7 +25,7 @@ type secretFiles struct {
 	google func() (map[string]string, error)
 }
 
-// Secret reads one secret; keys with a path separator name none.
+// Secret reads one secret; a key that contains a path separator never has a value.
 func (f secretFiles) Secret(key string) (string, bool, error) {
 	if v, ok := f.Settings["secrets."+key]; ok {
 		return v, true, nil
@@ -49,7 +49,8 @@ func (f secretFiles) Secret(key string) (string, bool, error) {
 	return Text(text), true, nil
 }
 
-// ofGoogle is a secret of Google's tools. Their project belongs to their key: it does not go with one of ours.
+// ofGoogle returns a secret of Google's tools. Their project belongs to their key, and is not combined with one of our
+// keys.
 func (f secretFiles) ofGoogle(key string) (string, bool, error) {
 	if _, own := f.Settings["secrets.gcp.credential"]; own {
 		return "", false, nil

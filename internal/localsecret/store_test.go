@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/program"
 )
 
-// TestFolder proves that a secret is kept for its owner alone and read by tasks, that it may be set again and deleted
-// twice, and that files of others in the folder are no secrets.
+// TestFolder proves that only its owner can read a secret's file, that tasks can read the secret, that it may be set
+// again and deleted twice, and that other files in the folder are not secrets.
 func TestFolder(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("ZERODAG_CONFIG_HOME", home)
@@ -58,7 +58,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestCheckKey proves which texts are keys: none leads out of the folder, and none is hidden or commands a terminal.
+// TestCheckKey proves which texts are valid keys: none leads out of the folder, is a hidden file or controls a
+// terminal.
 func TestCheckKey(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]bool{

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadTDConf proves what a run takes from td.conf.
+// TestReadTDConf proves which values a run reads from td.conf.
 func TestReadTDConf(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]map[string]string{
@@ -24,7 +24,7 @@ func TestReadTDConf(t *testing.T) {
 	}
 }
 
-// FuzzReadTDConf proves that no file does harm.
+// FuzzReadTDConf proves that any file can be read safely.
 func FuzzReadTDConf(f *testing.F) {
 	f.Add("[account]\napikey = x\nendpoint = http://[::1]:2/%zz\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -6,7 +6,8 @@ import (
 	"zerodag/internal/program"
 )
 
-// Text returns the value of a secret that a file or stdin has. If the program is called digdag it keeps every byte.
+// Text returns the value of a secret from the text of a file or stdin. If the program is called digdag, it keeps every
+// byte.
 func Text(text []byte) string {
 	if program.AsDigdag() {
 		return string(text)
@@ -14,8 +15,8 @@ func Text(text []byte) string {
 	return secretLine(string(text))
 }
 
-// secretLine drops the line end of a text of one line: editors and `echo` write it, and no password has it. A text of
-// several lines, such as a PEM key, stays as it is, as many programs want its last line end.
+// secretLine drops the line end of a text of one line: editors and `echo` write it, and no password contains it. A text
+// of several lines, such as a PEM key, stays unchanged, because many programs need its last line end.
 func secretLine(text string) string {
 	line, rest, found := strings.Cut(text, "\n")
 	if !found || rest != "" {

@@ -2,7 +2,7 @@ package localsecret
 
 import "testing"
 
-// TestSecretLine proves that one line loses its line end alone, and that nothing else of a secret is changed.
+// TestSecretLine proves that a single line loses only its line end, and that other secrets are unchanged.
 func TestSecretLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

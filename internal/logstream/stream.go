@@ -13,22 +13,23 @@ import (
 	"zerodag/operators"
 )
 
-// Level is how much of a log is shown: lines of this weight, and of more.
+// Level selects how much of a log is shown: lines of this severity and above.
 type Level int
 
-// Warn shows warnings and errors alone.
+// Warn shows only warnings and errors.
 const Warn Level = 1
 
-// Levels are the names of levels in the order of their weight; each shows itself and those before it.
+// Levels returns the names of levels, the most severe first; each level shows its own lines and those of the levels
+// before it.
 func Levels() []string { return []string{"error", "warn", "info", "debug", "trace"} }
 
-// LevelOf returns the level of a name. It reports whether there is one.
+// LevelOf returns the level with a name, and reports whether it exists.
 func LevelOf(name string) (Level, bool) {
 	n := slices.Index(Levels(), name)
 	return Level(n), n >= 0
 }
 
-// Shows reports whether a level shows lines of a level; it shows unknown ones.
+// Shows reports whether l shows lines of a level; lines of unknown levels are shown.
 func (l Level) Shows(level operators.Level) bool {
 	for i, name := range Levels() {
 		if strings.EqualFold(name, string(level)) {
@@ -38,8 +39,8 @@ func (l Level) Shows(level operators.Level) bool {
 	return true
 }
 
-// Stream writes log lines. Lines of different tasks never mix. Text is shown at once, but a flood is written in larger
-// pieces.
+// Stream writes log lines. Lines of different tasks never mix. Text is shown at once, but large amounts are written in
+// larger pieces.
 type Stream struct {
 	level Level
 	form  tasklog.Form
@@ -51,23 +52,23 @@ type Stream struct {
 	failed  error
 }
 
-// New writes lines of a level and above in a form. Whoever makes it flushes it at the end.
+// New returns a stream that writes lines of a level and above in a format. The caller must flush it at the end.
 func New(out io.Writer, level Level, form tasklog.Form) *Stream {
 	return &Stream{level: level, form: form, out: bufio.NewWriterSize(out, 1<<16)}
 }
 
-// Message writes a line that is about no task.
+// Message writes a line that does not concern a task.
 func (s *Stream) Message(level operators.Level, logger, text string) {
 	s.line(level, tasklog.Main, logger, text)
 }
 
-// Limit has the stream show no more than a level from now on. No other goroutine may write yet.
+// Limit reduces the output of the stream to a level. It must be called before other goroutines write.
 func (s *Stream) Limit(level Level) { s.level = min(s.level, level) }
 
-// Level returns how much is shown.
+// Level returns the level of the stream.
 func (s *Stream) Level() Level { return s.level }
 
-// Form returns the form of the lines.
+// Form returns the format of the lines.
 func (s *Stream) Form() tasklog.Form { return s.form }
 
 // Shows reports whether lines of a level are written.

@@ -15,7 +15,7 @@ import (
 )
 
 // TestLevels proves that each level shows its own and more severe lines, that lines of an unknown level are shown
-// rather than lost, and that no other name is a level.
+// instead of lost, and that other names are not levels.
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	for i, name := range Levels() {
@@ -39,7 +39,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestLimit proves that a stream shows less from then on, and never more.
+// TestLimit proves that Limit can reduce the output of a stream, but never increase it.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -60,8 +60,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestTaskLines proves that lines of tasks which print at once stay whole, that each form names the task, and that
-// what a task prints is shown whatever the level.
+// TestTaskLines proves that lines of tasks that print concurrently stay whole, that each format shows the task's name,
+// and that the output of a task is shown whatever the level.
 func TestTaskLines(t *testing.T) {
 	t.Parallel()
 	for _, form := range []tasklog.Form{tasklog.Short, tasklog.Digdag} {
@@ -100,7 +100,7 @@ func TestTaskLines(t *testing.T) {
 	}
 }
 
-// TestShownSoon proves that what follows a line within moments is written without a further line or a flush.
+// TestShownSoon proves that text that follows a line within moments is written without another line or a flush.
 func TestShownSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,14 +119,15 @@ func TestShownSoon(t *testing.T) {
 	})
 }
 
-// full is a stream without space.
+// full is a writer whose disk is full.
 type full struct{ io.Writer }
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
 var errFull = errors.New("no space")
 
-// TestFullStream proves that a log that cannot be written is an error at the end, and that no line fails for it before.
+// TestFullStream proves that a log that cannot be written causes an error at the end, but does not make earlier lines
+// fail.
 func TestFullStream(t *testing.T) {
 	t.Parallel()
 	s := New(full{}, 2, tasklog.Short)

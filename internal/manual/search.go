@@ -19,16 +19,16 @@ import (
 type Hit struct {
 	Address string `json:"address"` // for Find: the name of a page and its section, such as schedules#cron
 	Page    string `json:"page"`    // the title of the page
-	Heading string `json:"heading"` // of the section; empty for the beginning of a page
+	Heading string `json:"heading"` // heading of the section; empty for the beginning of a page
 	Text    string `json:"text"`    // the sentence or the row that fits best, as plain text
 }
 
 // Search returns at most n sections of pages and operators about some words, the best first. It compares stems of
-// words, so that "retries" finds "retry". Words of other tools also find the words that the glossary has for them. A
-// word that no page has is taken for a typo of the nearest word; meant lists these replacements.
+// words, so that "retries" finds "retry". Words of other tools also find the corresponding words in the glossary. A
+// word that is on no page counts as a typo of the nearest word; meant lists these replacements.
 //
-// The order is that of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). A row of a table
-// counts as a text: settings and options would drown in their tables.
+// Results are ranked by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). A row of a table
+// counts as a separate text, because settings and options would otherwise get lost in their tables.
 func Search(words string, n int) (hits []Hit, meant []string, err error) {
 	index, err := searchIndex()
 	if err != nil {
@@ -69,10 +69,11 @@ func Search(words string, n int) (hits []Hit, meant []string, err error) {
 	return hits, meant, nil
 }
 
-// answer is what a section gains to which the glossary leads from a word of the search.
+// answer is added to the score of a section to which the glossary leads from a word of the search.
 const answer = 6
 
-// least is by how much a hit may be worse than the first one: the rest has one of several words, somewhere.
+// least is the factor by which a hit may be worse than the first one: the rest only contain one of several words
+// somewhere.
 const least = 4
 
 type scored struct {
@@ -83,22 +84,22 @@ type scored struct {
 // text is a section, or a row of a table in it.
 type text struct {
 	hit    Hit
-	page   string   // its name
+	page   string   // name of the page
 	lines  []string // sentences and rows, as plain text
 	stems  map[string]int
 	length int
 	weight float64
 }
 
-// index holds every text of the manual, and in how many of them a stem occurs.
+// index holds every text of the manual, and in how many texts each stem occurs.
 type index struct {
 	texts    []text
 	in       map[string]int
-	length   float64 // of a text, on average
+	length   float64 // average length of a text
 	synonyms []synonym
 }
 
-// synonym is what the glossary has for a word of other tools: the stems of the words used here, and pages about it.
+// synonym is the glossary's entry for a word of other tools: the stems of the words used here, and pages about it.
 type synonym struct {
 	stems []string
 	here  []string
@@ -110,7 +111,7 @@ type wanted struct {
 	stem        string
 	weight      float64
 	rarity      float64
-	first, last int // words of the query for which it stands
+	first, last int // the words of the query that it represents
 }
 
 // Weights of words in headings and titles; a word in the text has the weight 1.
@@ -119,11 +120,11 @@ const (
 	inTitle   = 2
 )
 
-// fromOthers is the weight of pages about coming from other tools, which mention everything; a search that names the
-// tool finds it in their titles.
+// fromOthers is the weight of pages about migrating from other tools, which mention everything; a search for a tool
+// finds its name in their titles.
 const fromOthers = 0.6
 
-// weights of groups of pages: what answers more questions of users comes first.
+// weights holds the weights of groups of pages: groups that answer more questions of users come first.
 var weights = map[string]float64{"How to": 1.2, "The language": 1.2, "Reference": 0.8, "Operators": 0.8, "How it works inside": 0.5}
 
 var searchIndex = sync.OnceValues(makeIndex)
@@ -222,7 +223,8 @@ type at struct {
 	word int
 }
 
-// wholes and parts are the stems of a query in a row, with compounds as one word and taken apart: fan-out, max_active_runs.
+// wholes and parts return the stems of a query in order, with compounds such as fan-out and max_active_runs as one word
+// and split into parts.
 func wholes(words [][]string) (list []at) {
 	for i, w := range words {
 		list = append(list, at{w[0], i})
@@ -248,12 +250,12 @@ func (s synonym) matches(in []at) bool {
 	return true
 }
 
-// known lists the stems that a typo may be meant for.
+// known lists the stems that may be the intended word of a typo.
 func (x *index) known() []string {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(x.in)), func(s string) bool { return len(s) < 4 })
 }
 
-// spelled returns a word of the pages that has a stem.
+// spelled returns a word on the pages with a stem.
 func (x *index) spelled(of string) string {
 	for i := range x.texts {
 		for _, line := range x.texts[i].lines {
@@ -271,7 +273,8 @@ func (x *index) isSynonym(stem string) bool {
 	return slices.ContainsFunc(x.synonyms, func(s synonym) bool { return slices.Contains(s.stems, stem) })
 }
 
-// score is BM25 of each word's best stem, less if the text lacks some of the words, and most if those are rare.
+// score returns the sum of BM25 for each word's best stem, reduced if the text lacks some of the words, most of all if
+// those are rare.
 func (x *index) score(t *text, query []wanted) float64 {
 	const k, b = 1.2, 0.75
 	best := map[int]float64{} // by the first of the words
@@ -306,7 +309,8 @@ func (x *index) score(t *text, query []wanted) float64 {
 	return sum * t.weight * covered / all
 }
 
-// rarity is the weight of a stem: the fewer texts have it, the more it says. A stem that none has weighs nothing.
+// rarity returns the weight of a stem: the fewer texts contain it, the higher the weight. A stem that is in no text has
+// no weight.
 func (x *index) rarity(stem string) float64 {
 	texts, having := float64(len(x.texts)), float64(x.in[stem])
 	if having == 0 {
@@ -315,7 +319,7 @@ func (x *index) rarity(stem string) float64 {
 	return math.Log(1 + (texts-having+0.5)/(having+0.5))
 }
 
-// best is the line with the most of the wanted stems.
+// best returns the line with the most wanted stems.
 func (t *text) best(query []wanted) string {
 	best, most := "", 0.0
 	for _, line := range t.lines {
@@ -336,8 +340,8 @@ func (t *text) best(query []wanted) string {
 
 var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN_]+(?:[-.'][\pL\pN_]+)*`) })
 
-// wordsOf returns the stems of each word of a text, without words that occur everywhere. A compound has several: itself
-// without its separators, and its parts.
+// wordsOf returns the stems of each word of a text, without words that occur everywhere. A compound has several stems:
+// the whole without separators, and its parts.
 func wordsOf(text string) (list [][]string) {
 	for _, w := range word().FindAllString(strings.ToLower(text), -1) {
 		parts := strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune("-_.'", r) })
@@ -358,7 +362,7 @@ func wordsOf(text string) (list [][]string) {
 	return list
 }
 
-// stem remembers what it found: the pages have every word many times.
+// stem caches its results, because every word occurs many times on the pages.
 func stem(word string) string {
 	if s, ok := stems().Load(word); ok {
 		return s.(string)
@@ -372,7 +376,7 @@ func stem(word string) string {
 
 var stems = sync.OnceValue(func() *sync.Map { return new(sync.Map) })
 
-// common are words of questions that say nothing about their subject.
+// common lists words of questions that are not specific to their subject.
 var common = []string{"zerodag", "use", "way", "want", "need", "get", "make", "like", "help", "would", "could", "find", "work", "possible", "go", "put", "thing"}
 
 // synonymsOf reads the table of the glossary: in the first column words of other tools, separated by commas; in the
@@ -436,7 +440,7 @@ func (s section) split() (prose, rows []string) {
 			continue
 		case line == "":
 			flush()
-		case strings.HasPrefix(line, "#") && paragraph.Len() == 0 && strings.HasSuffix(line, s.heading): // the heading itself
+		case strings.HasPrefix(line, "#") && paragraph.Len() == 0 && strings.HasSuffix(line, s.heading): // this is the heading
 		default:
 			paragraph.WriteString(term.WithoutMarks(line) + " ")
 		}

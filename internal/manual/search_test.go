@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestQuestions proves that what people ask, in their own words or in those of other tools, leads to the page that
-// answers it, among the first three sections that the search shows.
+// TestQuestions proves that users' questions, in their own words or in the words of other tools, find the page with the
+// answer among the first three sections of the result.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	for question, pages := range map[string][]string{
@@ -43,7 +43,7 @@ func TestQuestions(t *testing.T) {
 		"stop a running workflow":                    {"cli", "reference/commands", "faq", "console"},
 		"several servers postgres high availability": {"servers"},
 		"where do I see the logs":                    {"cli", "console", "reference/commands", "faq"},
-		// Of a stranger who knew Airflow and cron:
+		// These questions come from a new user who knew Airflow and cron:
 		"where do I put my database password":           {"secrets", "parameters"},
 		"run at 9am new york time daylight saving":      {"schedules"},
 		"max_active_runs only one run at once":          {"zerodag-1"},
@@ -81,7 +81,7 @@ func TestQuestions(t *testing.T) {
 }
 
 // TestHits proves that the address of each hit leads to its section, that a search without a result is empty, and that
-// no text, however long or strange, ends the program.
+// no text, however long or strange, crashes the program.
 func TestHits(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -108,7 +108,7 @@ func TestHits(t *testing.T) {
 	}
 }
 
-// TestTypos proves that a word that no page has counts as the nearest one, and that the caller is notified.
+// TestTypos proves that a word that is on no page counts as the nearest one, and that the replacement is reported.
 func TestTypos(t *testing.T) {
 	t.Parallel()
 	hits, meant, err := Search("enviroment variable of a comand", 3)
@@ -117,7 +117,7 @@ func TestTypos(t *testing.T) {
 	}
 }
 
-// TestAddresses proves that a link of a page is shown as what its reader can enter or open.
+// TestAddresses proves that a link on a page is shown as an address that its reader can enter or open.
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	list, err := Topics()
@@ -139,7 +139,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// FuzzSearch proves that no words end the program, and that no more is found than was asked for.
+// FuzzSearch proves that no words crash the program, and that no more results are returned than requested.
 func FuzzSearch(f *testing.F) {
 	f.Add("back-off of `_retry`")
 	f.Fuzz(func(t *testing.T, words string) {
@@ -149,7 +149,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// BenchmarkIndex makes the index of a process's first search, which waits for it.
+// BenchmarkIndex measures the creation of the index, for which the first search of a process waits.
 func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
 		if _, err := makeIndex(); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // findTopic searches for a page, then an operator, then the section of a page about the word: a section with that
-// heading, or a row that has it in its first column; then a row that contains it as a part, such as `sliding` of
+// heading, or a row with the word in its first column; then a row that contains it as a part, such as `sliding` of
 // `_parallel: {sliding: true}`. Everything else is left to Search.
 func findTopic(list []Topic, word string) (Topic, bool) {
 	if i := slices.IndexFunc(list, func(t Topic) bool { return t.Name == word }); i >= 0 {
@@ -31,19 +31,19 @@ func findTopic(list []Topic, word string) (Topic, bool) {
 		return found, true
 	}
 	if word == strings.ToLower(word) && !strings.ContainsAny(word, "_->.:/") {
-		return Topic{}, false // an English word: a heading or a row that has it need not be about it
+		return Topic{}, false // an English word: a heading or a row that contains it need not be about it
 	}
 	if found, ok := sectionOf(list, word, section.called, section.row); ok {
 		return found, true
 	}
 	if having := operatorsWith(word); len(having) > 0 {
 		found, ok := sectionOf(having, word, section.row)
-		return found, ok && len(having) == 1 // else any of them may be meant
+		return found, ok && len(having) == 1 // otherwise any of them may be meant
 	}
 	return sectionOf(list, word, section.naming, section.partRow)
 }
 
-// anchoredTopic is a section of a page, by the end of its link.
+// anchoredTopic returns a section of a page, given the end of its link.
 func anchoredTopic(list []Topic, name, anchor string) (Topic, bool) {
 	page, ok := findTopic(list, name)
 	if !ok {
@@ -63,7 +63,7 @@ func (t Topic) at(anchor string) string {
 	return ""
 }
 
-// slug is the end of a link to a heading, as web sites that show Markdown have it.
+// slug returns the end of a link to a heading, as websites that show Markdown create it.
 func slug(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.ReplaceAll(heading, " ", "-")) {
@@ -89,7 +89,7 @@ func sectionOf(list []Topic, word string, rules ...func(section, string) string)
 	return Topic{}, false
 }
 
-// operatorsWith returns the pages of the operators that have a parameter of a name.
+// operatorsWith returns the pages of the operators that have a parameter with a name.
 func operatorsWith(parameter string) (list []Topic) {
 	for _, t := range operatorTopics() {
 		if slices.Contains(operators.ParametersOf(strings.TrimSuffix(t.Title, ">")), parameter) {
@@ -102,7 +102,7 @@ func operatorsWith(parameter string) (list []Topic) {
 // section is a part of a page under a heading.
 type section struct{ heading, text string }
 
-// sectionsOf cuts a page at its headings; a comment in a sample is none.
+// sectionsOf splits a page at its headings; a comment in a sample does not count as a heading.
 func sectionsOf(page string) (list []section) {
 	code := false
 	for line := range strings.Lines(page) {
@@ -119,7 +119,7 @@ func sectionsOf(page string) (list []section) {
 	return list
 }
 
-// called is the section if its heading is the word, or several of which that is one; else "".
+// called returns the section if its heading is the word or lists it among others; else "".
 func (s section) called(word string) string {
 	for part := range strings.SplitSeq(strings.ReplaceAll(s.heading, "`", ""), " and ") {
 		if strings.EqualFold(part, word) {
@@ -129,7 +129,7 @@ func (s section) called(word string) string {
 	return ""
 }
 
-// defining is the section if its heading is the word, as code.
+// defining returns the section if its heading is the word, formatted as code.
 func (s section) defining(word string) string {
 	if strings.Contains(s.heading, "`") {
 		return s.called(word)
@@ -137,10 +137,10 @@ func (s section) defining(word string) string {
 	return ""
 }
 
-// inCode is a word in the first cell of a row.
+// inCode matches a word formatted as code in the first cell of a row.
 var inCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]+)`") })
 
-// keys are the names of which a piece of code is made.
+// keys matches the names in a piece of code.
 var keys = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_][\w-]*`) })
 
 func isKey(code, word string) bool {
@@ -149,7 +149,7 @@ func isKey(code, word string) bool {
 
 func hasKey(code, word string) bool { return slices.Contains(keys().FindAllString(code, -1), word) }
 
-// naming is the section if code of its heading has the word as a part; else "".
+// naming returns the section if code in its heading contains the word as a part; else "".
 func (s section) naming(word string) string {
 	for _, m := range inCode().FindAllStringSubmatch(s.heading, -1) {
 		if hasKey(m[1], word) {
@@ -163,7 +163,7 @@ func (s section) row(word string) string { return s.rows(word, isKey) }
 
 func (s section) partRow(word string) string { return s.rows(word, hasKey) }
 
-// rows is the section with no more of its first table that has the word than the rows about it; "" for none.
+// rows returns the section, reduced to the rows about the word in the first table that contains it; "" for none.
 func (s section) rows(word string, about func(code, word string) bool) string {
 	var head, rows []string
 	for line := range strings.Lines(s.text) {
@@ -172,7 +172,7 @@ func (s section) rows(word string, about func(code, word string) bool) string {
 		case !isRow && len(rows) > 0:
 		case !isRow:
 			head = nil
-		case len(head) < 2: // the names of the columns, and the line below them
+		case len(head) < 2: // the column names and the line below them
 			head = append(head, line)
 		default:
 			first, _, _ := strings.Cut(cells, "|")
@@ -189,7 +189,7 @@ func (s section) rows(word string, about func(code, word string) bool) string {
 	return "## " + s.heading + "\n\n" + strings.Join(append(head, rows...), "")
 }
 
-// headings are the headings of all pages that are a word of the language.
+// headings returns the headings of all pages that are words of the language.
 func headings(list []Topic) (words []string) {
 	for _, t := range list {
 		for _, s := range sectionsOf(t.Page) {

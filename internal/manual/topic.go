@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// Topic is a page, as programs see it.
+// Topic is a page in the form that programs use.
 type Topic struct {
 	Name  string `json:"name"`
 	Group string `json:"group"`
@@ -24,13 +24,14 @@ type Topic struct {
 	file  string // relative to docs/
 }
 
-// Topics returns all pages, in order. A page has the name of its file; pages of the reference also have their folder.
+// Topics returns all pages, in order. The name of a page is the name of its file; for pages of the reference, it
+// includes the folder.
 func Topics() ([]Topic, error) {
 	list, err := pages()
 	return slices.Clone(list), err
 }
 
-// pages reads them once.
+// pages reads all pages once.
 var pages = sync.OnceValues(func() (list []Topic, err error) {
 	groups, err := docs.Groups()
 	if err != nil {
@@ -54,7 +55,7 @@ var pages = sync.OnceValues(func() (list []Topic, err error) {
 	return list, nil
 })
 
-// ofOperators is the group of pages in the folders of operators.
+// ofOperators is the group of the pages in the folders of operators.
 const ofOperators = "Operators"
 
 func newTopic(group, file, page string) Topic {
@@ -89,7 +90,7 @@ var operatorTopics = sync.OnceValue(func() (list []Topic) {
 	return list
 })
 
-// everything returns the pages and those of the operators.
+// everything returns all pages, including those of the operators.
 var everything = sync.OnceValues(func() ([]Topic, error) {
 	list, err := pages()
 	return slices.Concat(list, operatorTopics()), err
@@ -100,8 +101,8 @@ func operatorTopic(name string) (Topic, bool) {
 	return Topic{Name: name, Group: ofOperators, Title: name + ">", Page: page, file: "../operators/" + folder + "/README.md"}, ok
 }
 
-// Find returns the page, or the part of one, that a word is about: the name of a page or its file, perhaps with a
-// section (schedules#cron), an operator, a key, a variable, a setting. The error names the topic that was probably meant.
+// Find returns the page, or the part of a page, about a word: the name of a page or its file, optionally with a section
+// (schedules#cron), an operator, a key, a variable or a setting. The error names the topic that was probably meant.
 func Find(word string) (Topic, error) {
 	list, err := Topics()
 	if err != nil {

@@ -24,8 +24,8 @@ func TestWordsAreTopics(t *testing.T) {
 	}
 }
 
-// TestFind proves that a page has several names, and that for a word which leads nowhere the nearest is proposed, of a
-// page or of a heading.
+// TestFind proves that a page can be found under several names, and that for an unknown word the nearest name of a page
+// or heading is proposed.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{"schedules": "schedules", "schedules.md": "schedules", "http>": "http", "http": "http", "_retry:": "", "reference/engine": "reference/engine", "retries-and-errors#_retry": "retries-and-errors", "http#parameters": "http", "schedules.md#delay": "schedules"} {
@@ -55,8 +55,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestSections proves that a comment in a sample is no heading, and that of a table only the rows about a word are
-// shown.
+// TestSections proves that a comment in a sample does not count as a heading, and that only the rows of a table about a
+// word are shown.
 func TestSections(t *testing.T) {
 	t.Parallel()
 	page := "# P\n\ntext\n\n```yaml\n# no heading\n```\n\n## `a` and `b: {c: d}`\n\n| key | |\n|---|---|\n| `x` | one |\n| `y>`, `z` | two |\n\nmore\n"

@@ -1,5 +1,5 @@
 // Package materials writes bills of materials of programs: the modules that a program was linked from, according to the
-// program itself, and the npm packages that it embeds. The form is CycloneDX 1.6 as JSON
+// program itself, and the npm packages that it embeds. The format is CycloneDX 1.6 as JSON
 // (https://cyclonedx.org/docs/1.6/json/).
 package materials
 
@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// Subject is what a bill is about.
+// Subject describes the program of a bill.
 type Subject struct {
 	Name    string
-	Version string    // "" for a program without one
-	Built   time.Time // zero: the bill has no time, so that it depends on the program only
+	Version string    // "" for a program without a version
+	Built   time.Time // zero: the bill has no time, so that it depends only on the program
 }
 
 type bill struct {
@@ -70,7 +70,7 @@ func Bill(program string, of Subject, locks ...string) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// module is a module of Go.
+// module returns the component for a Go module.
 func module(path, version string) component {
 	return component{Type: "library", Name: path, Version: version, PURL: "pkg:golang/" + path + "@" + version}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestLocked proves that a bill lists materials outside of Go, as npm locks them, and no tool.
+// TestLocked proves that a bill lists materials outside Go as npm locks them, without development tools.
 func TestLocked(t *testing.T) {
 	t.Parallel()
 	for file, wanted := range map[string]string{"../../engine/expr/assets/package-lock.json": "pkg:npm/moment@2.", "../../ui/package-lock.json": "pkg:npm/react@19."} {
@@ -34,7 +34,8 @@ func TestLocked(t *testing.T) {
 }
 
 // TestBill proves that the bill of a program names the modules that it was linked from, is the same each time, and has
-// a time only if one is given; what is no program of Go has none. The program is this test.
+// a time only if one is given, and that there is no bill for a file that is not a Go program. The program in this test
+// is the test itself.
 func TestBill(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The forms of the service, as far as they are used; the names are its own.
+// The data types of the service, as far as they are used, with the service's own names.
 
 type runRequest struct {
 	ImageIdentifier          string   `json:"imageIdentifier"`
@@ -33,7 +33,7 @@ type item struct {
 	StartedAt   float64 `json:"startedAt"`
 }
 
-// The states of a MicroVM after which, or in which, nothing of it runs any more for long.
+// The states of a MicroVM that has ended or will end in a moment.
 const (
 	terminating = "TERMINATING"
 	terminated  = "TERMINATED"
@@ -41,7 +41,7 @@ const (
 
 func (i item) started() time.Time { return time.UnixMilli(int64(i.StartedAt * 1000)) }
 
-// pageSize is how many MicroVMs a page of a list may have: the service's most.
+// pageSize is the number of MicroVMs on a page of a list: the service's maximum.
 const pageSize = "50"
 
 func (c *client) run(ctx context.Context, in runRequest) (item, error) {
@@ -60,7 +60,7 @@ func (c *client) terminate(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, root+"/"+url.PathEscape(id), nil, nil, nil)
 }
 
-// live lists the MicroVMs of an image that are not terminated and not about to be.
+// live lists the MicroVMs of an image that are neither terminated nor terminating.
 func (c *client) live(ctx context.Context, image string) ([]item, error) {
 	var list []item
 	query := url.Values{"imageIdentifier": {image}, "maxResults": {pageSize}}

@@ -34,10 +34,10 @@ const service = "lambda"
 // root is the path of the operations, with the version of the API.
 const root = "/2025-09-09/microvms"
 
-// mostAnswer limits an answer, in bytes: a page of 50 machines has about 15 KB.
+// mostAnswer limits the size of an answer in bytes: a page of 50 machines has about 15 KB.
 const mostAnswer = 1 << 20
 
-// tries is how often a call is tried: a throttled launch gets further chances.
+// tries is how often a call is tried; a throttled launch is retried later anyway.
 const tries = 3
 
 func newClient(c aws.Config) *client {
@@ -50,10 +50,10 @@ func newClient(c aws.Config) *client {
 		retryer: border.Retryer(tries, "InternalServerException")}
 }
 
-// errNoService reports an answer that is not one of the service: the region may not have it.
+// errNoService means that an answer does not come from the service, which the region may lack.
 var errNoService = errors.New("the response is not from Lambda MicroVMs")
 
-// call makes a request, and makes it again when that may help: all operations used here may be repeated.
+// call makes a request, and repeats it if that may help: all operations used here may be repeated.
 func (c *client) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
 	var body []byte
 	if in != nil {
@@ -107,12 +107,12 @@ func (c *client) once(ctx context.Context, method, path string, query url.Values
 		return nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("read response: %w: %w", io.ErrUnexpectedEOF, err) // it broke off
+		return fmt.Errorf("read response: %w: %w", io.ErrUnexpectedEOF, err) // the connection was cut
 	}
 	return nil
 }
 
-// refused is the error of an answer. Its code is in a header, or in the body.
+// refused returns the error in an answer. Its code is in a header or in the body.
 func refused(answer *http.Response, text []byte) error {
 	var body struct {
 		Type    string `json:"__type"`

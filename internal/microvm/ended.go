@@ -15,8 +15,8 @@ import (
 // fewMachines is how many machines are read one by one. If there are more, the running ones are listed first.
 const fewMachines = 10
 
-// Ended returns the machines that have ended, with the reasons. A machine that cannot be read is missing in the result
-// and adds an error.
+// Ended returns the machines that have ended, with the reasons. A machine that cannot be read is missing from the
+// result and adds an error.
 func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[string]string, error) {
 	over := map[string]string{}
 	unnoted := slices.ContainsFunc(runners, func(r sandbox.Runner) bool { return r.Task == "" })
@@ -67,8 +67,8 @@ func (l *Launcher) ended(ctx context.Context, id string) (string, error) {
 	return "the machine has ended: " + i.StateReason, nil
 }
 
-// unnoted returns the reason if the machine of a runner without a known id must have ended: no unknown machine runs, or
-// the longest life of a machine is over.
+// unnoted returns the reason if the machine of a runner without a known id must have ended, because no unknown machine
+// is running or the longest life of a machine is over.
 func (l *Launcher) unnoted(r sandbox.Runner, runners []sandbox.Runner, alive map[string]bool) string {
 	others := 0
 	for _, o := range runners {
@@ -82,12 +82,12 @@ func (l *Launcher) unnoted(r sandbox.Runner, runners []sandbox.Runner, alive map
 	return ""
 }
 
-// orphanAge is how old a machine must be to count as left over: older than a launch whose answer is still to be
-// recorded.
+// orphanAge is the age at which a machine counts as left over: older than any launch whose answer has not been recorded
+// yet.
 const orphanAge = 10 * time.Minute
 
-// Sweep terminates machines of the image that no runner has. While the id of a runner's machine is not known it
-// terminates none, since each might be that one.
+// Sweep terminates machines of the image that belong to no runner. While the id of a runner's machine is unknown, it
+// terminates none, because each might be that machine.
 func (l *Launcher) Sweep(ctx context.Context, runners []sandbox.Runner) error {
 	known := map[string]bool{}
 	for _, r := range runners {

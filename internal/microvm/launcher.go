@@ -19,13 +19,13 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Options are what a Launcher is made of.
+// Options are the settings of a Launcher.
 type Options struct {
 	Image string // ARN of the image, which no other stage uses
-	// Connector is the ARN of the network connector by which machines reach the world; "" is the internet.
+	// Connector is the ARN of the network connector of machines; "" means the internet.
 	Connector string
 	URL       string           // of the API
-	Now       func() time.Time // time.Now when nil
+	Now       func() time.Time // nil means time.Now
 }
 
 // Launcher is a sandbox.Launcher and a sandbox.Sweeper. It is safe for concurrent use.
@@ -34,7 +34,7 @@ type Launcher struct {
 	client *client
 }
 
-// New makes a Launcher of machines of an image that exists.
+// New returns a Launcher for machines of an existing image.
 func New(c aws.Config, o Options) *Launcher {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -42,10 +42,10 @@ func New(c aws.Config, o Options) *Launcher {
 	return &Launcher{Options: o, client: newClient(c)}
 }
 
-// Check implements sandbox.Launcher: what a class may not have was refused before.
+// Check implements sandbox.Launcher: it refuses nothing, because invalid classes were already refused.
 func (l *Launcher) Check(sandbox.Class, sandbox.Owner) error { return nil }
 
-// Launch starts a machine for a runner. Repeated, it is the same machine.
+// Launch starts a machine for a runner. A repeated call returns the same machine.
 func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) (string, error) {
 	in, err := l.request(r, ticket)
 	if err != nil {
@@ -58,23 +58,22 @@ func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) 
 	return made.MicrovmID, nil
 }
 
-// Payload is what the program in a machine is started with. It is a nested object, because AWS may add names at the
-// top.
+// Payload is the input of the program in a machine. It is a nested object, because AWS may add names at the top level.
 type Payload struct {
 	Zerodag Start `json:"zerodag"`
 }
 
-// Start has the address of the API, the runner's ticket and its number of slots.
+// Start contains the address of the API, the runner's ticket and its number of slots.
 type Start struct {
 	URL    string `json:"url"`
 	Ticket string `json:"ticket"`
 	Slots  int    `json:"slots"`
 }
 
-// mostPayload is what the service takes, in bytes.
+// mostPayload is the maximum size that the service accepts, in bytes.
 const mostPayload = 4096
 
-// request is always the same for a runner, since its client token allows no other.
+// request returns the request, which is always the same for a runner because its client token requires that.
 func (l *Launcher) request(r sandbox.Runner, ticket string) (runRequest, error) {
 	payload, err := json.Marshal(Payload{Start{URL: l.URL, Ticket: ticket, Slots: r.Of.Slots()}})
 	if err != nil {
@@ -89,13 +88,13 @@ func (l *Launcher) request(r sandbox.Runner, ticket string) (runRequest, error) 
 		RunHookPayload: string(payload)}, nil
 }
 
-// managed is the ARN of one of AWS's own network connectors, in the partition and region of the image.
+// managed returns the ARN of one of AWS's own network connectors, in the partition and region of the image.
 func (l *Launcher) managed(name string) string {
 	parts := strings.SplitN(l.Image, ":", 5)
 	return strings.Join(parts[:min(len(parts), 4)], ":") + ":aws:network-connector:aws-network-connector:" + name
 }
 
-// refusal sorts the error of a launch: try again later, or fail the command with a reason.
+// refusal classifies the error of a launch: either the launch is retried later, or the command fails with a reason.
 func (l *Launcher) refusal(err error) error {
 	switch code := border.Code(err); {
 	case slices.Contains(later(), code):
@@ -110,8 +109,8 @@ func (l *Launcher) refusal(err error) error {
 	return border.Translate("start a MicroVM", err)
 }
 
-// later are the codes of launches that may succeed another time. A conflict is one: the machine was started before with
-// another ticket, because the key that signs tickets was changed meanwhile.
+// later returns the codes of errors after which a launch may succeed later. A conflict is one of them: the machine was
+// already started with a different ticket, because the key that signs tickets was changed meanwhile.
 func later() []string {
 	return []string{"ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "InsufficientCapacityException", "ConflictException"}
 }

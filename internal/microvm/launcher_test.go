@@ -42,8 +42,8 @@ func launch(t *testing.T, l *microvm.Launcher, r sandbox.Runner) sandbox.Runner 
 	return r
 }
 
-// TestLaunch proves that a runner has one machine, however often it is launched, and the settings of that: no role, no
-// inbound connections, no suspension, its own log off, and an end after eight hours.
+// TestLaunch proves that a runner has one machine, however often it is launched, and that the machine has no role, no
+// inbound connections, no suspension and no log of the service, and ends after eight hours.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	l, f := launcher(t)
@@ -69,7 +69,7 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// TestConnector proves that a stage may give its machines their own connector to the world.
+// TestConnector proves that a stage may select a network connector for its machines.
 func TestConnector(t *testing.T) {
 	t.Parallel()
 	const own = "arn:aws:lambda:eu-west-1:123456789012:network-connector:vpc"
@@ -80,8 +80,8 @@ func TestConnector(t *testing.T) {
 	}
 }
 
-// TestLostAnswer proves that a launch whose answer is lost starts no second machine: neither within the call, nor when
-// it is asked for again.
+// TestLostAnswer proves that a launch whose answer is lost does not start a second machine, neither within the call nor
+// when it is requested again.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	l, f := launcher(t)
@@ -99,7 +99,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestRefused proves for each error of the service the outcome of a launch: it is tried later, the store counts as
+// TestRefused proves the outcome of a launch for each error of the service: it is retried later, the service counts as
 // unavailable, or the user gets a remedy.
 func TestRefused(t *testing.T) {
 	t.Parallel()
@@ -191,8 +191,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestEnded proves that a machine has ended when the service reports it or does not know it, and not before; that a
-// failed query hides no other machine; and that many machines are read by pages.
+// TestEnded proves that a machine counts as ended only if the service reports that or does not know the machine, that a
+// failed query does not hide other machines, and that many machines are read in pages.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{4, 30} {
@@ -224,8 +224,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestUnnoted proves that a runner whose machine has no known id is not given up while a machine lives that may be its
-// own, and is when none does, or none can.
+// TestUnnoted proves that a runner whose machine has no known id is not given up while a machine is running that may be
+// its own, and is given up if there is no such machine or can be none.
 func TestUnnoted(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -247,8 +247,8 @@ func TestUnnoted(t *testing.T) {
 	}
 }
 
-// TestSweep proves that machines which no runner has are ended when they are old enough for their launch to be noted,
-// whatever page they are on; and none while the machine of a runner is not known.
+// TestSweep proves that machines that belong to no runner are ended once they are so old that their launch must have
+// been recorded, whatever page they are on, but that none are ended while the machine of a runner is unknown.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -285,7 +285,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestCutOff proves that a call ends with its caller.
+// TestCutOff proves that a call ends when its caller's context does.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	l, f := launcher(t)

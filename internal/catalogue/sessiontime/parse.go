@@ -7,10 +7,10 @@ import (
 	"zerodag/internal/host"
 )
 
-// localTime is a time without a zone: that of the workflow is meant.
+// localTime is the layout of a time without a zone, which is in the zone of the workflow.
 const localTime = "2006-01-02T15:04:05"
 
-// Parse reads an instant, or a local time of a zone.
+// Parse reads an instant, or a local time in a zone.
 func Parse(text string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t, nil

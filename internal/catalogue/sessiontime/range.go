@@ -13,23 +13,23 @@ import (
 	"zerodag/internal/host"
 )
 
-// Range is the sessions that a backfill requests, as its request names them.
+// Range describes the sessions that a backfill requests.
 type Range struct {
-	From, To string // the first and the last time, both included; a day as the last one is included whole
-	Count    int    // at most so many sessions, from the first on; 0 is all
+	From, To string // the first and the last time, both included; if the last one is a day, all of it is included
+	Count    int    // maximum number of sessions, counted from the first; 0: all
 	Dates    []string
 	Every    string // interval between the sessions: "1d"; "" follows the schedule
 
 	Workflow string // its name
 	Zone     *time.Location
-	Times    *schedule.Schedule // nil: the workflow has none
-	Limit    time.Time          // from which on the schedule itself starts sessions
+	Times    *schedule.Schedule // nil: the workflow has no schedule
+	Limit    time.Time          // the schedule itself starts sessions at this time and later
 }
 
-// Most is how many sessions one backfill may have.
+// Most is the maximum number of sessions of one backfill.
 const Most = 10_000
 
-// errTooMany limits one backfill.
+// errTooMany returns the error for a backfill with more than Most sessions.
 func errTooMany() error {
 	return host.Invalidf("there are more than %d sessions: choose an earlier end, and start another backfill for the rest", Most)
 }
@@ -80,7 +80,7 @@ func (f Range) List(ctx context.Context) ([]time.Time, error) {
 	return list, f.ahead(list)
 }
 
-// end is the first moment that is not asked for any more.
+// end returns the first moment after the range.
 func (f Range) end() (time.Time, error) {
 	if f.To == "" {
 		if f.Times == nil {
@@ -106,7 +106,7 @@ func (f Range) ahead(list []time.Time) error {
 	return host.Invalidf("The schedule itself starts the sessions from %s onward: end before that", f.shown(f.Limit))
 }
 
-// dates are the sessions that are named: for a day, all sessions of the schedule on it.
+// dates returns the sessions that the request names: for a day, all sessions of the schedule on that day.
 func (f Range) dates() ([]time.Time, error) {
 	var list []time.Time
 	for _, text := range f.Dates {
@@ -129,7 +129,7 @@ func (f Range) dates() ([]time.Time, error) {
 	return list, f.ahead(list)
 }
 
-// scheduled are the sessions that a schedule has at a time, or on a day.
+// scheduled returns the sessions of a schedule at a time, or on a day.
 func (f Range) scheduled(text string, t time.Time, isDay bool) ([]time.Time, error) {
 	end := t.Add(time.Second)
 	if isDay {
@@ -146,14 +146,15 @@ func (f Range) scheduled(text string, t time.Time, isDay bool) ([]time.Time, err
 	return list, nil
 }
 
-// firstFrom is the schedule's first session at a time or after it. When a session is started does not matter.
+// firstFrom returns the schedule's first session at or after a time. It compares session times, not the times at which
+// sessions start.
 func (f Range) firstFrom(t time.Time) time.Time { return f.Times.Next(t.Add(-time.Second)).Time }
 
 func (f Range) shown(t time.Time) string { return t.In(f.Zone).Format(time.RFC3339) }
 
 func (f Range) dayAfter(t time.Time) time.Time { return step{days: 1}.after(t.In(f.Zone), 1) }
 
-// moment reads an instant, a local time or a day of the workflow's zone.
+// moment reads an instant, or a local time or day in the workflow's zone.
 func (f Range) moment(text string) (t time.Time, isDay bool, err error) {
 	if t, err := time.Parse(time.DateOnly, text); err == nil {
 		return schedule.StartOfDay(t.Year(), t.Month(), t.Day(), f.Zone), true, nil
@@ -186,7 +187,7 @@ func (s step) after(t time.Time, n int) time.Time {
 	return schedule.Local(local, t.Location())
 }
 
-// parseStep reads "1d".
+// parseStep reads an interval such as "1d".
 func parseStep(text string) (step, error) {
 	m := regexp.MustCompile(`^([1-9][0-9]{0,4})(m|h|d|w)$`).FindStringSubmatch(text)
 	if m == nil {

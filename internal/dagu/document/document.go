@@ -1,8 +1,8 @@
 // Package document reads Dagu's workflow files: their documents, with keys as Dagu writes them today, the place of each
-// key, and names for the results. A document collects the notes about its translation, and why a step, or the whole
-// workflow, must not run.
+// key, and names for the results. A document collects the notes about its translation, and the reasons why a step or
+// the whole workflow must not run.
 //
-// It must not decide what a key becomes: it only lists which keys the packages above translate.
+// It must not decide how to translate a key: it only lists the keys that the packages above it translate.
 package document
 
 import (
@@ -15,11 +15,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// Release is how a file is read in which Dagu releases differ.
+// Release selects how to read a file, because Dagu releases differ.
 type Release int
 
 const (
-	// ByKeys reads a file as today's if it has keys that only today's releases have, and as an earlier one's otherwise.
+	// ByKeys reads a file as one for today's releases if it has keys that only they support, and as one for an earlier
+	// release otherwise.
 	ByKeys Release = iota
 	// Earlier is any release before 2.7.
 	Earlier
@@ -41,24 +42,24 @@ func ReleaseOf(version string) (Release, error) {
 
 // Document is a DAG, as Dagu calls it, with the notes about its translation.
 type Document struct {
-	*param.Map // with its keys as Dagu writes them today
+	*param.Map // the document, with its keys as Dagu writes them today
 
-	File    string // that it is of
-	Name    string // of the workflow file that is made
-	Inner   bool   // it is not the first of its file
+	File    string // the file that contains it
+	Name    string // of the translated workflow file
+	Inner   bool   // it is not the first document of its file
 	Release Release
 	Today   bool                 // today's releases read it
 	Beside  map[string]*Document // the documents of the file, by name
 	Lines   []string             // of the whole file
 	Notes   []Note
-	Itself  Verdict  // about the workflow: no step may run if it is refused
-	About   *Verdict // about the step that is being translated, to which notes belong; nil for none
+	Itself  Verdict  // about the whole workflow: if it is refused, no step may run
+	About   *Verdict // about the step that is being translated and gets the notes; nil for none
 
 	at     func(m *param.Map, key string) dig.Place
-	origin map[*param.Map]*param.Map // what a mapping was made of
+	origin map[*param.Map]*param.Map // the original of a translated mapping
 }
 
-// Read cuts a file into its documents.
+// Read splits a file into its documents.
 func Read(name string, text []byte, by Release) (docs []*Document, err error) {
 	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".yaml"), ".yml")
 	taken, beside := map[string]bool{}, map[string]*Document{}
@@ -97,10 +98,10 @@ func Read(name string, text []byte, by Release) (docs []*Document, err error) {
 	return docs, nil
 }
 
-// FindsOut reports whether a command finds out a value: only releases before 2.7 ran it.
+// FindsOut reports whether Dagu runs a command in a text to get a value: only releases before 2.7 did.
 func (d *Document) FindsOut(text string) bool { return !d.Today && HasCommand(text) }
 
-// HasCommand reports whether a text has a command in backticks or `$(...)`.
+// HasCommand reports whether a text contains a command in backticks or `$(...)`.
 func HasCommand(text string) bool {
 	return Backticks().MatchString(text) || strings.Contains(text, "$(")
 }

@@ -13,25 +13,24 @@ import (
 type handling int
 
 const (
-	// translated keys are read by this package.
+	// translated marks keys that the translation supports.
 	translated handling = iota + 1
-	// elsewhere is a key for a setting that a server has in another place: it gets a note.
+	// elsewhere marks a key for a setting that a server has in another place: it gets a note.
 	elsewhere
-	// dropped is a key without a counterpart that changes neither what a command does nor where it runs: it gets a
+	// dropped marks a key without a counterpart that affects neither what a command does nor where it runs: it gets a
 	// warning.
 	dropped
-	// refused is a key that decides where, how or whether a command runs, and has no counterpart: the step must not
-	// run.
+	// refused marks a key without a counterpart that decides where, how or whether a command runs: the step must not run.
 	refused
 )
 
-// Key is the handling of a Dagu key, with a remedy if it is not translated.
+// Key describes how a Dagu key is handled, with a remedy if it is not translated.
 type Key struct {
 	how    handling
 	remedy string
 }
 
-// keysOf returns a table of keys: names has the translated ones.
+// keysOf returns a table of keys: names lists the translated keys.
 func keysOf(names string, others map[string]Key) map[string]Key {
 	table := others
 	for name := range strings.FieldsSeq(names) {
@@ -47,7 +46,7 @@ const (
 	askModel     = "run a command that queries the model"
 )
 
-// TopKeys are the keys of a workflow.
+// TopKeys returns the keys of a workflow.
 var TopKeys = sync.OnceValue(func() map[string]Key {
 	return keysOf(`name description labels tags group type shell shell_args working_dir schedule skip_if_successful
 		catchup_window overlap_policy env dotenv consts handler_on step_types actions steps timeout_sec
@@ -75,7 +74,7 @@ var TopKeys = sync.OnceValue(func() map[string]Key {
 	})
 })
 
-// StepKeys are the keys of a step.
+// StepKeys returns the keys of a step.
 var StepKeys = sync.OnceValue(func() map[string]Key {
 	return keysOf(`name id description working_dir command run action exec executor shell shell_args script stdout
 		stderr output outputs depends continue_on retry_policy repeat_policy preconditions call params
@@ -92,20 +91,19 @@ var StepKeys = sync.OnceValue(func() map[string]Key {
 	})
 })
 
-// earlier maps names of keys in earlier Dagu releases to today's.
+// earlier maps names of keys in earlier Dagu releases to today's names.
 func earlier() map[string]string {
 	return map[string]string{"precondition": "preconditions", "dir": "working_dir", "steptypes": "step_types"}
 }
 
-// named lists the keys whose mappings have names chosen by the author of the workflow instead of keys.
+// named lists the keys whose mappings contain names that the author of the workflow chose.
 func named() []string {
 	return []string{"command", "run", "script", "env", "consts", "params", "headers", "query", "form", "files", "data",
 		"values", "labels", "tags", "routes", "output", "outputs", "step_types", "actions",
 		"input", "items", "collect", "metadata", "worker_selector", "harnesses", "registry_auths", "messages", "secrets"}
 }
 
-// snake returns a key as Dagu writes it today. Earlier releases wrote it in one word (retryPolicy) and ignored upper
-// and lower case.
+// snake returns a key as Dagu writes it today. Earlier releases wrote it as one word (retryPolicy) and ignored case.
 func snake(name string) string {
 	folded := strings.ToLower(strings.ReplaceAll(name, "_", ""))
 	for _, table := range []map[string]Key{TopKeys(), StepKeys()} {
@@ -160,7 +158,7 @@ func (d *Document) Worded(v param.Value) param.Value {
 	return v
 }
 
-// wordedSteps does so for steps, which may be a mapping from names to steps.
+// wordedSteps is Worded for steps, which may be a mapping from names to steps.
 func (d *Document) wordedSteps(v param.Value) param.Value {
 	m, isMap := v.(*param.Map)
 	if !isMap {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// TestSnake proves that each key is found in one word, whatever its letters, and that others get underscores where
-// words begin.
+// TestSnake proves that each key is recognized if it is written as one word in any case, and that unknown keys get
+// underscores where words begin.
 func TestSnake(t *testing.T) {
 	t.Parallel()
 	for _, table := range []map[string]Key{TopKeys(), StepKeys()} {

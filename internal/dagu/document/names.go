@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Latin is a text of letters, digits, `_`, `-`, `.` and `=`, in which a run of other characters is one `_`.
+// Latin returns a text of letters, digits, `_`, `-`, `.` and `=`, in which `_` replaces each run of other characters.
 func Latin(text string) string {
 	var b strings.Builder
 	gap := false
@@ -24,11 +24,11 @@ func Latin(text string) string {
 	return b.String()
 }
 
-// longestName is short enough for a task below others.
+// longestName limits the length of a name so that it fits a task below others.
 const longestName = 100
 
-// TaskName is the name of a step as that of a task. A name that is mostly written in other alphabets is unusable: then
-// other is its name.
+// TaskName returns the name of a task for the name of a step. A name that is mostly written in other alphabets is
+// unusable: then TaskName returns other.
 func TaskName(name, other string) string {
 	letters, foreign := 0, 0
 	for _, r := range name {
@@ -45,7 +45,7 @@ func TaskName(name, other string) string {
 	return other
 }
 
-// Unique is a name that is not taken yet, which takes it.
+// Unique returns a name that is not taken yet, and marks it as taken.
 func Unique(taken map[string]bool, name string) string {
 	out := name
 	for i := 2; taken[out]; i++ {
@@ -55,21 +55,21 @@ func Unique(taken map[string]bool, name string) string {
 	return out
 }
 
-// FileName is a name as that of a workflow file.
+// FileName converts a name to the name of a workflow file.
 func FileName(name string) string {
 	name = path.Base(name)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".yaml"), ".yml")
 	switch out := Latin(name); {
 	case out == "" || out == ".":
 		return "workflow"
-	case '0' <= out[0] && out[0] <= '9': // which no workflow begins with
+	case '0' <= out[0] && out[0] <= '9': // names of workflows cannot begin with a digit
 		return "dag_" + out
 	default:
 		return out
 	}
 }
 
-// Variable is a name as expressions and the environment of commands can have it.
+// Variable converts a name to one that is valid in expressions and in the environment of commands.
 func Variable(name string) string {
 	name = strings.NewReplacer("-", "_", ".", "_", "=", "_").Replace(Latin(name))
 	if name == "" || '0' <= name[0] && name[0] <= '9' {

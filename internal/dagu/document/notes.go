@@ -9,31 +9,31 @@ import (
 	"zerodag/engine/param"
 )
 
-// Note is about something that is written otherwise, or not at all.
+// Note is a message about something that was translated differently or not at all.
 type Note struct {
 	dig.Place
 	Message string
 	Remedy  string
-	// Lost means that the translated workflow does less, or something else. Other notes are about settings that a
-	// server has in another place.
+	// Lost means that the translated workflow does less or something different. Other notes concern settings that a server
+	// has in another place.
 	Lost bool
 }
 
-// String is "file:line:column: message" with the remedy on a second line.
+// String returns "file:line:column: message" with the remedy on a second line.
 func (n Note) String() string { return n.Place.String() + ": " + n.Message + "\n  " + n.Remedy }
 
 // Verdict is the result of the notes about a step, or about the whole workflow.
 type Verdict struct {
-	Refusal string // why it must not run; "" if it may
-	Changed bool   // a note is about it
+	Refusal string // the reason why it must not run; "" if it may
+	Changed bool   // there is a note about it
 }
 
-// Lost notes what the result does not do.
+// Lost adds a warning about something that the result does not do.
 func (d *Document) Lost(m *param.Map, key, remedy, format string, args ...any) {
 	d.Note(m, key, remedy, true, format, args...)
 }
 
-// Refuse adds a warning and replaces the current step by a `fail>`. Without a current step it refuses the whole
+// Refuse adds a warning and replaces the current step with a `fail>`. If there is no current step, it refuses the whole
 // workflow.
 func (d *Document) Refuse(m *param.Map, key, remedy, format string, args ...any) {
 	d.Note(m, key, remedy, true, format, args...)
@@ -61,7 +61,8 @@ func (d *Document) Note(m *param.Map, key, remedy string, lost bool, format stri
 	}
 }
 
-// lineOf is the place of a reference within a text that begins at a place: the first line from there on that has it.
+// lineOf returns the place of a reference in a text that begins at a place: the first line at or after it that contains
+// the reference.
 func (d *Document) lineOf(at dig.Place, reference string) dig.Place {
 	for i := max(at.Line-1, 0); i < len(d.Lines); i++ {
 		if column := strings.Index(d.Lines[i], reference); column >= 0 {
@@ -74,7 +75,7 @@ func (d *Document) lineOf(at dig.Place, reference string) dig.Place {
 	return at
 }
 
-// place is the place of a key, or else of its mapping. A key may be written in one word there.
+// place returns the place of a key, or else of its mapping. The file may write the key as one word.
 func (d *Document) place(m *param.Map, key string) dig.Place {
 	for ; m != nil; m = d.origin[m] {
 		at := d.at(m, key)
@@ -94,7 +95,7 @@ func (d *Document) place(m *param.Map, key string) dig.Place {
 	return dig.Place{File: d.File, Line: 1, Column: 1}
 }
 
-// Made notes what a mapping was made of, for its place.
+// Made records the original of a translated mapping, so that its place can be found.
 func (d *Document) Made(m, of *param.Map) *param.Map {
 	if m != of {
 		d.origin[m] = of
@@ -102,7 +103,7 @@ func (d *Document) Made(m, of *param.Map) *param.Map {
 	return m
 }
 
-// Only refuses all keys of a mapping but the given ones.
+// Only refuses all keys of a mapping except the given ones.
 func (d *Document) Only(m *param.Map, read ...string) {
 	for key := range m.All() {
 		if !slices.Contains(read, key) {

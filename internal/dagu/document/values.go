@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Text is a key that holds a text or a number, as text; "" for any other value.
+// Text returns the text or number at a key as text; "" for any other value.
 func Text(m *param.Map, key string) string {
 	v, _ := m.Get(key)
 	return TextOf(v)
@@ -26,7 +26,7 @@ func TextOf(v param.Value) string {
 	return param.Text(v)
 }
 
-// Texts is a key that holds a text or a list of them.
+// Texts returns the text or list of texts at a key.
 func Texts(m *param.Map, key string) (list []string) {
 	v, _ := m.Get(key)
 	all, isList := v.([]param.Value)
@@ -41,7 +41,7 @@ func Texts(m *param.Map, key string) (list []string) {
 	return list
 }
 
-// TextsOf returns a list of texts, or of one.
+// TextsOf returns a text or a list of texts as a list.
 func TextsOf(v param.Value) (list []string) {
 	for _, e := range keys.ListOf(v) {
 		list = append(list, TextOf(e))
@@ -49,7 +49,7 @@ func TextsOf(v param.Value) (list []string) {
 	return list
 }
 
-// First returns the first value of a key that holds a list or one value; nil for none.
+// First returns the value at a key, or the first value if it is a list; nil for none.
 func First(m *param.Map, key string) param.Value {
 	v, _ := m.Get(key)
 	if list := keys.ListOf(v); len(list) > 0 {
@@ -67,7 +67,7 @@ func ListOfTexts(texts []string) []param.Value {
 	return list
 }
 
-// Words cuts a line as a shell does, as far as quotes go.
+// Words splits a line into words like a shell, but only interprets quotes.
 func Words(line string) (list []string) {
 	var b strings.Builder
 	var quote rune
@@ -92,7 +92,7 @@ func Words(line string) (list []string) {
 	return list
 }
 
-// Entries are the pairs of `env`, in order.
+// Entries returns the pairs of `env` in order.
 func Entries(m *param.Map) *param.Map {
 	out := param.New()
 	v, _ := m.Get("env")
@@ -115,7 +115,7 @@ func Entries(m *param.Map) *param.Map {
 	return out
 }
 
-// Whole is a number of a key; 0 where there is none.
+// Whole returns the whole number at a key; 0 if there is none.
 func (d *Document) Whole(m *param.Map, key string) int64 {
 	v, there := m.Get(key)
 	if !there || v == nil {
@@ -128,7 +128,7 @@ func (d *Document) Whole(m *param.Map, key string) int64 {
 	return n
 }
 
-// Reference matches `${...}` and `$NAME`; what is between braces is the first group, a name without them the second.
+// Reference matches `${...}` and `$NAME`; the first group is the text between braces, the second a name without braces.
 var Reference = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{([^{}]*)\}|\$([A-Za-z_][A-Za-z0-9_]*|[0-9]+)`)
 })

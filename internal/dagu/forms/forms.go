@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// form is how an action is written as a step of a type.
+// form describes how to write an action as a step of a type.
 type form struct {
 	kind string
 	text string // the key of `with` that is the command; "" for none
@@ -46,8 +46,8 @@ func operations() []string {
 		"sqlite", "kubernetes", "k8s"}
 }
 
-// ofOneStep reports whether a key determines what a step is or does, which no default can: in the steps of a `foreach`,
-// it would make each of them a `foreach` again.
+// ofOneStep reports whether a key determines what a step is or does. Such a key cannot be a default: in the steps of a
+// `foreach`, it would turn each of them into a `foreach` again.
 func ofOneStep(key string) bool {
 	return slices.Contains([]string{"id", "name", "depends", "foreach", "parallel", "call", "steps", "command", "script", "run", "action"}, key)
 }
@@ -63,7 +63,7 @@ func (f Reader) Merged(m *param.Map) *param.Map {
 			f.Refuse(defaults, key, "write it in the steps that need it", "%s cannot be a default for steps", key)
 		case !there:
 			out.Set(key, v)
-		case key == "env" || key == "preconditions": // both count, those of the workflow first
+		case key == "env" || key == "preconditions": // both apply, those of the workflow first
 			out.Set(key, append(slices.Clone(keys.ListOf(v)), keys.ListOf(own)...))
 		}
 	}
@@ -83,7 +83,7 @@ func (f Reader) CheckPlace(m *param.Map) {
 	}
 }
 
-// modern brings all forms of a step into one: `executor`, `run` and `action` become `type`, `with`, `command`, `script`
+// modern converts all forms of a step to one: `executor`, `run` and `action` become `type`, `with`, `command`, `script`
 // and `call`.
 func (f Reader) modern(m *param.Map) {
 	if m.Has("config") && !m.Has("with") {
@@ -119,7 +119,7 @@ func (f Reader) modern(m *param.Map) {
 	}
 }
 
-// kind returns the type of a step in today's words.
+// kind returns the type of a step by its present name.
 func (f Reader) kind(m *param.Map) string {
 	kind := strings.TrimSpace(document.Text(m, "type"))
 	if kind == "" {
@@ -132,7 +132,7 @@ func (f Reader) kind(m *param.Map) string {
 }
 
 // inherited returns the type of a step without one: `ssh` and `redis` at the top of the workflow apply to all of its
-// commands, and `harness` did.
+// commands, as `harness` did in the past.
 func (f Reader) inherited(m *param.Map) string {
 	command := m.Has("command") || m.Has("script") || m.Has("exec")
 	if !command || m.Has("container") || f.Map.Has("container") || m.Has("call") || m.Has("foreach") {
@@ -146,7 +146,7 @@ func (f Reader) inherited(m *param.Map) string {
 	return ""
 }
 
-// executor reads the key of that name: a type, or a type with its configuration.
+// executor reads the key `executor`: a type, or a type with its configuration.
 func (f Reader) executor(m *param.Map) {
 	v, there := m.Get("executor")
 	if !there || v == nil {
@@ -186,8 +186,8 @@ func (f Reader) runCalls(m *param.Map) bool {
 		ofWorkflow && !strings.ContainsAny(name, " \n")
 }
 
-// WrittenToday reports whether a step, or a handler, is written with keys that Dagu has since 2.7. Such a release
-// leaves commands in values as they are, unless the key is `eval`.
+// WrittenToday reports whether a step or a handler uses keys that Dagu introduced in 2.7. That release leaves commands
+// in values unchanged, unless the key is `eval`.
 func (f Reader) WrittenToday() bool {
 	var has func(v param.Value) bool
 	has = func(v param.Value) bool {
@@ -245,7 +245,7 @@ func (f Reader) runs(m *param.Map) {
 	m.Delete("with")
 }
 
-// acts reads `action`, which has its input in `with`.
+// acts reads `action`, whose input is in `with`.
 func (f Reader) acts(m *param.Map) {
 	name := strings.TrimSpace(document.Text(m, "action"))
 	with := m.Map("with")

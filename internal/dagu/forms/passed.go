@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Passed counts the nameless parameters that steps give to workflows of the same file, by the name of the workflow.
+// Passed counts the nameless parameters that steps pass to workflows of the same file, by the name of the workflow.
 func (f Reader) Passed(counts map[string]int) {
 	var look func(v param.Value)
 	look = func(v param.Value) {
@@ -27,7 +27,7 @@ func (f Reader) Passed(counts map[string]int) {
 			case target == "" && f.runCalls(x):
 				target = document.Text(x, "run")
 			case target == "":
-				target = document.Text(x, "command") // of a step of type dag
+				target = document.Text(x, "command") // in a step of type dag
 			}
 			if name := document.FileName(target); f.Beside[name] != nil {
 				counts[name] = max(counts[name], nameless(params), namelessItems(x))
@@ -56,7 +56,7 @@ func nameless(params param.Value) (last int) {
 	return last
 }
 
-// namelessItems does so for the items of `parallel`, each of which is a line of parameters unless the step has
+// namelessItems is nameless for the items of `parallel`, each of which is a line of parameters unless the step has
 // parameters.
 func namelessItems(m *param.Map) (last int) {
 	items, there := m.Get("parallel")

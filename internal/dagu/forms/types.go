@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/dagu/precomputed"
 )
 
-// typedStep is a step of a type that the workflow has defined itself, as the step that it stands for; any other one as
-// it is.
+// typedStep replaces a step whose type the workflow defines by the step that the type stands for, and returns other
+// steps unchanged.
 func (f Reader) typedStep(m *param.Map) *param.Map {
 	kind := document.Text(m, "type")
 	of := f.Map.Map("step_types").Map(kind)
@@ -49,7 +49,7 @@ func (f Reader) typedStep(m *param.Map) *param.Map {
 	return f.Made(out, m)
 }
 
-// fill fills the texts of a template, and replaces `{$input: a.b}` by that part of the input.
+// fill fills the texts of a template, and replaces `{$input: a.b}` with that part of the input.
 func fill(v param.Value, input *param.Map) (param.Value, error) {
 	switch x := v.(type) {
 	case string:

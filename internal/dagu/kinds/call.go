@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// calling is a step that calls another workflow.
+// calling translates a step that calls another workflow.
 type calling struct {
 	*tasks.Step
 	target *references.Scope // the workflow; nil if it is in another file
@@ -135,8 +135,8 @@ func (c calling) parameter(name string) string {
 	return document.Variable(name)
 }
 
-// ownDefaults returns the defaults of the called workflow's nameless parameters that the call does not give. The caller
-// may have parameters with the same names.
+// ownDefaults returns the defaults of the called workflow's nameless parameters that the call does not pass, because
+// the caller may have parameters with the same names.
 func (c calling) ownDefaults(given *param.Map) *param.Map {
 	out := param.New()
 	if c.target == nil {
@@ -160,8 +160,8 @@ func (c calling) ownDefaults(given *param.Map) *param.Map {
 	return out
 }
 
-// params returns the parameters for a called workflow. A parameter that keeps its name is visible there anyway:
-// exporting it under its own name would yield a text with ${...}.
+// params returns the parameters for a called workflow. It omits parameters that keep their names, which are visible
+// there anyway: exporting such a parameter under the same name would yield a text with ${...}.
 func (c calling) params(list []string) *param.Map {
 	given := param.New()
 	v, _ := c.Get("params")

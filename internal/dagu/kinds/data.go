@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// dataAction returns the task of data.convert and data.pick. The data is in the file: what the step prints is known
-// before the run.
+// dataAction returns the task of data.convert and data.pick. The data is in the file, so the output of the step is
+// known before the run.
 func dataAction(s *tasks.Step) *param.Map {
 	with := s.With()
 	s.Outside(s.Map, "type", "a data action")
@@ -39,11 +39,11 @@ func dataAction(s *tasks.Step) *param.Map {
 		tasks.Program{POSIX: true, Stops: true})
 }
 
-// pickLater returns a task that picks a part of JSON which the run makes. Its printed form is known for plain values
-// only.
+// pickLater returns a task that picks a part of JSON that the run produces. Its printed form is known only for plain
+// values.
 func pickLater(s *tasks.Step, data param.Value) *param.Map {
 	with := s.With()
-	formOf(s) // refuses unknown forms
+	formOf(s) // refuses unknown formats
 	s.Extra.Set("WITH_DATA", s.Plain(with, "data", document.TextOf(data)))
 	s.Note(with, "data", "install it where the commands run", false,
 		"step %s runs the program jq, and fails if it selects a list, a mapping or a number of a million or more", s.Called)
@@ -54,7 +54,7 @@ func pickLater(s *tasks.Step, data param.Value) *param.Map {
 		tasks.Program{POSIX: true, Stops: true})
 }
 
-// formOf reads the form of the data from `with`.
+// formOf reads the format of the data from `with`.
 func formOf(s *tasks.Step) precomputed.DataForm {
 	with := s.With()
 	f := precomputed.DataForm{From: strings.ToLower(document.Text(with, "from")),

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// exec runs a program with arguments that no shell changes.
+// exec returns a task that runs a program with arguments that no shell changes.
 func exec(s *tasks.Step) *param.Map {
 	e := s.Map.Map("exec")
 	words := []string{word(s, e, "command", strings.TrimSpace(document.Text(e, "command")))}
@@ -27,7 +27,7 @@ func exec(s *tasks.Step) *param.Map {
 	return s.CommandTask(strings.Join(words, " "), tasks.Program{Shell: nil, POSIX: true, Stops: true})
 }
 
-// withinQuotes returns a text for the double quotes of a shell.
+// withinQuotes returns a text for use between the double quotes of a shell.
 func withinQuotes(s *tasks.Step, m *param.Map, key, text string) string {
 	var b strings.Builder
 	last := 0
@@ -44,8 +44,8 @@ func withinQuotes(s *tasks.Step, m *param.Map, key, text string) string {
 	return b.String() + references.Literal(text[last:])
 }
 
-// orItself returns a variable of the machine so that a shell keeps the text of an unset one, as Dagu does without a
-// shell.
+// orItself returns a reference to a variable of the machine for which a shell keeps the text if the variable is unset,
+// as Dagu does without a shell.
 func orItself(s *tasks.Step, whole string) string {
 	name := strings.TrimPrefix(strings.Trim(whole[1:], "{}"), "env.")
 	if !document.Identifier().MatchString(name) || s.Meaning(name).Expression != "" || s.Values[name].Kind != 0 ||
@@ -68,7 +68,7 @@ func word(s *tasks.Step, m *param.Map, key, text string) string {
 		return `"` + withinQuotes(s, m, key, strings.NewReplacer(`"`, `\"`, "`", "\\`").Replace(text)) + `"`
 	}
 	v := s.Plain(m, key, text)
-	if strings.Contains(v, "${"+references.Artifacts) { // `_env` does not evaluate what an exported value has
+	if strings.Contains(v, "${"+references.Artifacts) { // `_env` does not evaluate references in an exported value
 		return `"` + withinQuotes(s, m, key, strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`").Replace(text)) + `"`
 	}
 	name := "ARG" + strconv.Itoa(s.Extra.Len()+1)
@@ -76,7 +76,7 @@ func word(s *tasks.Step, m *param.Map, key, text string) string {
 	return `"$` + name + `"`
 }
 
-// jq filters a text or a file with the program jq, which must be installed.
+// jq returns a task that filters a text or a file with the program jq, which must be installed.
 func jq(s *tasks.Step) *param.Map {
 	filter, options := document.Text(s.Map, "command"), "-S --indent 4"
 	for key, v := range s.With().All() {
@@ -97,7 +97,7 @@ func jq(s *tasks.Step) *param.Map {
 		s.Refuse(s.Map, "script", "give it JSON, in `data` or in a file", "jq needs exactly one input")
 	}
 	s.Note(s.Map, "type", "install it where the commands run", false, "step %s runs the program jq", s.Called)
-	const succeeds = " || [ $? = 5 ]" // Dagu prints an error of the filter, and succeeds
+	const succeeds = " || [ $? = 5 ]" // Dagu prints an error of the filter and succeeds
 	if isFile {
 		one := "if length == 1 then .[0] | (" + filter + "\n) else \"the file is not one JSON value\" | halt_error(2) end"
 		return s.CommandTask("jq -s -M "+options+" "+word(s, s.Map, "command", one)+" < "+s.QuotedPath(s.Map, "script", file)+
@@ -108,7 +108,7 @@ func jq(s *tasks.Step) *param.Map {
 	return s.CommandTask(text, tasks.Program{POSIX: true, Stops: true})
 }
 
-// inDocker is a command in a container that `with` describes.
+// inDocker returns a task that runs a command in a container that `with` describes.
 func inDocker(s *tasks.Step) *param.Map {
 	with := s.With()
 	s.Map.Set("container", with.Without("shell", "command"))
@@ -119,7 +119,7 @@ func inDocker(s *tasks.Step) *param.Map {
 	return s.ShellTask()
 }
 
-// templateText returns the text of a template: of the step, or of a variable of the file that `template_ref` names.
+// templateText returns the text of a template: from the step, or from a variable of the file that `template_ref` names.
 func templateText(s *tasks.Step) string {
 	from, there := s.With().Get("template_ref")
 	if !there {
@@ -142,7 +142,7 @@ func filled(s *tasks.Step) *param.Map {
 	s.Outside(s.Map, "type", "a template")
 	s.Only(with, "data", "output", "template_ref")
 	data, _ := precomputed.Native(with.Map("data")).(map[string]any)
-	const dollar = "\ue000" // Dagu replaces references in the data, and not in the template
+	const dollar = "\ue000" // Dagu replaces references in the data, but not in the template
 	text, err := precomputed.Fill(precomputed.OutsideActions(templateText(s), "$", dollar), data)
 	switch {
 	case errors.Is(err, precomputed.ErrDecides), errors.Is(err, precomputed.ErrUnread),

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// given returns a text of `with` as a word of a shell. Dagu replaces the references in it, unless they are between
-// single quotes.
+// given returns a text of `with` as a shell word. Dagu replaces the references in it unless they are between single
+// quotes.
 func given(s *tasks.Step, key string) string {
 	with := s.With()
 	v, _ := with.Get(key)
@@ -38,7 +38,7 @@ var quotedVariable = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`'[^'\n]*\$(\{[A-Za-z0-9_:=+?-]*\}|[A-Za-z_])[^'\n]*'`)
 })
 
-// file returns lines of a shell that set the variable `file` to an absolute path.
+// file returns shell lines that set the variable `file` to an absolute path.
 func file(s *tasks.Step) string {
 	text := strings.TrimSpace(document.Text(s.With(), "path"))
 	switch {
@@ -57,7 +57,7 @@ func file(s *tasks.Step) string {
 	return lines
 }
 
-// isOn reports whether a key of `with` is true; without it, otherwise.
+// isOn reports whether a key of `with` is true; if the key is missing, it returns otherwise.
 func isOn(s *tasks.Step, key string, otherwise bool) bool {
 	v, there := s.With().Get(key)
 	if !there {

@@ -1,6 +1,6 @@
 // Package kinds creates the task for a step according to its type: requests, mails, queries, files, data, called
 // workflows and others. A type without a counterpart is refused. It must not read keys that all steps have: package
-// tasks does.
+// tasks reads them.
 package kinds
 
 import (
@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// kinds maps the types of steps that have a counterpart to the functions that make their tasks.
+// kinds maps the types of steps that have a counterpart to the functions that create their tasks.
 func kinds() map[string]func(*tasks.Step) *param.Map {
 	return map[string]func(*tasks.Step) *param.Map{
 		"": (*tasks.Step).ShellTask, "noop": noop, "log": log, "router": router, "exec": exec, "http": request,

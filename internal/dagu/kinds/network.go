@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// request is a request by HTTP. If the response is stored, curl sends it.
+// request returns a task that sends an HTTP request. If the response is stored, curl sends it.
 func request(s *tasks.Step) *param.Map {
 	with := s.With()
 	method, address, found := strings.Cut(strings.TrimSpace(document.TextOf(document.First(s.Map, "command"))), " ")
@@ -84,7 +84,7 @@ func typedBody(with *param.Map) bool {
 		func(name string) bool { return strings.EqualFold(name, "Content-Type") })
 }
 
-// curl is a request whose response is stored.
+// curl returns a task that sends a request and stores the response.
 func curl(s *tasks.Step, method, address string, silent bool) *param.Map {
 	with := s.With()
 	if !silent {
@@ -94,7 +94,7 @@ func curl(s *tasks.Step, method, address string, silent bool) *param.Map {
 	s.Only(with, "method", "url", "headers", "body", "timeout", "silent", "skip_tls_verify")
 	command := []string{"curl", "-sSfL"}
 	body := document.Text(with, "body")
-	// curl chooses GET and POST itself, but not after a redirect.
+	// The program curl chooses GET and POST without an option, but not after a redirect.
 	if method = strings.ToUpper(method); method != "GET" && (method != "POST" || body == "") {
 		command = append(command, "-X", word(s, with, "method", method))
 	}
@@ -118,7 +118,7 @@ func curl(s *tasks.Step, method, address string, silent bool) *param.Map {
 		tasks.Program{POSIX: true, Stops: true})
 }
 
-// ssh is a command on another machine. It must never run locally.
+// ssh returns a task that runs a command on another machine. The command must never run locally.
 func ssh(s *tasks.Step) *param.Map {
 	with := param.Merge(s.Document.Map.Map("ssh"), s.With())
 	s.None("output", "env", "working_dir", "shell", "exec")
@@ -181,8 +181,8 @@ func ofSSH(s *tasks.Step, task, with *param.Map, key string, v param.Value) {
 	}
 }
 
-// remote is a command for a shell on another machine. References with a value here are replaced; the others are left to
-// that shell.
+// remote returns a command for a shell on another machine. References that have a value here are replaced; the others
+// are left to that shell.
 func remote(s *tasks.Step, text string) string {
 	var b strings.Builder
 	last := 0
@@ -204,7 +204,7 @@ func remote(s *tasks.Step, text string) string {
 	return b.String() + references.Literal(text[last:])
 }
 
-// postgres is a query, with the connection of its URL.
+// postgres returns a task that runs a query, with the connection from its URL.
 func postgres(s *tasks.Step) *param.Map {
 	with := s.With()
 	s.None("output")

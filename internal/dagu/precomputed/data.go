@@ -17,7 +17,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// DataForm is what the actions for data read and write, and how.
+// DataForm describes what the actions for data read and write, and in which format.
 type DataForm struct {
 	From, To        string
 	Header, Headers bool
@@ -27,8 +27,8 @@ type DataForm struct {
 	Unquoted        bool
 }
 
-// DataPath returns the keys and indexes of a path such as `.a.b[0]` or `.[0].name`; nil for any other path. `.` has
-// none.
+// DataPath returns the keys and indexes of a path such as `.a.b[0]` or `.[0].name`; nil for any other path. For `.` the
+// list is empty.
 func DataPath(text string) []any {
 	if !plainPath().MatchString(text) {
 		return nil
@@ -132,7 +132,7 @@ func (f DataForm) read(data param.Value) (v any, err error) {
 	return Native(data), nil
 }
 
-// comma is what separates fields in a form.
+// comma returns the separator of fields in a format.
 func (f DataForm) comma(form string) rune {
 	for _, r := range f.Delimiter {
 		return r
@@ -239,7 +239,7 @@ func (f DataForm) writeLines(v any) (string, error) {
 
 var errMixed = errors.New("rows must be mappings only, or lists only")
 
-// namedKeys makes texts of the keys of mappings in YAML.
+// namedKeys converts the keys of YAML mappings to texts.
 func namedKeys(v any) any {
 	switch of := v.(type) {
 	case map[string]any:

@@ -1,6 +1,6 @@
 // Package precomputed does work during the translation that Dagu does in a run: it fills templates and converts data.
-// It refuses what depends on values of the run, and must never call a function that depends on the machine, the time or
-// chance.
+// It refuses work that depends on values of the run, and must never call a function that depends on the machine, the
+// time or chance.
 package precomputed
 
 import (
@@ -21,8 +21,8 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Fill fills a template of Dagu. Values that are known only when a workflow runs are their `${...}`: a template that
-// does more than insert them is refused with ErrDecides.
+// Fill fills a template of Dagu. Values that are known only when a workflow runs are represented by their `${...}`: a
+// template that does more than insert them is refused with ErrDecides.
 func Fill(text string, data any) (string, error) {
 	t, err := template.New("").Option("missingkey=error").Funcs(functions()).Parse(text)
 	if err != nil {
@@ -48,12 +48,12 @@ var (
 	ErrLong    = errors.New("its text is too long")
 )
 
-// limited is a text of a reasonable length.
+// limited is a text builder with a maximum length.
 type limited struct{ strings.Builder }
 
 const longestText = 1 << 20
 
-// largeNumber matches numbers that take long to count up to, in any form that templates read.
+// largeNumber matches numbers that take long to count up to, in any notation that templates accept.
 var largeNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9_]{5}|[0-9][eEpPxX]`) })
 
 func (l *limited) Write(text []byte) (int, error) {
@@ -63,7 +63,7 @@ func (l *limited) Write(text []byte) (int, error) {
 	return l.Builder.Write(text)
 }
 
-// insertsOnly reports whether a template inserts parts of its data as they are, or as JSON, and does nothing else.
+// insertsOnly reports whether a template only inserts parts of its data, unchanged or as JSON.
 func insertsOnly(list *parse.ListNode) bool {
 	for _, node := range list.Nodes {
 		action, isAction := node.(*parse.ActionNode)
@@ -85,7 +85,7 @@ func insertsOnly(list *parse.ListNode) bool {
 }
 
 // functions returns the functions of templates. They come from the library that Dagu uses. Functions that depend on the
-// machine or the time, or make texts of any length, are not among them; some take their arguments in another order.
+// machine or the time, or create texts of any length, are excluded; some take their arguments in a different order.
 func functions() template.FuncMap {
 	all := template.FuncMap{}
 	others := strings.Fields(`env expandenv getHostByName now date dateInZone date_in_zone dateModify date_modify
@@ -152,7 +152,7 @@ func inJSON(v any) (string, error) {
 	return string(text), err
 }
 
-// Native is a value as templates know it.
+// Native converts a value to the Go types that templates use.
 func Native(v param.Value) any {
 	switch x := v.(type) {
 	case *param.Map:
@@ -171,7 +171,7 @@ func Native(v param.Value) any {
 	return v
 }
 
-// OutsideActions replaces a text everywhere but in the `{{ }}` of a template: `$` begins a variable there.
+// OutsideActions replaces a text everywhere except in the `{{ }}` of a template, where `$` begins a variable.
 func OutsideActions(text, before, after string) string {
 	var b strings.Builder
 	for text != "" {

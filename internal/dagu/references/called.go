@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// ofResult returns the expression for a part of the result of a called workflow; "" for none. The values that its steps
-// store are visible to the caller.
+// ofResult returns the expression for a part of the result of a called workflow; "" if there is none. The values that
+// its steps store are visible to the caller.
 func (s *Scope) ofResult(v Value, path string) string {
 	if v.By == nil || s.hiddenStep(v.By) || s.Handles != "" || v.By.Has("parallel") || v.By.Has("continue_on") {
 		return ""
@@ -48,7 +48,7 @@ func (s *Scope) replacedBy(by *sequence.Node, name string) bool {
 	})
 }
 
-// prints reports whether a step of the workflow stores what it prints under a name.
+// prints reports whether a step of the workflow stores its output under a name.
 func prints(d *document.Document, name string) bool {
 	v, _ := d.Get("steps")
 	return slices.ContainsFunc(keys.ListOf(v), func(e param.Value) bool {

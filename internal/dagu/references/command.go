@@ -17,7 +17,7 @@ type Reader int
 // The kinds of readers.
 const (
 	ShellReader   Reader = iota + 1 // a POSIX shell
-	quotesReader                    // one, between its double quotes, of a text that no shell reads in Dagu
+	quotesReader                    // a POSIX shell, between its double quotes, for a text that no shell reads in Dagu
 	ProgramReader                   // another program, for which `${` means something else or nothing
 )
 
@@ -53,13 +53,13 @@ func (t Translator) Command(m *param.Map, key, text string, by Reader) string {
 	return b.String()
 }
 
-// WithinDoubleQuotes translates a text that Dagu reads itself, and that is between double quotes of a shell here: a
-// reference that Dagu keeps must not be one for the shell.
+// WithinDoubleQuotes translates a text that Dagu reads without a shell, and that is between double quotes of a shell
+// here: a reference that Dagu keeps must not become a reference for the shell.
 func (t Translator) WithinDoubleQuotes(m *param.Map, key, text string) string {
 	return t.Command(m, key, text, quotesReader)
 }
 
-// mentioned gives a command the variables of Dagu that it names without a `$`, as in os.environ["DAG_RUN_ID"].
+// mentioned provides a command with the variables of Dagu that it names without a `$`, as in os.environ["DAG_RUN_ID"].
 func (t Translator) mentioned(m *param.Map, key, text string) {
 	for _, name := range managed().FindAllString(text, -1) {
 		t.variable(m, key, name, name)
@@ -89,7 +89,7 @@ type use struct {
 	safe                        bool // `$NAME` is the same as `${NAME}` in the whole text
 }
 
-// numbered reports whether the reference is the place of a parameter.
+// numbered reports whether the reference is the position of a parameter.
 func (u use) numbered() bool {
 	_, err := strconv.Atoi(u.inner)
 	return err == nil
@@ -123,7 +123,7 @@ func (t Translator) inCommand(u use) string {
 	return t.byReader(u, is.Owned && !u.numbered())
 }
 
-// leftToReader translates a reference that Dagu does not replace; left reports whether it is one.
+// leftToReader translates a reference that Dagu does not replace; left reports whether it is such a reference.
 func (t Translator) leftToReader(u use) (text string, left bool) {
 	switch {
 	case isEscaped(u.before) && !t.ofOutput(u.inner):
@@ -149,8 +149,8 @@ func (t Translator) inOneLine(u use) {
 	}
 }
 
-// byReader translates a reference that no expression stands for: the reader of the command may have its value. If Dagu
-// owns the reference, nothing else has.
+// byReader translates a reference for which there is no expression: the reader of the command may have its value. If
+// Dagu owns the reference, nothing else has its value.
 func (t Translator) byReader(u use, owned bool) string {
 	switch {
 	case !owned:
@@ -172,10 +172,10 @@ func (t Translator) byReader(u use, owned bool) string {
 	return Literal(u.whole)
 }
 
-// workFolder reports whether a reference is the folder of the run.
+// workFolder reports whether a reference means the folder of the run.
 func workFolder(inner string) bool { return strings.TrimPrefix(inner, "context.") == "paths.work_dir" }
 
-// inShell returns a variable of a shell, for the inside of single quotes if quoted is true.
+// inShell returns a reference to a shell variable, for use between single quotes if quoted is true.
 func inShell(variable string, quoted bool) string {
 	if quoted {
 		return `'"` + variable + `"'`
@@ -183,8 +183,8 @@ func inShell(variable string, quoted bool) string {
 	return variable
 }
 
-// ofMachine returns `${env.NAME}` for a variable of the machine. Dagu leaves the text as it is if there is none: a
-// shell fails with it, unless it is between single quotes or the shell only computes the value.
+// ofMachine returns `${env.NAME}` for a variable of the machine. If the variable does not exist, Dagu leaves the text
+// unchanged: a shell then fails, unless the text is between single quotes or the shell only computes the value.
 func (t Translator) ofMachine(u use) string {
 	name := u.inner[len("env."):]
 	text := "${" + name + "}"
@@ -200,7 +200,7 @@ func (t Translator) ofMachine(u use) string {
 	return inShell(t.variable(u.of, u.key, name, text), u.quoted())
 }
 
-// keptText notes that a reference stays as it is.
+// keptText adds a note that a reference stays unchanged.
 func (t Translator) keptText(m *param.Map, key, whole string) {
 	t.Note(m, key, "correct the name if it should have a value", false,
 		"%s is undefined: it stays in the text, as in Dagu", whole)
@@ -229,7 +229,7 @@ func (t Translator) Exported(m *param.Map, name, text string) string {
 	return "export " + name + "=\"" + t.WithinDoubleQuotes(m, name, text) + "\"\n"
 }
 
-// QuotedPath is a path as a word of a shell.
+// QuotedPath returns a path as a shell word.
 func (t Translator) QuotedPath(m *param.Map, key, text string) string {
 	if !strings.ContainsAny(text, " $'\"`\\*?[](){}<>|&;!#\n") {
 		return text

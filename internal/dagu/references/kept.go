@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// keeps reports whether Dagu leaves a reference without a value as it is. It does so with references to its own
+// keeps reports whether Dagu leaves a reference without a value unchanged. It does so for references to its own
 // namespaces whose name is unknown or not visible in the step.
 func (s *Scope) keeps(inner string) bool {
 	if !dotted().MatchString(inner) {
@@ -23,7 +23,7 @@ func (s *Scope) keeps(inner string) bool {
 	switch root {
 	case "consts":
 		return true
-	case "params": // a caller may give a parameter that is not declared
+	case "params": // a caller may pass an undeclared parameter
 		return !s.Inner && s.Values[inner].Kind == 0
 	case "steps":
 		return true
@@ -37,7 +37,7 @@ func (s *Scope) keeps(inner string) bool {
 	return s.Today
 }
 
-// hidden reports whether a name is that of a step, or of the output of one, that does not come before the current step.
+// hidden reports whether a name belongs to a step, or to the output of a step, that does not precede the current step.
 func (s *Scope) hidden(name string) bool {
 	of := s.Values[name].By
 	if s.Values[name].Kind == 0 {
@@ -51,7 +51,7 @@ func (s *Scope) hiddenStep(of *sequence.Node) bool {
 }
 
 // keepsName reports whether a text that no shell reads keeps `${NAME}`: Dagu has no such variable, or it is the output
-// of a step that does not come before.
+// of a step that does not precede the current one.
 func (s *Scope) keepsName(name string) bool {
 	if !s.Today || !document.Identifier().MatchString(name) || managed().MatchString(name) || fromMachine(name) {
 		return false
@@ -68,7 +68,7 @@ func fromMachine(name string) bool {
 			func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// keepsContext does so for a value of the run.
+// keepsContext is keeps for a value of the run.
 func (s *Scope) keepsContext(field string) bool {
 	switch field {
 	case "run.status":

@@ -6,13 +6,13 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Literal escapes a text: `${` would begin an expression, and `$$` would become `$`.
+// Literal escapes a text, in which `${` would begin an expression and `$$` would become `$`.
 func Literal(text string) string {
 	text = strings.ReplaceAll(text, "$$", "$$$$")
 	return strings.ReplaceAll(text, "${", `${'$\x7b'}`)
 }
 
-// inSingleQuotes reports whether the position after a text of a shell is between single quotes.
+// inSingleQuotes reports whether the position after a shell text is between single quotes.
 func inSingleQuotes(text string) bool {
 	single, double, escaped := false, false, false
 	for _, r := range text {
@@ -30,7 +30,7 @@ func inSingleQuotes(text string) bool {
 	return single
 }
 
-// isEscaped reports whether a text ends with a backslash that counts.
+// isEscaped reports whether a text ends with a backslash that is not escaped itself.
 func isEscaped(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
@@ -39,8 +39,8 @@ func startsWord(text string) bool {
 	return text != "" && document.Identifier().MatchString("_"+text[:1])
 }
 
-// QuotedScript returns a JavaScript string literal. A `}` would end the expression of a workflow file, a `$` could
-// begin another.
+// QuotedScript returns a JavaScript string literal. It escapes `}`, which would end the expression in a workflow file,
+// and `$`, which could begin another.
 func QuotedScript(text string) string {
 	r := strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "{", `\x7b`, "}", `\x7d`, "$", `\x24`, "\u2028",
 		`\u2028`, "\u2029", `\u2029`)

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// Artifacts is the exported name of the folder for files of a run: one of the machine that runs the commands.
+// Artifacts is the exported name of the folder for files of a run, on the machine that runs the commands.
 const Artifacts = "artifacts_dir"
 
 // ArtifactsIn returns that folder. All attempts of a session have the same one, so that a resumed run finds the files
@@ -22,7 +22,7 @@ func (s *Scope) ArtifactsIn() string {
 	return "/tmp/artifacts-" + s.Name + "-${project_id}-${session_unixtime}"
 }
 
-// builtIn are variables that Dagu has in each run, as expressions.
+// builtIn returns the variables that Dagu sets in each run, as expressions.
 func (s *Scope) builtIn() map[string]string {
 	status := map[string]string{"failure": "'failed'", "success": "'succeeded'", "abort": "'aborted'", "init": "'running'",
 		"exit": "(outcome == 'success' ? 'succeeded' : outcome == 'error' ? 'failed' : 'aborted')"}[s.Handles]
@@ -39,7 +39,7 @@ func (s *Scope) builtIn() map[string]string {
 	}
 	all := map[string]string{"DAG_NAME": QuotedScript(s.Called()), "DAG_RUN_ID": "attempt_id", "DAG_RUN_STEP_NAME": step,
 		"DAG_RUN_ARTIFACTS_DIR": Artifacts, "DAG_RUN_WORK_DIR": "'.'"}
-	if status != "" { // only handlers have it
+	if status != "" { // only handlers have a status
 		all["DAG_RUN_STATUS"] = status
 	}
 	for name, file := range s.logs() {
@@ -52,10 +52,10 @@ func (s *Scope) builtIn() map[string]string {
 	return all
 }
 
-// RunLog is the file that stands for the log of the run, in the folder for its files.
+// RunLog is the file that replaces the log of the run, in the folder for its files.
 const RunLog = "/run.log"
 
-// logs returns the files of logs that commands may name, by variable: that of the run, and those of the current step.
+// logs returns the log files that commands may name, by variable: the log of the run, and the logs of the current step.
 // Handlers have only the first.
 func (s *Scope) logs() map[string]string {
 	all := map[string]string{"DAG_RUN_LOG_FILE": RunLog}
@@ -69,12 +69,12 @@ func (s *Scope) logs() map[string]string {
 	return all
 }
 
-// StreamVariable returns the variable with the file of stdout or stderr of a step.
+// StreamVariable returns the variable that names the file for stdout or stderr of a step.
 func StreamVariable(stream string) string {
 	return "DAG_RUN_STEP_" + strings.ToUpper(stream) + "_FILE"
 }
 
-// writesLog gives the run a file for DAG_RUN_LOG_FILE.
+// writesLog provides the run with a file for DAG_RUN_LOG_FILE.
 func (s *Scope) writesLog(m *param.Map, key string) {
 	s.Outside(s.Map, "container", "the log of the run")
 	s.Used[Artifacts], s.Used[RunLog] = true, true
@@ -83,7 +83,7 @@ func (s *Scope) writesLog(m *param.Map, key string) {
 }
 
 // paramsJSON returns an expression for the values of all named parameters in the form of DAG_PARAMS_JSON: a JSON object
-// of texts, ordered by name, in which Go escapes three signs of HTML. A parameter without a value is not in it.
+// of texts, ordered by name, in which Go escapes three characters of HTML. Parameters without a value are omitted.
 func (s *Scope) paramsJSON() string {
 	as := map[string]string{}
 	for name, v := range s.Values {
@@ -123,7 +123,7 @@ func (s *Scope) Unavailable(name string) bool {
 		"DAGU_EXECUTABLE", "DAGU_HOME", "DAGU_OUTPUT_FILE", "DAG_WAITING_STEPS", "WEBHOOK_PAYLOAD", "WEBHOOK_HEADERS"}, name)
 }
 
-// contextual returns the expression for a value of the run such as "dag.name"; "" if it has none here.
+// contextual returns the expression for a value of the run such as "dag.name"; "" if there is none.
 func (s *Scope) contextual(field string) string {
 	switch field {
 	case "step.id":
@@ -145,10 +145,10 @@ func (s *Scope) contextual(field string) string {
 	return s.builtIn()[name]
 }
 
-// OutputFile is the variable with the name of the file in which a step leaves the outputs that it declares.
+// OutputFile is the variable with the name of the file to which a step writes its declared outputs.
 const OutputFile = "DAGU_OUTPUT_FILE"
 
-// WritesOutputs reports whether a step has a file of outputs that its command uses.
+// WritesOutputs reports whether a step has a file for outputs that its command uses.
 func WritesOutputs(step *param.Map) bool {
 	if step.Has("outputs") {
 		return true
@@ -183,7 +183,8 @@ func (s *Scope) needs(name string) {
 	s.current.Extra.Set(name, "${"+s.builtIn()[name]+"}")
 }
 
-// Outside refuses a command that Dagu runs outside the container of the workflow: here all commands would run in it.
+// Outside refuses a command that Dagu runs outside the container of the workflow, because here all commands would run
+// in it.
 func (s *Scope) Outside(m *param.Map, key, what string) {
 	if s.Map.Has("container") {
 		s.Refuse(m, key, "name the image at the steps instead of at the top",

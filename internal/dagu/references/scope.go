@@ -1,6 +1,6 @@
 // Package references translates references such as `${NAME}` and `${id.output.key}`, and the texts that contain them:
-// into expressions, and into texts for a shell or another program. It knows the meaning of names in a workflow and in
-// each of its steps, and refuses a reference without a meaning: it must not guess.
+// into expressions, and into texts for a shell or another program. It determines the meaning of names in a workflow and
+// in each of its steps. It refuses a reference without a meaning, because it must not guess.
 package references
 
 import (
@@ -15,13 +15,13 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// Value is what a name in `${NAME}` may mean in a workflow.
+// Value is a possible meaning of a name in `${NAME}` in a workflow.
 type Value struct {
 	Kind    ValueKind
 	As      string         // how an expression names it
-	By      *sequence.Node // that stores it; nil for none
-	Decoded bool           // it is not text: its parts need no JSON.parse
-	Param   string         // the name of the parameter that it is; "" for none
+	By      *sequence.Node // the step that stores it; nil for none
+	Decoded bool           // it is not a text: its parts need no JSON.parse
+	Param   string         // the name of the parameter; "" if it is not a parameter
 }
 
 // ValueKind is the source of a value.
@@ -29,21 +29,21 @@ type ValueKind int
 
 // The kinds of values.
 const (
-	OfParam  ValueKind = iota + 1 // given at a start
-	OfEnv                         // a variable of all commands, and maybe an exported one
-	OfOutput                      // a step stores it
-	OfSecret                      // a variable of all commands, and nothing else
+	OfParam  ValueKind = iota + 1 // passed at the start
+	OfEnv                         // a variable of all commands that may also be exported
+	OfOutput                      // stored by a step
+	OfSecret                      // only a variable of all commands
 	OfShell                       // a variable that only the shell of a command can compute
-	OfItem                        // of a loop
-	OfConst                       // an expression that needs nothing
-	OfCall                        // the result of a called workflow, of which only parts have a value
+	OfItem                        // an item of a loop
+	OfConst                       // an expression that needs no other value
+	OfCall                        // the result of a called workflow; only its parts have a value
 )
 
 // Meaning is the translation of a reference.
 type Meaning struct {
 	Expression string // as an expression; "" for none
-	Owned      bool   // Dagu replaces it itself, before a shell reads the text
-	kept       bool   // Dagu finds no value and leaves the text as it is
+	Owned      bool   // Dagu replaces it before a shell reads the text
+	kept       bool   // Dagu finds no value and leaves the text unchanged
 }
 
 // Meaning translates `${inner}`.
@@ -116,7 +116,7 @@ func (s *Scope) scoped(scope, path, inner string) Meaning {
 	is := Meaning{Owned: true}
 	switch v, there := s.Values[inner]; {
 	case scope == "steps" && (s.Handles != "" || there && v.By == s.current):
-		// neither handlers nor the step itself see the output
+		// neither handlers nor the step itself can use the output
 	case there && scope != "env":
 		is.Expression = s.held(v)
 	case scope == "foreach":
@@ -130,7 +130,7 @@ func (s *Scope) scoped(scope, path, inner string) Meaning {
 	return is
 }
 
-// inEnv reports whether an expression has the value of a variable of the environment.
+// inEnv reports whether an expression can name the value of an environment variable.
 func (s *Scope) inEnv(name string) bool {
 	switch s.Values[name].Kind {
 	case OfEnv, OfOutput, OfParam:
@@ -178,10 +178,10 @@ func (s *Scope) named(name string) string {
 	return s.held(v)
 }
 
-// held returns the expression for a value; "" if its step need not have run yet. Handlers may run before a step stored
+// held returns the expression for a value; "" if its step may not have run yet. Handlers may run before a step stored
 // its value.
 func (s *Scope) held(v Value) string {
-	own := v.By != nil && v.By == s.current // which its condition for a repetition may name
+	own := v.By != nil && v.By == s.current // the step's condition for a repetition may name it
 	if v.By != nil && s.current != nil && s.Handles == "" && !own && !s.current.Follows(v.By) {
 		return ""
 	}
@@ -224,14 +224,14 @@ var jsonPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])*$`)
 })
 
-// reservedWords are those of JavaScript.
+// reservedWords lists the reserved words of JavaScript.
 func reservedWords() []string {
 	return strings.Fields(`break case catch class const continue debugger default delete do else enum export extends false
 		finally for function if implements import in instanceof interface let new null package private
 		protected public return static super switch this throw true try typeof var void while with yield`)
 }
 
-// namedAs returns the expression for a variable. A reserved word of JavaScript needs `this.`.
+// namedAs returns the expression for a variable. A name that is a reserved word of JavaScript needs `this.`.
 func namedAs(name string) string {
 	if slices.Contains(reservedWords(), name) {
 		return "this." + name
@@ -258,25 +258,24 @@ var dotted = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+|\[[0-9]+\])+$`)
 })
 
-// Scope is what names mean in a workflow, and to the step that is being translated.
+// Scope holds the meanings of names in a workflow, and for the step that is being translated.
 type Scope struct {
 	*document.Document
 	Local      map[string]*Scope // the workflows of the file, by name
-	Values     map[string]Value  // what ${NAME} may mean
-	Taken      map[string]bool   // names of variables
+	Values     map[string]Value  // the possible meanings of ${NAME}
+	Taken      map[string]bool   // names of variables that are in use
 	Every      []*sequence.Node  // all steps
 	current    *sequence.Node    // the step that is being translated; nil for none
-	Params     *param.Map        // what the workflow declares
+	Params     *param.Map        // parameters that the workflow declares
 	Positional map[int]string    // the names of the parameters that $1, $2, ... stand for
 	Env        *param.Map        // variables of all commands
-	Exports    []string          // lines that give commands variables which only their shell can compute
+	Exports    []string          // lines that set variables of commands that only a shell can compute
 	Used       map[string]bool   // values that expressions name
-	Partial    string            // the condition that errors were ignored, after which a last task fails; "" for none
+	Partial    string            // the condition (errors were ignored) under which a last task fails; "" for none
 	Handles    string            // which handler is being translated; "" for none
 }
 
-// NewScope returns the scope of a document in which nothing has a name yet. local has the scopes of the workflows of
-// the file.
+// NewScope returns the scope of a document without any names yet. local has the scopes of the workflows of the file.
 func NewScope(d *document.Document, local map[string]*Scope) *Scope {
 	return &Scope{
 		Document: d, Local: local, Values: map[string]Value{}, Taken: map[string]bool{}, Used: map[string]bool{},

@@ -91,8 +91,8 @@ func (t Translator) Script(m *param.Map, key, text string) string {
 	return "'' + " + strings.Join(parts, " + ")
 }
 
-// Fits returns the condition that a text equals expected, or matches it if expected is "re:...". If lines is true,
-// the text may have several lines, and it is enough that one of them fits.
+// Fits returns the condition that a text equals expected, or matches it if expected is "re:...". If lines is true, the
+// text may have several lines, of which at least one must match.
 func (t Translator) Fits(m *param.Map, text, expected string, lines bool) string {
 	if pattern, isPattern := strings.CutPrefix(expected, "re:"); isPattern {
 		flags := ""
@@ -119,7 +119,7 @@ func (t Translator) Fits(m *param.Map, text, expected string, lines bool) string
 	return text + " == " + QuotedScript(expected)
 }
 
-// foreignPattern matches parts of Go's regular expressions that JavaScript reads otherwise.
+// foreignPattern matches parts of Go's regular expressions that JavaScript interprets differently.
 var foreignPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\(\?[^:]|\[\[:|\\[AzpPQEC]`)
 })

@@ -1,15 +1,15 @@
 package sequence
 
-// visit is the progress of the walk that puts steps into an order.
+// visit is the progress of the walk that sorts steps.
 type visit int
 
 const (
-	under visit = iota + 1 // what the step waits for is being looked at
+	under visit = iota + 1 // the dependencies of the step are being visited
 	over
 )
 
-// Ordered puts steps into an order in which each follows the steps that it waits for. If a step waits for itself
-// through another, circle is called with both and the step no longer waits for that one.
+// Ordered sorts steps so that each follows the steps that it waits for. If a step waits for itself through another one,
+// Ordered calls circle with both, and the step no longer waits for the other one.
 func Ordered(steps []*Node, circle func(s, waited *Node)) (list []*Node) {
 	visited := map[*Node]visit{}
 	var look func(s *Node)

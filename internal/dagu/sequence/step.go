@@ -15,15 +15,15 @@ type Node struct {
 	document.Verdict
 	*param.Map
 	Name    string // of its task, without "+"
-	Called  string // its name in Dagu
-	ID      string // by which others name it
-	Within  *Node  // the `foreach` that it is a step of; nil for none
+	Called  string // name in Dagu
+	ID      string // id by which other steps name it
+	Within  *Node  // the `foreach` that contains it; nil for none
 	Depends []*Node
 	Own     string     // its condition, as an expression; "" for none
-	Before  string     // the part of its whole condition which the steps before it bring
-	all     *string    // its whole condition, once it was asked for
-	Stores  []string   // what it stores, as expressions name it
-	Extra   *param.Map // the variables that its command gets
+	Before  string     // the part of its whole condition that comes from earlier steps
+	all     *string    // its whole condition, once it has been computed
+	Stores  []string   // names of its stored values in expressions
+	Extra   *param.Map // additional variables of its command
 	// InFolder is true if the command needs the variable for the folder of the run.
 	InFolder bool
 }
@@ -36,7 +36,7 @@ func (s *Node) With() *param.Map {
 	return param.New()
 }
 
-// Named returns the step with an id, or with a name in Dagu; nil for none.
+// Named returns the step with an id or with a name in Dagu; nil for none.
 func Named(steps []*Node, name string) *Node {
 	for _, s := range steps {
 		if s.ID == name || s.Called == name {
@@ -46,7 +46,7 @@ func Named(steps []*Node, name string) *Node {
 	return nil
 }
 
-// Follows reports whether the step waits for another step, directly or not.
+// Follows reports whether the step waits for another step, directly or indirectly.
 func (s *Node) Follows(other *Node) bool {
 	seen := map[*Node]bool{}
 	var after func(of *Node) bool
@@ -60,7 +60,7 @@ func (s *Node) Follows(other *Node) bool {
 	return after(s) || s.Within != nil && s.Within.Follows(other)
 }
 
-// Continues reports whether later steps run if this one was skipped or failed; what is one of the two.
+// Continues reports whether later steps run if this one was skipped or failed; what selects one of the two.
 func (s *Node) Continues(what string) bool {
 	v, _ := s.Get("continue_on")
 	if m, isMap := v.(*param.Map); isMap {
@@ -73,8 +73,8 @@ func (s *Node) Continues(what string) bool {
 	return strings.HasPrefix(document.TextOf(v), what[:4])
 }
 
-// Condition is whether a step runs: its own condition, and those of the steps that it waits for and that would make it
-// be skipped.
+// Condition returns the condition under which a step runs: its own, and the conditions of the steps that it waits for
+// if it is skipped when they are.
 func (s *Node) Condition() string {
 	if s.all != nil {
 		return *s.all
@@ -96,7 +96,7 @@ func (s *Node) MayBeAbsent() bool {
 	return s.Condition() != "" || s.Has("continue_on") || s.Has("parallel")
 }
 
-// Join is a condition of two; either may be "".
+// Join combines two conditions with "and"; either may be "".
 func Join(a, b string) string {
 	switch {
 	case a == "":

@@ -54,7 +54,7 @@ func (s *Step) CommandTask(text string, p Program) *param.Map {
 	return s.finished(before+text, p.Shell)
 }
 
-// followed returns a command with lines that run only after it succeeded, whatever ends it.
+// followed returns a command with lines that run only after it succeeds, however it ends.
 func followed(text, lines string, p Program) string {
 	if lines == "" {
 		return text
@@ -69,7 +69,7 @@ func followed(text, lines string, p Program) string {
 	return text + lines
 }
 
-// ends matches what may end a script of a shell, or change how it ends.
+// ends matches shell code that may end a script or change how it ends.
 var ends = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(exit|exec|return|trap|eval|source|set)\b|(^|[\n;&|({] *)\. `)
 })
@@ -122,7 +122,7 @@ func hosted(text string, p Program) string {
 		strings.TrimSuffix(text, "\n") + "\n" + end + "\n" + strings.Join(list, " ") + " \"$script\"\n"
 }
 
-// plainEntries are the variables of the step that expressions compute.
+// plainEntries returns the variables of the step that expressions compute.
 func (s *Step) plainEntries() *param.Map {
 	out := param.New()
 	shell := false
@@ -136,8 +136,8 @@ func (s *Step) plainEntries() *param.Map {
 	return out
 }
 
-// plainEntry reports whether an expression can compute a variable: it uses no variable of the machine and none of those
-// before it.
+// plainEntry reports whether an expression can compute a variable: the variable uses no variable of the machine and
+// none of the variables before it.
 func (s *Step) plainEntry(before *param.Map, text string) bool {
 	for _, found := range document.Reference().FindAllStringSubmatch(text, -1) {
 		if before.Has(found[1] + found[2]) {
@@ -196,7 +196,7 @@ func (s *Step) folders() (list []string) {
 	return list
 }
 
-// redirected is a command with the files that its output goes to. The log gets the same output when the command ends.
+// redirected returns a command whose output goes to files. The log gets the same output when the command ends.
 func (s *Step) redirected(text string) string {
 	signs, shown, made := "", "", ""
 	for _, out := range []struct{ key, sign, to string }{{"stdout", " > ", ""}, {"stderr", " 2> ", " >&2"}} {
@@ -223,7 +223,7 @@ func (s *Step) redirected(text string) string {
 		if folder != "" {
 			made += "mkdir -p " + s.QuotedPath(s.Map, out.key, folder) + "\n"
 		}
-		if strings.HasSuffix(signs, " "+file) { // one file for both
+		if strings.HasSuffix(signs, " "+file) { // the same file for both
 			signs += " 2>&1"
 			continue
 		}
@@ -237,8 +237,8 @@ func (s *Step) redirected(text string) string {
 		signs + "\n"
 }
 
-// settles reports whether the task must succeed although its command fails: a failed task stores nothing. codes lists
-// the exit codes to which that applies; nil means all.
+// settles reports whether the task must succeed although its command fails, because a failed task stores nothing. codes
+// lists the exit codes to which that applies; nil means all.
 func (s *Step) settles() (yes bool, codes []string) {
 	if len(s.Stores) == 0 {
 		return false, nil

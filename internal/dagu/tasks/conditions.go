@@ -11,14 +11,14 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// Conditions are the preconditions of a workflow or a step.
+// Conditions holds the preconditions of a workflow or a step.
 type Conditions struct {
 	references.Translator
-	Of     *param.Map    // which has them
+	Of     *param.Map    // the workflow or step that has them
 	Before func() string // returns the shell lines before a command that decides one
 }
 
-// Conditions makes the preconditions of the step a part of its condition.
+// Conditions adds the preconditions of the step to its condition.
 func (s *Step) Conditions(name string) {
 	own, checks := Conditions{s.Translator, s.Map, s.prelude}.Expression(name)
 	s.Own, s.Checks = sequence.Join(s.Own, own), checks
@@ -44,12 +44,12 @@ func (c Conditions) Expression(name string) (all string, checks []*param.Map) {
 	return all, checks
 }
 
-// condition is one of them as it is written.
+// condition is one precondition as it is written.
 type condition struct {
 	text      string
-	expected  string // what the text must be; "" if it is a command that must succeed
+	expected  string // the value that the text must have; "" if it is a command that must succeed
 	negate    bool
-	evaluated bool // commands in the text are run
+	evaluated bool // Dagu runs commands in the text
 }
 
 func (c Conditions) read(v param.Value) condition {
@@ -83,7 +83,7 @@ func (c Conditions) one(v param.Value, stored string) (one string, check *param.
 	switch {
 	case dynamic && is.expected != "" && document.HasCommand(is.text):
 		check, one = c.check(stored, c.output(is)), c.Fits(c.Of, stored, is.expected, true)
-	case is.expected != "" && !c.IsPlain(is.text): // a part of it needs a shell
+	case is.expected != "" && !c.IsPlain(is.text): // part of the text needs a shell
 		text := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`").Replace(is.text)
 		check, one = c.check(stored, "printf '%s\\n' \""+c.WithinDoubleQuotes(c.Of, "preconditions", text)+"\""),
 			c.Fits(c.Of, stored, is.expected, true)
@@ -113,13 +113,13 @@ func (c Conditions) output(is condition) string {
 		shell = c.echoed(is.text)
 	}
 	text := "(\n" + c.Command(c.Of, "preconditions", shell, references.ShellReader) + "\n)"
-	if is.evaluated { // its failure is that of the step
+	if is.evaluated { // if it fails, the step fails
 		return text
 	}
 	return text + " || true"
 }
 
-// echoed returns a command that prints a text with commands in it.
+// echoed returns a command that prints a text that contains commands.
 func (c Conditions) echoed(text string) string {
 	text = document.Backticks().ReplaceAllString(text, "$$($1)")
 	if strings.Count(text, "$(") > 1 ||

@@ -19,7 +19,7 @@ func (s *Step) store(as string, names ...string) {
 	}
 }
 
-// Outputs declares the values that the step stores. It runs before any reference is translated.
+// Outputs declares the values that the step stores. It must be called before any reference is translated.
 func (s *Step) Outputs() {
 	v, _ := s.Get("output")
 	if s.Has("call") {
@@ -30,7 +30,7 @@ func (s *Step) Outputs() {
 	for key, v := range s.printedOutputs().All() {
 		s.keep(key, v, s.ID+".outputs."+key)
 	}
-	for key := range s.Written().All() { // what the workflow gives to its caller
+	for key := range s.Written().All() { // values that the workflow returns to its caller
 		as := document.Variable(key)
 		if s.Taken[as] {
 			s.Refuse(s.Map, "with", "rename it", "an output of the workflow has the name of a different value: %s", key)
@@ -61,7 +61,7 @@ func (s *Step) output(v param.Value) {
 	}
 }
 
-// declare declares the values that the command leaves in its file of outputs.
+// declare declares the values that the command writes to its file of outputs.
 func (s *Step) declare() {
 	for _, d := range s.declarations() {
 		if !document.Identifier().MatchString(d.name) {
@@ -76,7 +76,7 @@ func (s *Step) declare() {
 	}
 }
 
-// keep declares a value with a rule, or a fixed one.
+// keep declares a value with a rule, or a fixed value.
 func (s *Step) keep(key string, v param.Value, names ...string) {
 	as := document.Unique(s.Taken, document.Variable(s.ID+"_"+key))
 	s.store(as, names...)
@@ -133,7 +133,7 @@ func (s *Step) printedOutputs() *param.Map {
 	return out
 }
 
-// Written returns the values that a step of type outputs.write gives to the caller of the workflow; nil for any other
+// Written returns the values that a step of type outputs.write returns to the caller of the workflow; nil for any other
 // step.
 func (s *Step) Written() *param.Map {
 	if document.Text(s.Map, "type") != "outputs.write" {
@@ -148,7 +148,7 @@ func (s *Step) ofCalled(name string) {
 	if name != "" {
 		s.Values[name] = references.Value{Kind: references.OfCall, By: s.Node}
 	}
-	if !s.Today { // which replaces only the name of the output
+	if !s.Today { // today's Dagu replaces only the name of the output
 		s.Values[s.ID+".outputs"] = references.Value{Kind: references.OfCall, As: "outputs.", By: s.Node}
 		s.Values[s.ID+".output"] = s.Values[s.ID+".outputs"]
 	}
@@ -199,8 +199,8 @@ func (s *Step) left() {
 	}
 }
 
-// leavesCode reports whether the file with a text refers to the exit code of the step, or the end of the run depends on
-// it.
+// leavesCode reports whether the file, given as text, refers to the exit code of the step, or the outcome of the run
+// depends on it.
 func (s *Step) leavesCode(text string) bool {
 	ends := s.Ignores() && len(s.Stores) > 0 && s.EndsRun()
 	return ends || strings.Contains(text, "${"+s.ID+".exit_code}") || strings.Contains(text, "${"+s.ID+".exitCode}")
@@ -234,7 +234,7 @@ func (s *Step) kindRuns() bool {
 		"data.convert", "data.pick"}, document.Text(s.Map, "type")) && !s.Has("call") && !s.Has("foreach")
 }
 
-// handlesNow reports whether a handler refers to the exit code of the step. A handler also runs after a failure.
+// handlesNow reports whether a handler refers to the exit code of the step, because handlers also run after a failure.
 func (s *Step) handlesNow() bool {
 	at := slices.IndexFunc(s.Lines, func(line string) bool {
 		return strings.HasPrefix(strings.ReplaceAll(strings.ToLower(line), "_", ""), "handleron:")

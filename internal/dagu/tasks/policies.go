@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/dagu/references"
 )
 
-// Policies are the keys about errors, time and repetition.
+// Policies translates the keys about errors, time and repetition.
 func (s *Step) Policies(task *param.Map) {
 	s.Only(s.Map.Map("retry_policy"), "limit", "interval_sec", "backoff", "max_interval_sec", "exit_code")
 	s.Only(s.Map.Map("repeat_policy"), "repeat", "limit", "interval_sec", "backoff", "max_interval_sec", "condition",
@@ -37,7 +37,8 @@ func (s *Step) Policies(task *param.Map) {
 	}
 }
 
-// Retry is the policy of a step that became a task with an operator, or of the whole workflow, which has none.
+// Retry returns the retry policy of a step that became a task with an operator, or of the whole workflow, which has no
+// operator.
 func Retry(d *document.Document, m *param.Map, operator string) param.Value {
 	limit, interval := d.Whole(m, "limit"), d.Whole(m, "interval_sec")
 	if limit < 0 {
@@ -51,7 +52,7 @@ func Retry(d *document.Document, m *param.Map, operator string) param.Value {
 	backoff(d, m, r)
 	switch codes, there := m.Get("exit_code"); {
 	case there && keys.FailsWithCode(operator) && failureCodes(codes) == nil:
-		return int64(0) // no failure has one of these codes
+		return int64(0) // failures never have one of these codes
 	case there && keys.FailsWithCode(operator):
 		r.Set("exit_code", failureCodes(codes))
 	case there:
@@ -64,7 +65,7 @@ func Retry(d *document.Document, m *param.Map, operator string) param.Value {
 	return r
 }
 
-// failureCodes returns the exit codes that a failed command can have, which 0 and 503 are not; nil if none is left.
+// failureCodes returns the given exit codes without 0 and 503, which a failed command cannot have; nil if none is left.
 func failureCodes(v param.Value) param.Value {
 	var list []param.Value
 	for _, code := range keys.ListOf(v) {
@@ -78,7 +79,7 @@ func failureCodes(v param.Value) param.Value {
 	return codesOf(list)
 }
 
-// codesOf are exit codes as a list, or a single number.
+// codesOf returns exit codes as a list, or as a single number.
 func codesOf(v param.Value) param.Value {
 	if list, isList := v.([]param.Value); isList && len(list) == 1 {
 		return list[0]
@@ -103,7 +104,7 @@ func backoff(d *document.Document, m, r *param.Map) {
 	}
 	r.Set("interval_type", "exponential")
 	switch whole := int64(factor); {
-	case factor == doubling: // which need not be written
+	case factor == doubling: // the default need not be written
 	case float64(whole) == factor:
 		r.Set("factor", whole)
 	default:
@@ -121,10 +122,10 @@ func (s *Step) Ignores() bool {
 	return s.Continues("failed") || m.Has("exit_code") || m.Has("output")
 }
 
-// EndsRun reports whether an ignored failure of the step ends the run with an error, after all steps and the handler of
-// success: in Dagu such a run partially succeeds, with exit code 1. A last task does so, unless something else would
-// take it for the failure of the workflow: a retry of the whole, a failure handler at the top, or an exit handler that
-// uses the status.
+// EndsRun reports whether an ignored failure of the step ends the run with an error after all steps and the success
+// handler: in Dagu such a run partially succeeds, with exit code 1. A last task causes this error, unless something
+// else would treat it as the failure of the workflow: a retry of the whole workflow, a failure handler at the top, or
+// an exit handler that uses the status.
 func (s *Step) EndsRun() bool {
 	switch on := s.Document.Map.Map("handler_on"); {
 	case s.marksSuccess(), s.Handles != "", s.Within != nil, s.Document.Map.Has("retry_policy"):
@@ -153,7 +154,8 @@ func (s *Step) HasFailed() string {
 	return "!!failed." + s.Name
 }
 
-// ignored returns the `_ignore_error` for `continue_on`; nil for none. operator is that of the task, or "" for a group.
+// ignored returns the `_ignore_error` for `continue_on`; nil for none. operator is the operator of the task, or "" for
+// a group.
 func (s *Step) ignored(operator string) param.Value {
 	if s.Continues("failed") {
 		return true
@@ -183,8 +185,8 @@ func (s *Step) ignored(operator string) param.Value {
 	return out
 }
 
-// oneOf returns a text that a line of output contains, or a regular expression between slashes for several and for
-// "re:...".
+// oneOf returns a pattern for lines of output: a text that the line contains or, for several texts and for "re:...", a
+// regular expression between slashes.
 func oneOf(list []string) string {
 	patterns := make([]string, len(list))
 	for i, text := range list {
@@ -206,5 +208,5 @@ func (s *Step) marksSuccess() bool {
 	m, _ := v.(*param.Map)
 	on, _ := m.Get("mark_success")
 	retry := s.Map.Map("retry_policy")
-	return on == true && !retry.Has("exit_code") // of a failure that is not tried again, Dagu does not ignore the code
+	return on == true && !retry.Has("exit_code") // Dagu does not ignore the exit code of a failure that is not retried
 }

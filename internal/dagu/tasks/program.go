@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Shell is the shell of a workflow or a step as a list, and whether it is a POSIX one; nil if it has none. Dagu adds -e
-// to a shell that no step names.
+// Shell returns the shell of a workflow or a step as a list, nil if it has none, and whether it is a POSIX shell. Dagu
+// adds -e to a shell that no step names.
 func Shell(d *document.Document, m *param.Map, ofStep bool) (list []param.Value, posix bool) {
 	parts := document.Texts(m, "shell")
 	if len(parts) == 1 {
@@ -69,7 +69,7 @@ type Program struct {
 	text  string
 	Shell []param.Value // nil for the workflow's shell
 	POSIX bool          // a POSIX shell reads it
-	Stops bool          // it ends with the first line that fails
+	Stops bool          // it ends at the first line that fails
 }
 
 // program returns the untranslated text of a step and its interpreter.
@@ -112,7 +112,7 @@ func (s *Step) program() Program {
 	return p
 }
 
-// takesNoScript refuses a script of several lines for a shell with -c, which today's Dagu does not run.
+// takesNoScript refuses a script of several lines for a shell with -c, because today's Dagu does not run it.
 func (s *Step) takesNoScript(text string) {
 	named := s.Map
 	if !named.Has("shell") {
@@ -125,12 +125,12 @@ func (s *Step) takesNoScript(text string) {
 	}
 }
 
-// PlainWords reports whether a command is a program with options, which a shell would change nothing of.
+// PlainWords reports whether a command is a program with options that a shell would not change.
 func PlainWords(command string) bool {
 	return !strings.ContainsAny(command, "$`\\*?[]{}()<>|&;!#~\n")
 }
 
-// interpreted is a script that its first line may assign to a program, unless the step names a shell.
+// interpreted returns a script with the interpreter that its first line may name, unless the step names a shell.
 func (s *Step) interpreted(text, command string, p Program) Program {
 	p.text = text
 	if !strings.Contains(text, "\n") {
@@ -160,7 +160,7 @@ func pair(m *param.Map) string {
 	return ""
 }
 
-// commands joins several commands. Each has its own shell, and the first failure ends all.
+// commands joins several commands. Each runs in a separate shell, and the first failure ends them all.
 func (s *Step) commands(list []param.Value, p Program) string {
 	var all []string
 	for _, v := range list {
@@ -207,8 +207,8 @@ func isPOSIX(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, name)
 }
 
-// continuing returns a shell that continues after a failed line, unless its own options say otherwise: `sh>` would end
-// the script there, Dagu does not for a shell that a step names.
+// continuing returns a shell that continues after a failed line unless its own options prevent that: `sh>` would end
+// the script there, but Dagu does not for a shell that a step names.
 func continuing(shell []param.Value) []param.Value {
 	for i, word := range shell[:min(len(shell), 2)] {
 		name, _ := word.(string)

@@ -14,7 +14,7 @@ import (
 // repetition is the condition under which a step runs again.
 type repetition struct {
 	until     bool
-	condition string // a text or, without expected, a command; "" for none
+	condition string // a text or, if expected is empty, a command; "" for none
 	expected  string
 	codes     []string // exit codes
 	always    bool
@@ -46,7 +46,7 @@ func (s *Step) repetition() *repetition {
 	return r
 }
 
-// asked reports whether the command must store the decision, and under which name.
+// asked reports whether the command must store the decision, and returns the name of the stored value.
 func (r *repetition) asked(s *Step) (name string, yes bool) {
 	if r == nil {
 		return "", false
@@ -61,7 +61,7 @@ func (r *repetition) untilSuccess() bool {
 	return r.until && r.condition == "" && slices.Equal(r.codes, []string{"0"})
 }
 
-// matches reports whether the output of a command must match a pattern, which an expression decides.
+// matches reports whether the output of a command must match a pattern, which an expression then decides.
 func (r *repetition) matches() bool { return strings.HasPrefix(r.expected, "re:") }
 
 // asCommand returns the command of a text whose output is compared; today's Dagu compares the text itself.
@@ -72,8 +72,8 @@ func (s *Step) asCommand(text string) (string, bool) {
 	return references.AsCommand(text)
 }
 
-// asking returns a command that stores whether it runs again. Dagu decides that without regard to a failure of the
-// command: only the last run may fail.
+// asking returns a command that stores whether it must run again. Dagu decides that regardless of whether the command
+// failed: only the last run may fail.
 func (s *Step) asking(text string, p Program) string {
 	r := s.repetition()
 	name, yes := r.asked(s)
@@ -139,7 +139,7 @@ func (s *Step) repeat(operator string) *param.Map {
 	return r
 }
 
-// repeats sets in a `_repeat` under which condition a task with an operator runs again, or until when.
+// repeats sets the condition of a `_repeat` under which a task with an operator runs again, or until which it does.
 func (s *Step) repeats(r, m *param.Map, is *repetition, operator string) {
 	word := "while"
 	if is.until {
@@ -165,7 +165,7 @@ func (s *Step) repeats(r, m *param.Map, is *repetition, operator string) {
 	}
 }
 
-// endsWithFailure notes that a failure ends a repetition that an expression decides.
+// endsWithFailure adds a note that a failure ends a repetition whose condition is an expression.
 func (s *Step) endsWithFailure() {
 	s.Note(s.Map, "repeat_policy", "let the command succeed", false,
 		"a failure of its command ends the repetition of step %s, which Dagu continues", s.Called)

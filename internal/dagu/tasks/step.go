@@ -1,7 +1,7 @@
 // Package tasks creates the task for a step that runs a command: its program and container, its variables, conditions,
 // outputs, and its policies about errors and repetition. Steps of all kinds get their policies here.
 //
-// It must not know the kinds of steps: package kinds makes commands for them and calls this one.
+// It must not know the kinds of steps: package kinds creates commands for them and calls this package.
 package tasks
 
 import (
@@ -16,7 +16,7 @@ type Step struct {
 	references.Translator
 	*sequence.Node
 	Beside []*Step
-	Ruled  *param.Map // by the name of a value that it stores, the rules for values of its command, and fixed values
+	Ruled  *param.Map // rules for values of its command, and fixed values, by the name of the stored value
 	Checks []*param.Map
 }
 

@@ -43,7 +43,7 @@ func (s *Step) fixed() string {
 	return "cat >> \"$ZERODAG_STORE\" <<'END_OF_VALUES'\n" + lines + "END_OF_VALUES\n"
 }
 
-// WithoutValue returns what later steps see of a value that the step did not store: for a declared output, the text of
+// WithoutValue returns the value that later steps get if the step did not store one: for a declared output, the text of
 // the reference.
 func (s *Step) WithoutValue(as string) string {
 	for name, v := range s.Values {
@@ -54,7 +54,7 @@ func (s *Step) WithoutValue(as string) string {
 	return ""
 }
 
-// Published returns the values of a step that runs nothing; nil for any other step.
+// Published returns the values of a step that runs no command; nil for any other step.
 func (s *Step) Published() *param.Map {
 	m := s.Map.Map("output")
 	if m == nil || s.Has("command") || s.Has("script") || s.Has("exec") {
@@ -63,7 +63,7 @@ func (s *Step) Published() *param.Map {
 	return m
 }
 
-// publish returns a script that stores them.
+// publish returns a script that stores the published values.
 func (s *Step) publish() string {
 	out := param.New()
 	for key, v := range s.Published().All() {

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// body are the tasks: the setup, the steps, and the tasks after their success.
+// body returns the tasks: the setup, the steps, and the tasks after their success.
 func (w *Workflow) body(steps []*tasks.Step, on map[string]*tasks.Step) *param.Map {
 	condition, checks := tasks.Conditions{Translator: w.Translator, Of: w.Map, Before: w.prelude}.Expression("whole")
 	var init *param.Map
@@ -25,7 +25,7 @@ func (w *Workflow) body(steps []*tasks.Step, on map[string]*tasks.Step) *param.M
 	switch {
 	case w.apart(on):
 		group = param.New("+steps", param.Merge(param.New("_error", w.handler(on["failure"], "failure")), group))
-	case first.Len()+last.Len() == 0 && (condition == "" || len(on) == 0): // handlers run although no step does
+	case first.Len()+last.Len() == 0 && (condition == "" || len(on) == 0): // handlers run even if no step does
 		return group
 	case group.Has("_parallel") || condition != "" || clash(group, first) || clash(group, last):
 		group = param.New("+steps", group)
@@ -41,7 +41,7 @@ func onlyIf(condition string, task *param.Map) *param.Map {
 	return param.Merge(param.New("_if", "${"+condition+"}"), task)
 }
 
-// last are the tasks after the success of the steps.
+// last returns the tasks that run after the steps succeeded.
 func (w *Workflow) last(steps []*tasks.Step, on map[string]*tasks.Step, condition string) *param.Map {
 	last := param.New()
 	if on["success"] != nil {
@@ -61,8 +61,8 @@ func (w *Workflow) last(steps []*tasks.Step, on map[string]*tasks.Step, conditio
 	return last
 }
 
-// first are the tasks before the steps: what these need, the conditions of the workflow, and its handler `init`, which
-// is nil for none.
+// first returns the tasks before the steps: those that the steps need, the conditions of the workflow, and its handler
+// init, which is nil if there is none.
 func (w *Workflow) first(checks []*param.Map, init *param.Map) *param.Map {
 	first := param.New()
 	if w.Used[references.Artifacts] {
@@ -73,13 +73,13 @@ func (w *Workflow) first(checks []*param.Map, init *param.Map) *param.Map {
 		}
 		first.Set("+artifacts", param.New("sh>", script))
 	}
-	if w.secrets.Len() > 0 { // a missing one ends the run before its first step
+	if w.secrets.Len() > 0 { // a missing secret ends the run before its first step
 		first.Set("+secrets", param.New("sh>", ":"))
 	}
 	if n := w.Whole(w.Map, "delay_sec"); n > 0 {
 		first.Set("+delay", param.New("wait>", strconv.FormatInt(n, 10)+"s"))
 	}
-	for name, script := range w.found.All() { // a value that was given wins
+	for name, script := range w.found.All() { // a value that was passed takes precedence
 		first.Set("+param_"+name, param.New("_if", "${!this."+name+"}", "sh>", script))
 	}
 	if len(w.finders)+w.found.Len() > 0 {
@@ -113,7 +113,7 @@ func (w *Workflow) handlerSteps() map[string]*tasks.Step {
 	return steps
 }
 
-// handlers are the tasks of `handler_on` that are keys of the file.
+// handlers adds the tasks of `handler_on` that are keys of the file.
 func (w *Workflow) handlers(steps map[string]*tasks.Step, out *param.Map) {
 	on := w.Map.Map("handler_on")
 	for name := range on.All() {
@@ -166,7 +166,8 @@ func taskNames(steps []*tasks.Step) map[string]bool {
 
 func clash(a, b *param.Map) bool { return slices.ContainsFunc(b.Keys(), a.Has) }
 
-// ignoring returns the condition that a step failed with an error that was ignored; "" if no step can end the run so.
+// ignoring returns the condition that a step failed with an error that was ignored; "" if no step can end the run that
+// way.
 func (w *Workflow) ignoring(steps []*tasks.Step) string {
 	var all []string
 	for _, s := range flattened(steps) {
@@ -190,8 +191,8 @@ func (w *Workflow) noSuccess(steps []*tasks.Step) string {
 	return strings.Join(all, " && ")
 }
 
-// partly returns the task that fails after an error that was ignored. It does nothing in a called workflow, after which
-// the caller continues.
+// partly returns the task that fails after an ignored error. It does nothing in a called workflow, because the caller
+// continues after it.
 func (w *Workflow) partly(condition string) *param.Map {
 	return param.New("_if", "${task_name.split('+').length == 3 && ("+condition+")}",
 		"fail>", "a step failed, and continue_on ignored it: as in Dagu, the run ends with exit code 1")

@@ -44,7 +44,7 @@ func (w *Workflow) secret() {
 	}
 }
 
-// expressionsOf are the exported values that are expressions, each with those before it written out.
+// expressionsOf returns the exported values that are expressions, each with earlier ones inserted.
 func expressionsOf(export *param.Map) map[string]string {
 	known := map[string]string{}
 	for name, v := range export.All() {
@@ -55,7 +55,7 @@ func expressionsOf(export *param.Map) map[string]string {
 	return known
 }
 
-// writtenOut writes out the references to known expressions in a text.
+// writtenOut replaces references to known expressions in a text with the expressions.
 func writtenOut(text string, known map[string]string) string {
 	for _, reference := range slices.Sorted(maps.Keys(known)) {
 		text = strings.ReplaceAll(text, reference, known[reference])
@@ -63,7 +63,8 @@ func writtenOut(text string, known map[string]string) string {
 	return text
 }
 
-// inline writes out expressions in the `_env` of each task: within a mapping, an exported expression stays as text.
+// inline inserts the expressions in the `_env` of each task, because in a mapping a reference to an exported expression
+// yields its text.
 func inline(tasks *param.Map, known map[string]string) {
 	for key, v := range tasks.All() {
 		m, isMap := v.(*param.Map)
@@ -82,8 +83,8 @@ func inline(tasks *param.Map, known map[string]string) {
 	}
 }
 
-// environment reads the variables of all commands. Plain ones become `_env`, a first task finds out the output of
-// commands, and a line of shell sets values that use other variables of the machine.
+// environment reads the variables of all commands. Plain ones become `_env`, a first task determines the output of
+// commands, and a shell line sets values that use other variables of the machine.
 func (w *Workflow) environment() {
 	for name, v := range document.Entries(w.Map).All() {
 		text := document.TextOf(v)
@@ -116,7 +117,7 @@ func (w *Workflow) environment() {
 	}
 }
 
-// export are the parameters of all tasks: the shell as Dagu calls it, and variables that expressions name.
+// export returns the parameters of all tasks: the shell as Dagu calls it, and the variables that expressions name.
 func (w *Workflow) export(steps []*tasks.Step) *param.Map {
 	out := param.New()
 	shell, _ := tasks.Shell(w.Document, w.Map, false)
@@ -155,7 +156,7 @@ func (w *Workflow) export(steps []*tasks.Step) *param.Map {
 	return out
 }
 
-// variables returns the `_env` of all commands. Parameters and stored values are variables without it.
+// variables returns the `_env` of all commands. Parameters and stored values become variables without it.
 func (w *Workflow) variables() *param.Map {
 	out := param.New()
 	for _, m := range []*param.Map{w.Env, w.secrets} {

@@ -27,7 +27,7 @@ func (s loop) task() *param.Map {
 	name := document.Variable(as)
 	rows := s.rows(m, as)
 	collects := m.Has("collect") || s.Has("output")
-	if collects || m.Has("key") || s.numbers(m) { // an item is a list of its number, its key and its value
+	if collects || m.Has("key") || s.numbers(m) { // each item becomes a list of its number, its key and its value
 		s.item(as, name+"[2]")
 		s.Values["foreach.index"] = references.Value{Kind: references.OfItem, As: name + "[0]"}
 		s.Values["foreach.key"] = references.Value{Kind: references.OfItem, As: name + "[1]"}
@@ -61,7 +61,8 @@ func (s loop) numbers(m *param.Map) bool {
 	return strings.Contains(text, "${foreach.index}") || strings.Contains(text, "${foreach.key}")
 }
 
-// itemsOf returns the items of a loop as an expression; "" if an item has references that no expression computes here.
+// itemsOf returns the items of a loop as an expression; "" if an item has references that no expression can compute
+// here.
 func (s loop) itemsOf(m *param.Map) string {
 	v, _ := m.Get("items")
 	switch x := v.(type) {
@@ -108,7 +109,7 @@ func (s loop) over(m *param.Map, rows string) param.Value {
 		return []param.Value{}
 	case rows == "" && isList:
 		return s.Evaluated(s.Map, "parallel", list)
-	case rows == "": // Dagu takes nothing but a JSON list
+	case rows == "": // Dagu accepts only a JSON list
 		return "${JSON.stringify(JSON.parse(" + s.Script(m, "items", text) + ").map(v => v))}"
 	case strings.HasPrefix(rows, "."):
 		s.Refuse(m, "items", "write the items as a JSON text", "items of several parts with references are not translated")

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// order is how steps follow one another.
+// order determines which steps a step waits for.
 type order int
 
 const (
@@ -19,7 +19,7 @@ const (
 )
 
 // order returns the order of the workflow. Without `type`, Dagu ran steps one after the other until it introduced `run`
-// and `action`, and has run them concurrently since.
+// and `action`; since then it has run them concurrently.
 func (w *Workflow) order(steps []*tasks.Step) order {
 	flat := flattened(steps)
 	depends := slices.ContainsFunc(flat, func(s *tasks.Step) bool { return s.Has("depends") || s.Has("routed") })
@@ -83,8 +83,7 @@ func (w *Workflow) linked(steps []*tasks.Step) {
 	}
 }
 
-// group is a mapping of all steps. One may only wait for those above it, so they are put into an order in which that
-// holds.
+// group returns a mapping of all steps. A task may only wait for tasks above it, so the steps are sorted accordingly.
 func (w *Workflow) group(steps []*tasks.Step) *param.Map {
 	out := param.New()
 	if w.order(steps) == chained {
@@ -108,7 +107,7 @@ func (w *Workflow) group(steps []*tasks.Step) *param.Map {
 	return out
 }
 
-// ordered puts steps into an order in which each follows the steps that it waits for. A circle is broken, and refused.
+// ordered sorts steps so that each follows the steps that it waits for. A circle is broken and refused.
 func (w *Workflow) ordered(steps []*tasks.Step) (list []*tasks.Step) {
 	of := map[*sequence.Node]*tasks.Step{}
 	for _, s := range steps {

@@ -92,7 +92,7 @@ func (w *Workflow) pairs(m *param.Map) {
 	}
 }
 
-// given reads parameters in the form of a command line: NAME=VALUE, or a value for the next of $1, $2, ...
+// given reads parameters in the form of a command line: NAME=VALUE, or a value for the next one of $1, $2, ...
 func (w *Workflow) given(list []string) {
 	for _, word := range list {
 		name, text, isPair := strings.Cut(word, "=")
@@ -106,7 +106,7 @@ func (w *Workflow) given(list []string) {
 	}
 }
 
-// typed is a parameter with rules, which Dagu also takes from JSON Schema.
+// typed reads a parameter with rules, which Dagu also takes from JSON Schema.
 func (w *Workflow) typed(m *param.Map) {
 	rule := param.New()
 	for key, v := range m.All() {
@@ -118,7 +118,7 @@ func (w *Workflow) typed(m *param.Map) {
 			rule.Set("maxLength", v)
 		case "eval":
 			rule.Set("default", document.TextOf(v))
-			rule.Set(key, true) // which identifies the parameter
+			rule.Set(key, true) // this rule identifies the parameter
 		case "type", "enum", "minimum", "maximum", "pattern", "description", "required", "default", "minLength", "maxLength":
 			rule.Set(key, v)
 		default:
@@ -147,7 +147,8 @@ func (w *Workflow) parameter(name string, rule *param.Map) {
 	w.Params.Set(as, rule)
 }
 
-// withDefault returns the rule of a parameter with a plain default, or none. A first task stores any other one.
+// withDefault returns the rule of a parameter with a plain default or no default. A first task stores any other
+// default.
 func (w *Workflow) withDefault(name, as string, rule *param.Map) *param.Map {
 	text := document.Text(rule, "default")
 	dynamic := (rule.Has("eval") || !w.Today) && (document.HasCommand(text) || document.Reference().MatchString(text))
@@ -170,7 +171,7 @@ func (w *Workflow) withDefault(name, as string, rule *param.Map) *param.Map {
 	return rule
 }
 
-// anyText reports whether a parameter may be the empty text, which stands for a default that a command finds out.
+// anyText reports whether a parameter accepts the empty text, which stands for a default that a command computes.
 func anyText(rule *param.Map) bool {
 	for key, v := range rule.All() {
 		if key != "default" && key != "description" && key != "required" && (key != "type" || v != "string") {
@@ -180,7 +181,7 @@ func anyText(rule *param.Map) bool {
 	return true
 }
 
-// stored are the lines of a script that find the value of a name and store it.
+// stored returns the lines of a script that determine the value of a name and store it.
 func (w *Workflow) stored(name, shell string) string {
 	return fmt.Sprintf("%s=\"%s\"\necho \"%s=$%s\" >> \"$ZERODAG_STORE\"\n", name,
 		w.Command(w.Map, "env", shell, references.ShellReader), name, name)

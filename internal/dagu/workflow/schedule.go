@@ -27,7 +27,7 @@ func (w *Workflow) schedule() param.Value {
 	return s
 }
 
-// patterns are the cron patterns of starts.
+// patterns returns the cron patterns of starts.
 func (w *Workflow) patterns() (patterns []string) {
 	v, there := w.Get("schedule")
 	if !there || v == nil {
@@ -63,7 +63,7 @@ func (w *Workflow) patterns() (patterns []string) {
 	return patterns
 }
 
-// catchUp sets in a schedule what happens to starts that were missed, or that come while another run is active.
+// catchUp sets in a schedule what happens to starts that were missed, or that are due while another run is active.
 func (w *Workflow) catchUp(schedule *param.Map) {
 	window, policy := document.Text(w.Map, "catchup_window"), document.Text(w.Map, "overlap_policy")
 	switch {
@@ -84,7 +84,7 @@ func (w *Workflow) catchUp(schedule *param.Map) {
 	}
 }
 
-// impossible returns why a push would refuse a schedule; "" if it would not.
+// impossible returns the reason why a push would refuse a schedule; "" if it would not.
 func (w *Workflow) impossible(schedule *param.Map) string {
 	text := written.Print(w.Document, w.heading(),
 		param.New("zerodag", int64(1), "schedule", schedule, "+task", param.New("echo>", "")))

@@ -9,7 +9,8 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// description is the purpose of the workflow; nil if it has none. A text that no key can hold is a comment instead.
+// description returns the purpose of the workflow; nil if it has none. A text that no key can hold becomes a comment
+// instead.
 func (w *Workflow) description() param.Value {
 	text := strings.TrimSpace(document.Text(w.Map, "description"))
 	if text == "" || len(text) > keys.LongestDescription || strings.Contains(text, "${") {
@@ -18,7 +19,7 @@ func (w *Workflow) description() param.Value {
 	return text
 }
 
-// heading is a description that no key can hold; "" for none.
+// heading returns a description that no key can hold; "" if there is none.
 func (w *Workflow) heading() string {
 	if w.description() != nil {
 		return ""
@@ -26,7 +27,7 @@ func (w *Workflow) heading() string {
 	return strings.TrimSpace(document.Text(w.Map, "description"))
 }
 
-// tags are its `labels`, or `tags` as they were called before, and its `group`; nil for none.
+// tags returns the workflow's `labels`, formerly called `tags`, and its `group`; nil for none.
 func (w *Workflow) tags() param.Value {
 	var list []param.Value
 	seen := map[string]bool{}
@@ -69,8 +70,8 @@ func (w *Workflow) tags() param.Value {
 	return list
 }
 
-// labelsOf reads labels as words and as NAME=VALUE: a text separated by commas, or by spaces if there are values, a
-// list, or a mapping.
+// labelsOf reads labels, which are words or NAME=VALUE. They may be a text with commas, or with spaces if there are
+// values, a list, or a mapping.
 func labelsOf(v param.Value) (list []string) {
 	switch x := v.(type) {
 	case *param.Map:
@@ -97,7 +98,7 @@ func labelsOf(v param.Value) (list []string) {
 	return list
 }
 
-// concurrency is how many runs and steps there may be at once; nil for any number.
+// concurrency returns how many runs and steps may be active at once; nil for any number.
 func (w *Workflow) concurrency() *param.Map {
 	out := param.New()
 	if n := w.Whole(w.Map, "max_active_runs"); n > 0 {
@@ -110,8 +111,8 @@ func (w *Workflow) concurrency() *param.Map {
 	return out
 }
 
-// queue is the pool that stands for a queue; nil for none. In Dagu the size of a queue is also a setting of the server.
-// A workflow that is called by another of the file runs with the slots of its caller.
+// queue returns the pool that replaces a queue; nil for none. In Dagu the size of a queue may also be a setting of the
+// server. A workflow that another workflow of the file calls runs with the slots of its caller.
 func (w *Workflow) queue() param.Value {
 	v, there := w.Get("queue")
 	name := document.TextOf(v)
@@ -134,7 +135,7 @@ func (w *Workflow) queue() param.Value {
 	return pools[0].Name
 }
 
-// dotenv are the files of variables, which may all be missing there; nil for none.
+// dotenv returns the files of variables, all of which may be missing; nil for none.
 func (w *Workflow) dotenv() param.Value {
 	v, _ := w.Get("dotenv")
 	var files []param.Value

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/dagu/written"
 )
 
-// steps reads the steps, and what each of them stores.
+// steps reads the steps and the values that each of them stores.
 func (w *Workflow) steps() []*tasks.Step {
 	v, _ := w.Get("steps")
 	steps := w.stepsOf(v)
@@ -133,7 +133,7 @@ func (w *Workflow) generated(s *tasks.Step, written string, at int, taken map[st
 	}
 }
 
-// kindOf returns what Dagu calls the kind of a step in its name.
+// kindOf returns the kind of a step as Dagu writes it in the name.
 func kindOf(s *tasks.Step) string {
 	kind, _, _ := strings.Cut(document.Text(s.Map, "type"), ".")
 	commands, _ := s.Get("command")
@@ -157,7 +157,7 @@ func kindOf(s *tasks.Step) string {
 	return "step"
 }
 
-// routes make conditions at the steps that a router names.
+// routes adds conditions to the steps that a router names.
 func (w *Workflow) routes(steps []*tasks.Step) {
 	nodes := nodesOf(steps)
 	for _, s := range steps {
@@ -185,7 +185,7 @@ func (w *Workflow) routes(steps []*tasks.Step) {
 	}
 }
 
-// task is the task of a step: one, or a group of several.
+// task returns the task of a step: a single task, or a group of several.
 func (w *Workflow) task(s *tasks.Step) (task *param.Map) {
 	if s.Beside != nil {
 		out := param.New("_parallel", true)
@@ -213,7 +213,7 @@ func (w *Workflow) single(s *tasks.Step) *param.Map {
 	if len(checks) == 0 && (s.Refusal != "" || !s.Has("approval")) {
 		c := s.Condition()
 		if s.Refusal != "" {
-			c = s.Before // the own condition may be the part that was refused
+			c = s.Before // the step's own condition may be the part that was refused
 		}
 		if c != "" {
 			task = param.Merge(param.New("_if", "${"+c+"}"), task)

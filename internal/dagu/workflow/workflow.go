@@ -1,5 +1,5 @@
 // Package workflow translates a whole workflow: its settings, parameters and variables, its handlers, and its steps in
-// their order. It must not know the kinds of steps: package kinds makes their tasks.
+// their order. It must not know the kinds of steps: package kinds creates their tasks.
 package workflow
 
 import (
@@ -20,10 +20,10 @@ import (
 type Workflow struct {
 	references.Translator
 	forms     forms.Reader
-	positions int        // how many places of parameters there are
-	handed    int        // how many nameless parameters the callers in the file give
-	finders   []string   // scripts that find out variables, for a first task
-	found     *param.Map // scripts that store a parameter which was not given, by its name
+	positions int        // number of positional parameters
+	handed    int        // number of nameless parameters that callers in the file pass
+	finders   []string   // scripts for a first task that compute variables
+	found     *param.Map // scripts that store a parameter that was not passed, by its name
 	secrets   *param.Map
 }
 
@@ -68,7 +68,7 @@ func (w *Workflow) Written() written.File {
 	return written.File{Name: w.Name + ".dig", Text: written.Print(w.Document, w.heading(), tree)}
 }
 
-// translate makes the whole workflow file.
+// translate creates the whole workflow file.
 func (w *Workflow) translate() *param.Map {
 	if kind := document.Text(w.Map, "type"); kind != "" && kind != "chain" && kind != "graph" {
 		w.Refuse(w.Map, "type", "write its steps as tasks", "a workflow of type %s is not translated", kind)
@@ -83,7 +83,7 @@ func (w *Workflow) translate() *param.Map {
 	}
 	handlers := param.New()
 	w.Partial = w.ignoring(steps)
-	w.handlers(on, handlers) // which may need a task of the body
+	w.handlers(on, handlers) // handlers may need a task of the body
 	body := w.body(steps, on)
 
 	out := param.New("zerodag", int64(1))

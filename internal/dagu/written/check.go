@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/dig"
 )
 
-// File is a workflow file that was made.
+// File is a translated workflow file.
 type File struct {
 	Name string // "sales.dig"
 	Text []byte

@@ -15,8 +15,8 @@ import (
 // Comment is a key that is printed as a comment.
 const Comment = "#"
 
-// Print writes a workflow as a person would: short texts as they are, commands of several lines as such. It begins with
-// comments: an optional heading, and the steps and keys that the workflow lacks.
+// Print writes a workflow as a person would: short texts without quotes, commands of several lines as blocks. It begins
+// with comments: an optional heading, and the steps and keys that the workflow lacks.
 func Print(d *document.Document, heading string, tree *param.Map) []byte {
 	var b strings.Builder
 	comment := func(text string) {
@@ -78,7 +78,8 @@ func printValue(b *strings.Builder, v param.Value, indent string) {
 	}
 }
 
-// flowMap is a mapping of a few plain values in one line; "" where it is none, is long, or is of the top.
+// flowMap prints a mapping of a few plain values on one line; "" if it is not such a mapping, is long, or is at the top
+// level.
 func flowMap(m *param.Map, indent string) string {
 	if m.Len() == 0 {
 		return "{}"
@@ -108,7 +109,7 @@ func flowMap(m *param.Map, indent string) string {
 	return ""
 }
 
-// flow is a list of plain values in one line; "" where it is none, or too long.
+// flow prints a list of plain values on one line; "" if it is not such a list or is too long.
 func flow(list []param.Value) string {
 	parts := make([]string, len(list))
 	for i, v := range list {
@@ -129,7 +130,7 @@ func flow(list []param.Value) string {
 	return ""
 }
 
-// block is a text as a value: a command of several lines keeps its form.
+// block prints a text as a value: a command of several lines keeps its line breaks.
 func block(text, indent string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) < 2 || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") ||
@@ -162,7 +163,7 @@ var (
 	})
 )
 
-// scalar is a text in one line, without quotes where YAML needs none.
+// scalar prints a text on one line, without quotes if YAML does not need them.
 func scalar(text string) string {
 	if plainText().MatchString(text) && !reserved().MatchString(text) && !strings.HasSuffix(text, " ") &&
 		!strings.Contains(text, " #") {

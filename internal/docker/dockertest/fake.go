@@ -1,8 +1,8 @@
 // Package dockertest is a program that stands in for docker's command line without an engine: it records its arguments
 // and runs the commands of containers on this machine.
 //
-// It proves what the driver asks of docker and how it interprets the answers, not that a real engine behaves the same
-// way. Only tests may import it.
+// It proves how the driver calls docker and interprets the answers, not that a real engine behaves the same way. Only
+// tests may import it.
 package dockertest
 
 import (
@@ -19,8 +19,7 @@ import (
 	"time"
 )
 
-// Main makes a test binary that was started under the name docker be the fake. TestMain
-// calls it first.
+// Main makes a test binary act as the fake if it was started under the name docker. TestMain calls it first.
 func Main() {
 	if filepath.Base(os.Args[0]) != "docker" {
 		return
@@ -33,10 +32,10 @@ func Main() {
 	os.Exit(fake{filepath.Dir(program)}.main(os.Args[1:]))
 }
 
-// Fake is one such program, with the state of its engine.
+// Fake is one such program with the state of its engine.
 type Fake struct{ folder string }
 
-// New makes one.
+// New creates a Fake.
 func New(t *testing.T) Fake {
 	t.Helper()
 	self, err := os.Executable()
@@ -50,10 +49,10 @@ func New(t *testing.T) Fake {
 	return Fake{folder}
 }
 
-// Program is its path.
+// Program returns the path of the fake.
 func (f Fake) Program() string { return filepath.Join(f.folder, "docker") }
 
-// Answer makes a word of it ("info", "pull", "run" ...) fail with a text and an exit code.
+// Answer makes a subcommand ("info", "pull", "run" ...) fail with a text and an exit code.
 func (f Fake) Answer(t *testing.T, word, text string, code int) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(f.folder, "answer-"+word), []byte(strconv.Itoa(code)+"\n"+text), 0o644); err != nil {
@@ -69,7 +68,7 @@ func (f Fake) State(t *testing.T, text string) {
 	}
 }
 
-// Calls are the command lines so far, except queries.
+// Calls returns the command lines so far, except queries.
 func (f Fake) Calls(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(f.folder, "calls"))
@@ -83,13 +82,13 @@ func (f Fake) Calls(t *testing.T) []string {
 	return list
 }
 
-// Containers lists the containers that were not removed.
+// Containers lists the containers that have not been removed.
 func (f Fake) Containers() []string {
 	list, _ := filepath.Glob(filepath.Join(f.folder, "container-*"))
 	return list
 }
 
-// Leave makes a container that was left behind.
+// Leave creates a container that was left behind.
 func (f Fake) Leave(t *testing.T, name string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(f.folder, "container-"+name), nil, 0o644); err != nil {
@@ -97,7 +96,7 @@ func (f Fake) Leave(t *testing.T, name string) {
 	}
 }
 
-// Hang makes it take forever to have an image: no container is made.
+// Hang makes fetching an image take forever, so that no container is created.
 func (f Fake) Hang(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(f.folder, "hang"), nil, 0o644); err != nil {
@@ -157,7 +156,7 @@ func (f fake) inspect() int {
 	return 0
 }
 
-// flags are options without a value.
+// flags lists options without a value.
 var flags = []string{"--init", "--privileged", "--rm"} // never changed
 
 // run runs the command of a container, with the variables that it would have.
@@ -201,7 +200,7 @@ func (f fake) run(args []string) int {
 	}
 	os.WriteFile(filepath.Join(f.folder, "container-"+name), []byte(strconv.Itoa(x.Process.Pid)), 0o644)
 	state, _ := x.Process.Wait()
-	syscall.Kill(-x.Process.Pid, syscall.SIGKILL) // the end of its first process ends a container
+	syscall.Kill(-x.Process.Pid, syscall.SIGKILL) // a container ends with its first process
 	if status := state.Sys().(syscall.WaitStatus); status.Signaled() {
 		return 128 + int(status.Signal())
 	}

@@ -11,7 +11,7 @@ import (
 // Commands of an attempt, and the waiting ones among them.
 //
 //	X#<attempt>   c#<key>            command; expires with the attempt
-//	X#<attempt>   w#<class>#<key>    it waits; stays for a moment after that
+//	X#<attempt>   w#<class>#<key>    it waits; stays for a moment afterwards
 const (
 	cState    = "st"
 	cClass    = "cl"

@@ -13,16 +13,16 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// largestSpec is the largest packed Spec of a command that stays in its row; a larger one is a blob.
+// largestSpec is the maximum size of a command's packed Spec in its row; a larger one is a blob.
 const largestSpec = 8 << 10
 
-// Commands are sandbox.Commands and sandbox.Work.
+// Commands implements sandbox.Commands and sandbox.Work.
 type Commands struct{ t *table.Table }
 
-// NewCommands makes Commands in a table.
+// NewCommands returns Commands that are stored in a table.
 func NewCommands(t *table.Table) Commands { return Commands{t} }
 
-// Add stores a waiting command, its own row first: see sandbox.Commands. The mark that it waits may be there twice or
+// Add stores a waiting command, its own row first: see sandbox.Commands. The mark that it waits may exist twice or for
 // too long; a claimer checks the row.
 func (db Commands) Add(ctx context.Context, c sandbox.Command) (sandbox.Command, error) {
 	it := db.commandItem(c)
@@ -63,7 +63,7 @@ func (db Commands) Command(ctx context.Context, attempt int64, name string) (san
 	return commandOf(attempt, it)
 }
 
-// Waiting lists commands that wait, or did until a moment ago, oldest first.
+// Waiting lists commands that wait or waited until a moment ago, oldest first.
 func (db Commands) Waiting(ctx context.Context, attempt int64, class string, n int) ([]sandbox.Command, error) {
 	list, err := db.t.Find(ctx, table.Query{Limit: n, Where: table.Where{Text: "#p = :p AND begins_with(#s, :w)", Names: []string{table.Partition, table.Sort},
 		Values: table.Item{":p": table.Text(commandKey(attempt, "").Partition), ":w": table.Text(waitingPrefix(class))}}})
@@ -75,7 +75,7 @@ func (db Commands) Waiting(ctx context.Context, attempt int64, class string, n i
 	return waiting, err
 }
 
-// inState is the condition of a command in a state; runner "" is any.
+// inState returns the condition that a command is in one of these states; runner "" means any.
 func inState(runner string, states ...sandbox.State) table.Where {
 	w := table.Where{Text: "#st = :is", Names: []string{cState}, Values: table.Item{":is": table.Text(string(states[0]))}}
 	if len(states) > 1 {
@@ -121,8 +121,7 @@ func (db Commands) Claim(ctx context.Context, attempt int64, name, runner string
 	return c, err
 }
 
-// Claimed lists the commands that a runner has. It reads all of the attempt: runners are
-// seldom lost.
+// Claimed lists the commands of a runner. It reads all commands of the attempt, because runners are rarely lost.
 func (db Commands) Claimed(ctx context.Context, attempt int64, runner string) ([]sandbox.Command, error) {
 	list, err := db.t.Find(ctx, table.Query{Names: []string{table.Partition, table.Sort, cState, cRunner, cClass, cTask, table.Site, cProject, cParked, cCreated},
 		Where: table.Where{Text: "#p = :p AND begins_with(#s, :c)", Names: []string{table.Partition, table.Sort},
@@ -138,7 +137,7 @@ func (db Commands) Claimed(ctx context.Context, attempt int64, runner string) ([
 	return claimed, err
 }
 
-// Park notes that a run of the task waits.
+// Park records that a run of the task waits.
 func (db Commands) Park(ctx context.Context, attempt int64, name string, dispatch int) (sandbox.Command, error) {
 	it, err := db.t.Updated(ctx, commandKey(attempt, name), table.Where{Text: "SET #pk = :pk", Names: []string{cParked}, Values: table.Item{":pk": table.Number(int64(dispatch))}},
 		inState("", sandbox.Waiting, sandbox.Claimed))
@@ -171,7 +170,7 @@ func (db Commands) End(ctx context.Context, attempt int64, name, runner string, 
 	return c, err
 }
 
-// Ended notes that nothing runs any more of a command that was stopped.
+// Ended records that no process of a stopped command is running any more.
 func (db Commands) Ended(ctx context.Context, attempt int64, name, runner string) error {
 	_, err := db.t.Update(ctx, commandKey(attempt, name), table.Where{Text: "SET #en = :yes", Names: []string{cEnded}, Values: table.Item{":yes": table.Yes()}}, inState(runner, sandbox.Over))
 	if errors.Is(err, table.ErrCondition) {
@@ -180,7 +179,7 @@ func (db Commands) Ended(ctx context.Context, attempt int64, name, runner string
 	return err
 }
 
-// Note adds a trouble to a waiting command; "" only reads it.
+// Note records a problem of a waiting command; "" only reads it.
 func (db Commands) Note(ctx context.Context, attempt int64, name, trouble string) (sandbox.Command, error) {
 	if trouble != "" {
 		_, err := db.t.Update(ctx, commandKey(attempt, name), table.Where{Text: "SET #tr = :tr ADD #tn :one", Names: []string{cTrouble, cTroubles},

@@ -15,10 +15,10 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Runners are sandbox.Registry, sandbox.Liveness and sandbox.Fences.
+// Runners implements sandbox.Registry, sandbox.Liveness and sandbox.Fences.
 type Runners struct{ t *table.Table }
 
-// NewRunners makes Runners in a table.
+// NewRunners returns Runners that are stored in a table.
 func NewRunners(t *table.Table) Runners { return Runners{t} }
 
 // AddRunner puts a runner into its slot: see sandbox.Registry.
@@ -58,7 +58,7 @@ func placeOf(name string) (k table.Key, id string, err error) {
 	return runnerKey(p), p.ID, nil
 }
 
-// Runners lists the runners of an attempt, or all, as they were a second ago.
+// Runners lists the runners of an attempt, or all runners. The data may be a second old.
 func (db Runners) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner, error) {
 	if attempt != 0 {
 		return db.runnersIn(ctx, table.Ordered(attempt)+"#", runnerList(attempt%runnerShards))
@@ -70,7 +70,8 @@ func (db Runners) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner,
 	return db.runnersIn(ctx, "", lists...)
 }
 
-// runnersIn reads the runners of lists whose sort key begins so, concurrently; with "" its data may be a second old.
+// runnersIn concurrently reads the runners of lists whose sort keys begin with begin; if that is "", the data may be a
+// second old.
 func (db Runners) runnersIn(ctx context.Context, begin string, lists ...string) ([]sandbox.Runner, error) {
 	found, failed := make([][]table.Item, len(lists)), make([]error, len(lists))
 	var all sync.WaitGroup
@@ -94,8 +95,8 @@ func (db Runners) runnersIn(ctx context.Context, begin string, lists ...string) 
 	return runners, err
 }
 
-// changeRunner changes a runner that may still do something and is as it must be, if that
-// matters; and returns it. ErrConflict comes with the runner as it is.
+// changeRunner changes and returns a runner that still has rights and fulfils the condition must, if there is one. With
+// ErrConflict it returns the present state of the runner.
 func (db Runners) changeRunner(ctx context.Context, name string, change, must table.Where) (sandbox.Runner, error) {
 	free := table.Where{Text: "attribute_not_exists(#fe)", Names: append([]string{rFenced}, must.Names...), Values: must.Values}
 	if must.Text != "" {
@@ -104,7 +105,7 @@ func (db Runners) changeRunner(ctx context.Context, name string, change, must ta
 	return db.alterRunner(ctx, name, change, free)
 }
 
-// alterRunner is changeRunner also for a runner that may do nothing more.
+// alterRunner is changeRunner for any runner, including one without rights.
 func (db Runners) alterRunner(ctx context.Context, name string, change, must table.Where) (sandbox.Runner, error) {
 	k, id, err := placeOf(name)
 	if err != nil {
@@ -138,13 +139,13 @@ func (db Runners) living(ctx context.Context, name string, change, must table.Wh
 	return r, err
 }
 
-// Ask notes that a command waits for the runner.
+// Ask records that a command waits for the runner.
 func (db Runners) Ask(ctx context.Context, name string) error {
 	_, err := db.living(ctx, name, table.Where{Text: "ADD #as :one", Names: []string{rAsked}, Values: table.Item{":one": table.Number(1)}}, table.Where{})
 	return err
 }
 
-// Join notes the hash of the secret that a runner has chosen, once.
+// Join records the hash of the secret that a runner has chosen, once.
 func (db Runners) Join(ctx context.Context, name string, hash []byte, at time.Time) (sandbox.Runner, error) {
 	r, err := db.changeRunner(ctx, name, table.Where{Text: "SET #hs = :hs, #se = if_not_exists(#se, :se)", Names: []string{rHash, rSeen}, Values: table.Item{":hs": table.Bytes(hash), ":se": table.Micros(at)}},
 		table.Where{Text: "(attribute_not_exists(#hs) OR #hs = :hs)", Names: []string{rHash}, Values: table.Item{":hs": table.Bytes(hash)}})
@@ -154,44 +155,44 @@ func (db Runners) Join(ctx context.Context, name string, hash []byte, at time.Ti
 	return r, err
 }
 
-// Beat notes a sign of life.
+// Beat records a sign of life.
 func (db Runners) Beat(ctx context.Context, name string, at time.Time, load int) (sandbox.Runner, error) {
 	return db.living(ctx, name, table.Where{Text: "SET #se = :se, #ld = :ld", Names: []string{rSeen, rLoad},
 		Values: table.Item{":se": table.Micros(at), ":ld": table.Number(int64(load))}}, table.Where{})
 }
 
-// Launched notes what the launcher calls the runner.
+// Launched records the launcher's name for the runner.
 func (db Runners) Launched(ctx context.Context, name, task string, at time.Time) error {
 	_, err := db.living(ctx, name, table.Where{Text: "SET #tk = :tk, #la = :la REMOVE #rf", Names: []string{rTask, rLaunched, rRefused},
 		Values: table.Item{":tk": table.Text(task), ":la": table.Micros(at)}}, table.Where{})
 	return err
 }
 
-// Refused notes why the runner could not be launched.
+// Refused records why the runner could not be launched.
 func (db Runners) Refused(ctx context.Context, name, why string, at time.Time) error {
 	_, err := db.living(ctx, name, table.Where{Text: "SET #rf = :rf, #la = :la", Names: []string{rRefused, rLaunched}, Values: table.Item{":rf": table.Text(why), ":la": table.Micros(at)}}, table.Where{})
 	return err
 }
 
-// Fence takes all rights from the runner, and notes why.
+// Fence takes all rights from the runner, and records why.
 func (db Runners) Fence(ctx context.Context, name, why string) (sandbox.Runner, error) {
 	return db.changeRunner(ctx, name, table.Where{Text: "SET #fe = :fe, #wy = :wy", Names: []string{rFenced, rWhy}, Values: table.Item{":fe": table.Yes(), ":wy": table.Text(why)}}, table.Where{})
 }
 
-// Leave takes all rights from the runner, which leaves on its own.
+// Leave takes all rights from a runner that leaves voluntarily.
 func (db Runners) Leave(ctx context.Context, name string, asked int) error {
 	_, err := db.living(ctx, name, table.Where{Text: "SET #fe = :yes, #lv = :yes", Names: []string{rFenced, rLeft}, Values: table.Item{":yes": table.Yes()}},
 		table.Where{Text: "#as = :as", Names: []string{rAsked}, Values: table.Item{":as": table.Number(int64(asked))}})
 	return err
 }
 
-// ShownTwice notes that the runner's ticket was shown by two, and takes all rights from it.
+// ShownTwice records that two runners presented the same ticket, and takes all rights from the runner.
 func (db Runners) ShownTwice(ctx context.Context, name, why string) (sandbox.Runner, error) {
 	return db.alterRunner(ctx, name, table.Where{Text: "SET #tw = :yes, #fe = :yes, #wy = if_not_exists(#wy, :wy)", Names: []string{rTwice, rFenced, rWhy},
 		Values: table.Item{":yes": table.Yes(), ":wy": table.Text(why)}}, table.Where{})
 }
 
-// Told records that users were notified of that.
+// Told records that users were notified of the duplicate ticket.
 func (db Runners) Told(ctx context.Context, name string) error {
 	_, err := db.alterRunner(ctx, name, table.Where{Text: "SET #to = :to", Names: []string{rTold}, Values: table.Item{":to": table.Yes()}}, table.Where{})
 	return err
@@ -207,7 +208,7 @@ func (db Runners) Discard(ctx context.Context, name string, asked int) error {
 	return db.removeRunner(ctx, name, asked, table.Where{Text: "#id = :id AND attribute_not_exists(#se)", Names: []string{rID, rSeen}})
 }
 
-// removeRunner deletes a runner that is as it must be, of the id :id.
+// removeRunner deletes a runner with the id :id that fulfils a condition.
 func (db Runners) removeRunner(ctx context.Context, name string, asked int, is table.Where) error {
 	k, id, err := placeOf(name)
 	if err != nil {
@@ -225,7 +226,7 @@ func (db Runners) removeRunner(ctx context.Context, name string, asked int, is t
 	}
 	it, err := db.t.Get(ctx, k)
 	if err != nil || it == nil || it.Str(rID) != id {
-		return err // another has its slot, or none has
+		return err // another runner has its slot, or the slot is empty
 	}
 	return fmt.Errorf("remove runner %s: %w", name, host.ErrConflict)
 }

@@ -31,8 +31,8 @@ func (t *Table) ReadBlob(ctx context.Context, key string) ([]byte, error) {
 	return b, nil
 }
 
-// PutBlob stores a part under the attempt's own prefix, named by its content: two writers
-// of one entry do not meet.
+// PutBlob stores a part under the attempt's own prefix, under a name derived from its content, so that two writers of
+// the same entry do not overwrite each other.
 func (t *Table) PutBlob(ctx context.Context, attempt int64, b []byte) (string, error) {
 	return t.putNamed(ctx, fmt.Sprintf("log/%d/", attempt), b)
 }
@@ -54,7 +54,7 @@ func (t *Table) putNamed(ctx context.Context, prefix string, b []byte) (string, 
 	return blob, nil
 }
 
-// SetLarge stores b in the item or, when it is too large for one, in a blob.
+// SetLarge stores b in the item or, if it is too large for that, in a blob.
 func (t *Table) SetLarge(ctx context.Context, it Item, name, blobName, prefix string, b []byte, largest int) error {
 	if len(b) <= largest {
 		it[name] = Bytes(b)

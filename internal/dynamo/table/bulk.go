@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// PutAll writes items, in no order and not together. Repeated it changes nothing.
+// PutAll writes items in no particular order and not atomically. A repeated call changes nothing.
 func (t *Table) PutAll(ctx context.Context, items []Item) error {
 	ask := make([]types.WriteRequest, len(items))
 	for i, it := range items {
@@ -17,7 +17,7 @@ func (t *Table) PutAll(ctx context.Context, items []Item) error {
 	return t.writeAll(ctx, ask)
 }
 
-// DeleteAll is putAll for items to delete.
+// DeleteAll deletes items, like PutAll in no particular order and not atomically.
 func (t *Table) DeleteAll(ctx context.Context, keys []Key) error {
 	ask := make([]types.WriteRequest, len(keys))
 	for i, k := range keys {
@@ -35,7 +35,7 @@ func (t *Table) writeAll(ctx context.Context, ask []types.WriteRequest) error {
 	return nil
 }
 
-// writePart writes what one call can take, until all of it is taken.
+// writePart writes the items of one call, and repeats the call until all of them are written.
 func (t *Table) writePart(ctx context.Context, ask []types.WriteRequest) error {
 	for try := 0; len(ask) > 0; try++ {
 		out, err := t.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{t.name: ask}})

@@ -2,6 +2,6 @@
 // writes, transactions, queries, lists over sharded indexes, ids, expiry, and blobs for content that is too large for
 // an item.
 //
-// Package dynamo and its parts keep the records of the host with it. It must never interpret a row, and must never
-// answer from an index if the table itself was queried.
+// Package dynamo and its parts use it to store the records of the host. It must never interpret a row, and must never
+// answer from an index if the caller queries the table.
 package table

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// conflicts are what a write is called that met a transaction; both may be repeated.
+// conflicts returns the codes of the errors for writes that conflicted with a transaction, which may be repeated.
 func conflicts() []string {
 	return []string{"TransactionConflictException", "TransactionInProgressException"}
 }
@@ -21,7 +21,7 @@ func translate(doing string, err error) error {
 // ErrCondition means that a condition was not met.
 var ErrCondition = errors.New("condition not met")
 
-// OrNotFound is err, or host.ErrNotFound if err is nil.
+// OrNotFound returns err, or host.ErrNotFound if err is nil.
 func OrNotFound(err error, doing string, args ...any) error {
 	if err == nil {
 		err = host.ErrNotFound

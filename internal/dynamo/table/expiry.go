@@ -2,8 +2,9 @@ package table
 
 import "time"
 
-// Expiry is when the data of an attempt may be deleted: the same from the first write on for all of it, so that no part
-// of a live log can be deleted before another. An attempt that waited long before it began gets the time from then.
+// Expiry returns when the data of an attempt may be deleted. The time is the same for all parts from the first write
+// on, so that no part of a live log can be deleted before another. For an attempt that waited for long before it began,
+// the time counts from its beginning.
 func (t *Table) Expiry(attempt int64, at time.Time) int64 {
 	end := madeAt(attempt).Add(t.lifetime)
 	if other := at.Add(t.lifetime - maxAttempt); other.After(end) {
@@ -12,7 +13,7 @@ func (t *Table) Expiry(attempt int64, at time.Time) int64 {
 	return end.Unix()
 }
 
-// maxAttempt is the part of the lifetime that an attempt may run.
+// maxAttempt is the part of the lifetime during which an attempt may run.
 const maxAttempt = 7 * 24 * time.Hour
 
 // Expired reports whether an item counts as gone, whether DynamoDB has deleted it or not.

@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// epoch is where ids begin to count milliseconds.
+// epoch is the time from which ids count milliseconds.
 var epoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // never changed
 
-// RandomBits are the low bits of an id.
+// RandomBits is the number of random bits at the low end of an id.
 const RandomBits = 12
 
-// ids makes time-sortable ids of 53 bits: milliseconds, then random bits. The conditional
-// put that makes a row finds out when two processes had the same idea; ids of one process
-// ascend.
+// ids creates time-sortable ids of 53 bits: milliseconds, then random bits. If two processes choose the same id, the
+// conditional put that creates a row detects it; ids of one process ascend.
 type ids struct {
 	now func() time.Time
 
@@ -22,7 +21,7 @@ type ids struct {
 	slot int64
 }
 
-// next returns the first of n ids in a row.
+// next returns the first of n consecutive ids.
 func (x *ids) next(n int) int64 {
 	id := x.now().Sub(epoch).Milliseconds()<<RandomBits | randomInt(1<<RandomBits)
 	x.mu.Lock()
@@ -41,19 +40,19 @@ func (x *ids) slots(n int64) int64 {
 	return first << RandomBits
 }
 
-// NextID returns the first of n ids in a row.
+// NextID returns the first of n consecutive ids.
 func (t *Table) NextID(n int) int64 { return t.ids.next(n) }
 
-// NextSlots returns the first id of n whole milliseconds in a row, for callers that reserve many ids before they use
+// NextSlots returns the first id of n consecutive whole milliseconds, for callers that reserve many ids before they use
 // them.
 func (t *Table) NextSlots(n int64) int64 { return t.ids.slots(n) }
 
-// madeAt is when an id was made.
+// madeAt returns when an id was created.
 func madeAt(id int64) time.Time {
 	return epoch.Add(time.Duration(id>>RandomBits) * time.Millisecond)
 }
 
-// IDAt is the lowest id of objects made from a time on.
+// IDAt returns the lowest id of objects that were created at or after a time.
 func IDAt(t time.Time) int64 {
 	if t.Before(epoch) {
 		return 0

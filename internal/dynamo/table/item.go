@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/env"
 )
 
-// Attributes of all items; those of one entity are defined with its keys. Names are short because they are paid for
-// with every item.
+// Attributes of all items; those of one entity are defined with its keys. Names are short because they add to the size,
+// and so to the cost, of every item.
 const (
 	Partition = env.PartitionKey
 	Sort      = env.SortKey
@@ -24,7 +24,7 @@ const (
 	Site      = "si"
 )
 
-// Item is what the table holds under one key. Zero values are not stored.
+// Item is the content of the table under one key. Zero values are not stored.
 type Item map[string]types.AttributeValue
 
 // Key names an item.
@@ -33,82 +33,82 @@ type Key struct{ Partition, Sort string }
 // Row is the sort key of items that are alone in their partition.
 const Row = "R"
 
-// At is the key of an item in a partition.
+// At returns the key of an item in a partition.
 func At(partition, sort string) Key { return Key{partition, sort} }
 
-// Item is an item with this key and nothing else.
+// Item returns an item that contains only this key.
 func (k Key) Item() Item {
 	return Item{Partition: Text(k.Partition), Sort: Text(k.Sort)}
 }
 
-// KeyOf is the key that an item has.
+// KeyOf returns the key of an item.
 func KeyOf(it Item) Key { return Key{it.Str(Partition), it.Str(Sort)} }
 
-// Text is a text as DynamoDB has it.
+// Text returns a text as a value of DynamoDB.
 func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// Number is a whole number as DynamoDB has it.
+// Number returns a whole number as a value of DynamoDB.
 func Number(n int64) types.AttributeValue { return &types.AttributeValueMemberN{Value: Decimal(n)} }
 
-// Bytes are bytes as DynamoDB has them.
+// Bytes returns bytes as a value of DynamoDB.
 func Bytes(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
 
-// Yes is true as DynamoDB has it; false is not stored.
+// Yes returns true as a value of DynamoDB; false is not stored.
 func Yes() types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: true} }
 
-// Decimal writes a number as part of a key.
+// Decimal formats a number as part of a key.
 func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Ordered writes a number so that text sorts like it.
+// Ordered formats a number so that texts sort like the numbers.
 func Ordered(n int64) string { return fmt.Sprintf("%019d", n) }
 
-// SetStr sets a text; "" is left out.
+// SetStr sets a text; "" is omitted.
 func (it Item) SetStr(name, s string) {
 	if s != "" {
 		it[name] = Text(s)
 	}
 }
 
-// SetNum sets a number; 0 is left out.
+// SetNum sets a number; 0 is omitted.
 func (it Item) SetNum(name string, n int64) {
 	if n != 0 {
 		it[name] = Number(n)
 	}
 }
 
-// SetBool sets true; false is left out.
+// SetBool sets true; false is omitted.
 func (it Item) SetBool(name string, b bool) {
 	if b {
 		it[name] = Yes()
 	}
 }
 
-// SetBytes sets bytes; nil is left out.
+// SetBytes sets bytes; nil is omitted.
 func (it Item) SetBytes(name string, b []byte) {
 	if b != nil {
 		it[name] = Bytes(b)
 	}
 }
 
-// SetTime sets a time to the microsecond; the zero time is left out.
+// SetTime sets a time to the microsecond; the zero time is omitted.
 func (it Item) SetTime(name string, t time.Time) {
 	if !t.IsZero() {
 		it[name] = Micros(t)
 	}
 }
 
-// SetTree sets a parameter tree, packed; nil is left out.
+// SetTree sets a packed parameter tree; nil is omitted.
 func (it Item) SetTree(name string, m *param.Map) {
 	if m != nil {
 		it[name] = Bytes(Pack(param.AppendStored(nil, m)))
 	}
 }
 
-// Micros is how times are stored: microseconds since 1970.
+// Micros returns a time as it is stored: in microseconds since 1970.
 func Micros(t time.Time) types.AttributeValue { return Number(t.UnixMicro()) }
 
-// Same reports whether an item has the attributes with these names as another has them: read times have microseconds,
-// so times are compared as they are stored.
+// Same reports whether the attributes with these names are the same in two items. Times are compared as they are
+// stored, because times that were read have only microseconds.
 func (it Item) Same(other Item, names []string) bool {
 	for _, name := range names {
 		if !reflect.DeepEqual(it[name], other[name]) {
@@ -177,10 +177,10 @@ func (it Item) Tree(name string) (*param.Map, error) {
 	return m, nil
 }
 
-// TreeOf reads a parameter tree as SetTree stores it, unpacked.
+// TreeOf reads a parameter tree that SetTree stored, after it has been unpacked.
 func TreeOf(text []byte) (*param.Map, error) { return param.ParseStored(string(text)) }
 
-// randomInt is below a power of two.
+// randomInt returns a random number below n, a power of two.
 func randomInt(n int64) int64 {
 	var b [8]byte
 	rand.Read(b[:]) // never fails

@@ -13,21 +13,21 @@ import (
 	"zerodag/internal/env"
 )
 
-// List reads the ids of a sharded index in order: it queries all shards at once, merges, and queries one again only
-// when its ids have run out. Rows are read from the table.
+// List reads the ids of a sharded index in order: it queries all shards at once, merges the results, and queries a
+// shard again only when its ids have run out. Rows are read from the table.
 type List struct {
 	table      *Table
 	index      env.Index
 	span       Span
 	descending bool
-	page       int // ids asked of a shard at once
+	page       int // ids that are requested from a shard at once
 	shards     []*shard
-	Reached    int64 // the sort key of the last id that was handed out
+	Reached    int64 // the sort key of the last id that was returned
 }
 
 type shard struct {
 	partition string
-	found     []Item // not handed out yet
+	found     []Item // not returned yet
 	next      Item   // where to continue
 	done      bool
 }
@@ -35,10 +35,10 @@ type shard struct {
 // Span is a range of the sort key of an index, both ends included.
 type Span struct{ From, To int64 }
 
-// Above is the range above an id, which is not in it.
+// Above returns the range above an id, without the id.
 func Above(id int64) Span { return Span{id + 1, math.MaxInt64} }
 
-// Below is the range below an id, which is not in it; 0 means no limit.
+// Below returns the range below an id, without the id; 0 means no limit.
 func Below(id int64) Span {
 	if id == 0 {
 		return Span{0, math.MaxInt64}
@@ -46,7 +46,7 @@ func Below(id int64) Span {
 	return Span{0, id - 1}
 }
 
-// listPage is how many keys are read at once when there is no limit.
+// listPage is how many keys are read at once if there is no limit.
 const listPage = 1000
 
 // batchesAtOnce is how many batches of rows are read concurrently.
@@ -64,7 +64,7 @@ func (t *Table) ListOf(index env.Index, s Span, descending bool, count int, part
 	return l
 }
 
-// ByShard names the partitions of a list.
+// ByShard returns the names of the partitions of a list.
 func ByShard(name func(shard int64) string) []string {
 	var out []string
 	for s := range int64(Shards) {
@@ -115,7 +115,7 @@ func (l *List) Next(ctx context.Context, n int) ([]Key, error) {
 			return nil, err
 		}
 		if !l.full() {
-			continue // a page may be empty, and not the last one
+			continue // an empty page need not be the last one
 		}
 		first := l.first()
 		if first == nil {
@@ -128,12 +128,12 @@ func (l *List) Next(ctx context.Context, n int) ([]Key, error) {
 	return keys, nil
 }
 
-// full reports whether every shard has an id at hand, or no more.
+// full reports whether every shard either has an id in memory or is exhausted.
 func (l *List) full() bool {
 	return !slices.ContainsFunc(l.shards, func(s *shard) bool { return len(s.found) == 0 && !s.done })
 }
 
-// first is the shard whose next id comes first.
+// first returns the shard whose next id comes first.
 func (l *List) first() *shard {
 	var best *shard
 	for _, s := range l.shards {
@@ -151,7 +151,7 @@ func (l *List) before(a, b Item) bool {
 	return a.Num(l.index.Sort) < b.Num(l.index.Sort)
 }
 
-// Peek returns what Next would begin with, as the index has it; nil for an empty list.
+// Peek returns the first result of Next as it is in the index; nil for an empty list.
 func (l *List) Peek(ctx context.Context) (Item, error) {
 	if err := l.fill(ctx); err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func (l *List) Rows(ctx context.Context, f func([]Item) (enough bool, err error)
 	}
 }
 
-// SortByID puts things in the order of their ids.
+// SortByID sorts a list by id.
 func SortByID[T any](list []T, id func(T) int64, descending bool) {
 	slices.SortFunc(list, func(a, b T) int {
 		if descending {
@@ -196,8 +196,9 @@ func SortByID[T any](list []T, id func(T) int64, descending bool) {
 	})
 }
 
-// Shards is how many partitions of its index a list is spread over: one takes 1,000 writes a second.
+// Shards is the number of partitions of its index over which a list is spread, because one accepts only 1,000 writes a
+// second.
 const Shards = 8
 
-// ShardOf is the shard of a row.
+// ShardOf returns the shard of a row.
 func ShardOf(id int64) int64 { return id % Shards }

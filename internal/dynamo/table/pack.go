@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// The first byte of what Pack made.
+// The first byte of the output of Pack.
 const (
 	plain    = 0
 	deflated = 1
@@ -23,7 +23,7 @@ var writers = sync.Pool{New: func() any { //nolint:gochecknoglobals // its write
 	return w
 }}
 
-// Pack compresses; content that does not get smaller stays as it is.
+// Pack compresses content; content that does not get smaller stays uncompressed.
 func Pack(b []byte) []byte {
 	if len(b) >= worthPacking {
 		var out bytes.Buffer
@@ -43,7 +43,7 @@ func Pack(b []byte) []byte {
 // ErrFormat means that a later release packed the content.
 var ErrFormat = errors.New("stored in an unknown format by a later release")
 
-// Unpack returns what Pack was given.
+// Unpack returns the content that Pack received.
 func Unpack(b []byte) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, nil

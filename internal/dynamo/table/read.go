@@ -11,14 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// What DynamoDB takes at once.
+// DynamoDB's limits for one call.
 const (
 	maxBatchGet   = 100
 	maxBatchWrite = 25
 	MaxActions    = 100
 )
 
-// Get reads an item, consistently; nil when there is none.
+// Get reads an item consistently; nil if there is none.
 func (t *Table) Get(ctx context.Context, k Key) (Item, error) {
 	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: k.Item(), ConsistentRead: aws.Bool(true)})
 	if err != nil {
@@ -27,7 +27,7 @@ func (t *Table) Get(ctx context.Context, k Key) (Item, error) {
 	return out.Item, nil
 }
 
-// GetAll reads items, consistently and up to eight batches concurrently; missing items are not in the answer.
+// GetAll reads items consistently, up to eight batches concurrently; missing items are not in the answer.
 func (t *Table) GetAll(ctx context.Context, keys []Key) (map[Key]Item, error) {
 	parts := slices.Collect(slices.Chunk(unique(keys), maxBatchGet))
 	found, errs := make([][]Item, len(parts)), make([]error, len(parts))
@@ -53,7 +53,7 @@ func (t *Table) GetAll(ctx context.Context, keys []Key) (map[Key]Item, error) {
 	return rows, nil
 }
 
-// getPart reads what one call may request, until all of it is answered.
+// getPart reads the items of one call, and repeats the call until all of them are answered.
 func (t *Table) getPart(ctx context.Context, keys []Key) (found []Item, err error) {
 	var ask []map[string]types.AttributeValue
 	for _, k := range keys {
@@ -90,16 +90,16 @@ func unique(keys []Key) []Key {
 
 // Query queries the table, or an index of it, for a range of sort keys.
 type Query struct {
-	Index      string // "" is the table, read consistently
+	Index      string // "" means the table, which is read consistently
 	Where      Where
 	Descending bool
-	Limit      int // 0 is all
+	Limit      int // 0 means all
 	Names      []string
 	Count      bool
-	Stale      bool // the table may be read as it was a second ago, for half the price
+	Stale      bool // the data may be a second old, for half the price
 }
 
-// input is the first page of a query.
+// input returns the input for the first page of a query.
 func (t *Table) input(q Query) *dynamodb.QueryInput {
 	in := &dynamodb.QueryInput{TableName: &t.name, KeyConditionExpression: &q.Where.Text, ScanIndexForward: aws.Bool(!q.Descending),
 		ExpressionAttributeNames: nameMap(q.Where, Where{Names: q.Names}), ExpressionAttributeValues: q.Where.Values}
@@ -139,7 +139,7 @@ func (t *Table) Run(ctx context.Context, q Query) (list []Item, count int, err e
 	}
 }
 
-// Pages passes what a query finds to do, a page of at most size items at a time, until do has enough.
+// Pages passes the results of a query to do, in pages of at most size items, until do has enough.
 func (t *Table) Pages(ctx context.Context, q Query, size int, do func([]Item) (enough bool, err error)) error {
 	in := t.input(q)
 	in.Limit = aws.Int32(int32(size))

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/env"
 )
 
-// Table is the table, and what every row of it is made with. It is safe for concurrent use.
+// Table is the table, with everything that is needed to create rows. It is safe for concurrent use.
 type Table struct {
 	client   *dynamodb.Client
 	name     string
@@ -23,17 +23,17 @@ type Table struct {
 	ids      ids
 }
 
-// Config is what a Table is made of.
+// Config holds the settings of a Table.
 type Config struct {
 	Name  string
 	Blobs Blobs
-	// Lifetime is how long the log of an attempt is kept at least, counted from its start: 37 days when 0.
+	// Lifetime is the minimum time for which the log of an attempt is kept, counted from its start; 0 means 37 days.
 	Lifetime time.Duration
-	Now      func() time.Time // time.Now when nil
-	Tries    int              // of a call that was throttled or had no answer: border.Tries
+	Now      func() time.Time // nil means time.Now
+	Tries    int              // of a call that was throttled or got no answer; 0 means border.Tries
 }
 
-// Open returns a table that exists.
+// Open returns a Table for an existing table.
 func Open(c aws.Config, o Config) *Table {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -45,8 +45,7 @@ func Open(c aws.Config, o Config) *Table {
 	return &Table{client: client, name: o.Name, Blobs: o.Blobs, lifetime: o.Lifetime, Now: o.Now, ids: ids{now: o.Now}}
 }
 
-// Create makes the table from the definition that infra uses, for tests; it returns
-// when the table can be used.
+// Create creates the table from the definition that infra uses, for tests. It returns when the table can be used.
 func (t *Table) Create(ctx context.Context) error {
 	attributes := []string{env.PartitionKey, env.SortKey}
 	in := &dynamodb.CreateTableInput{TableName: &t.name, BillingMode: types.BillingModePayPerRequest, KeySchema: schemaOf(env.PartitionKey, env.SortKey)}

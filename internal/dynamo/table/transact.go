@@ -46,14 +46,14 @@ func (t *Table) actionOf(a Action) types.TransactWriteItem {
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: old}}
 }
 
-// Met is an action whose condition was not met, with the item as it is (nil: none).
+// Met is an action whose condition was not met, with the present item (nil: none).
 type Met struct {
 	At   int
 	Item Item
 }
 
-// Transact does all actions or none. With errCondition it returns the conflicting items. A transaction that conflicts
-// with a concurrent one is repeated: neither has done anything.
+// Transact does all actions or none. With ErrCondition it returns the conflicting items. A transaction that conflicts
+// with a concurrent one is repeated, because it has not changed anything.
 func (t *Table) Transact(ctx context.Context, actions []Action) ([]Met, error) {
 	var list []types.TransactWriteItem
 	for _, a := range actions {
@@ -83,10 +83,10 @@ func (t *Table) Transact(ctx context.Context, actions []Action) ([]Met, error) {
 	}
 }
 
-// tries of transactions that conflict with another call.
+// tries limits how often a transaction that conflicts with another call is tried.
 const tries = 10
 
-// Pause waits a random time, the longer the more often it was in vain.
+// Pause waits a random time that grows with the number of failed tries.
 func Pause(ctx context.Context, try int) error {
 	if try >= tries {
 		return fmt.Errorf("DynamoDB: giving up after %d attempts: %w", try, host.ErrUnavailable)

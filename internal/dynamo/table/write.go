@@ -16,7 +16,7 @@ type Where struct {
 	Values Item
 }
 
-// nameMap maps "#name" to name: all names are written so, since many are reserved words.
+// nameMap maps "#name" to name: all names are written that way, because many are reserved words.
 func nameMap(parts ...Where) map[string]string {
 	m := map[string]string{}
 	for _, w := range parts {
@@ -41,7 +41,7 @@ func valueMap(parts ...Where) Item {
 	return m
 }
 
-// Put writes an item under a condition. With errCondition comes the item that is there.
+// Put writes an item under a condition. With ErrCondition it returns the existing item.
 func (t *Table) Put(ctx context.Context, it Item, w Where) (Item, error) {
 	in := &dynamodb.PutItemInput{TableName: &t.name, Item: it, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}
 	if w.Text != "" {
@@ -51,13 +51,13 @@ func (t *Table) Put(ctx context.Context, it Item, w Where) (Item, error) {
 	return refused("write "+it.Str(Partition), err)
 }
 
-// Update changes an item under a condition. With errCondition comes the item as it is.
+// Update changes an item under a condition. With ErrCondition it returns the present item.
 func (t *Table) Update(ctx context.Context, k Key, change, w Where) (Item, error) {
 	_, err := t.client.UpdateItem(ctx, t.updateInput(k, change, w))
 	return refused("update "+k.Partition, err)
 }
 
-// Updated is update, and returns the item as it is then.
+// Updated is Update, but returns the updated item.
 func (t *Table) Updated(ctx context.Context, k Key, change, w Where) (Item, error) {
 	in := t.updateInput(k, change, w)
 	in.ReturnValues = types.ReturnValueAllNew
@@ -97,8 +97,8 @@ func refused(doing string, err error) (Item, error) {
 	return nil, translate(doing, err)
 }
 
-// Absent is the condition that there is no such item.
+// Absent returns the condition that the item does not exist.
 func Absent() Where { return Where{Text: "attribute_not_exists(#p)", Names: []string{Partition}} }
 
-// Exists is the condition that there is such an item.
+// Exists returns the condition that the item exists.
 func Exists() Where { return Where{Text: "attribute_exists(#p)", Names: []string{Partition}} }

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	maxMemory = 256 << 20 // bytes of data beyond what an idle evaluator has
-	maxSpace  = 1 << 30   // bytes of address space beyond that
-	maxTime   = 3         // seconds of processor time that one evaluation may have at most
+	maxMemory = 256 << 20 // bytes of data in addition to those of an idle evaluator
+	maxSpace  = 1 << 30   // bytes of address space in addition to that of an idle evaluator
+	maxTime   = 3         // maximum processor time of one evaluation in seconds
 )
 
-// confine takes from this process everything that an evaluator does not need: memory beyond its limits, new files and
-// sockets, files it could write, other programs and processes, and all but a few system calls. The last restriction
-// applies if the kernel and the sandbox around this process allow it, the rest always.
+// confine takes everything from this process that an evaluator does not need: memory beyond its limits, new files and
+// sockets, files that it could write, other programs and processes, and all except a few system calls. The last
+// restriction applies if the kernel and the sandbox around this process allow it, the others always.
 func confine() error {
-	// The kernel ends this process before others when the machine has no memory left.
-	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // without such a file the kernel does not choose
+	// If the machine runs out of memory, the kernel ends this process before others.
+	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // without this file, the kernel has no such preference
 	if err := unix.Chdir("/"); err != nil {
 		return fmt.Errorf("leave the folder: %w", err)
 	}
@@ -39,7 +39,8 @@ func confine() error {
 			return fmt.Errorf("limit the evaluator (%d): %w", l.what, err)
 		}
 	}
-	// Some sandboxes, such as Lambda's, refuse both, since they have their own filter. The limits above still apply.
+	// Some sandboxes, such as Lambda's, refuse both calls because they have their own filter. The limits above still
+	// apply.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil && !isRefused(err) {
 		return fmt.Errorf("give up privileges: %w", err)
 	}
@@ -47,25 +48,25 @@ func confine() error {
 	return nil
 }
 
-// isRefused reports whether the kernel does not allow a call, or does not have it.
+// isRefused reports whether the kernel forbids or lacks a call.
 func isRefused(err error) bool {
 	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOSYS)
 }
 
-// closeInherited closes the files this process was started with except its three pipes; files that Go's runtime opened
-// for itself stay.
+// closeInherited closes the files with which this process was started except its three pipes; files that Go's runtime
+// opened stay open.
 func closeInherited() {
-	entries, _ := os.ReadDir("/proc/self/fd") // without /proc there is no way to see them
+	entries, _ := os.ReadDir("/proc/self/fd") // without /proc they cannot be listed
 	for _, e := range entries {
 		n, _ := strconv.Atoi(e.Name())
 		to, err := os.Readlink("/proc/self/fd/" + e.Name())
 		if n > 2 && err == nil && !strings.HasPrefix(to, "anon_inode:[event") && !strings.HasPrefix(to, "/sys/fs/cgroup/") {
-			unix.Close(n) // the folder itself is closed by now
+			unix.Close(n) // the descriptor of the folder is already closed
 		}
 	}
 }
 
-// lower sets a limit, unless a lower one is there.
+// lower sets a limit unless a lower one is set.
 func lower(what int, most uint64) error {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(what, &l); err != nil {
@@ -74,12 +75,12 @@ func lower(what int, most uint64) error {
 	return unix.Setrlimit(what, &unix.Rlimit{Cur: min(l.Cur, most), Max: min(l.Max, most)})
 }
 
-// memory is how much address space and data this process has, in bytes.
+// memory returns how much address space and data this process has, in bytes.
 func memory() (space, data uint64) {
 	text, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(text))
 	if err != nil || len(fields) < 6 {
-		return 2 << 30, 256 << 20 // about what it has
+		return 2 << 30, 256 << 20 // typical values
 	}
 	page := uint64(os.Getpagesize())
 	space, _ = strconv.ParseUint(fields[0], 10, 64)
@@ -87,8 +88,8 @@ func memory() (space, data uint64) {
 	return space * page, data * page
 }
 
-// boundTime makes the kernel end this process if an evaluation uses processor time without
-// end and the process that asked not be there to kill it. Only the soft limit moves.
+// boundTime makes the kernel end this process if an evaluation uses processor time endlessly and the process that
+// requested it is no longer there to kill it. Only the soft limit changes.
 func boundTime() {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_CPU, &l) != nil {
@@ -98,9 +99,8 @@ func boundTime() {
 	unix.Setrlimit(unix.RLIMIT_CPU, &l) // a last resort
 }
 
-// filterCalls lets this process make only the calls that Go's runtime makes of itself, reads
-// and writes of open files, and limits. No program can be started, no file or socket opened,
-// no other process signalled, looked at or traced.
+// filterCalls allows this process only the calls that Go's runtime makes, reads and writes of open files, and limits.
+// It cannot start a program, open a file or socket, or signal, inspect or trace another process.
 func filterCalls() error {
 	machine, err := arch.GetInfo("")
 	if err != nil {
@@ -123,7 +123,7 @@ func filterCalls() error {
 				{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: threads}}},
 				{Name: "tgkill", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.Equal, Value: uint64(os.Getpid())}}},
 			}},
-			// A filter cannot see its flags; if it is refused, clone is used.
+			// A filter cannot inspect the flags of clone3; if it is refused, the runtime uses clone.
 			{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: known("clone3")},
 		},
 	}})

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// confine leaves the folder of the user. Memory is limited by the engine's own watch only, and time by the calling
-// process.
+// confine leaves the folder of the user. Only the engine's own checks limit memory, and the calling process limits
+// time.
 func confine() error { return os.Chdir(filepath.VolumeName(os.Getenv("SYSTEMROOT")) + `\`) }
 
 func boundTime() {}
 
-// used is how much processor time this process has used.
+// used returns how much processor time this process has used.
 func used() time.Duration {
 	var created, ended, kernel, user windows.Filetime
 	if windows.GetProcessTimes(windows.CurrentProcess(), &created, &ended, &kernel, &user) != nil {

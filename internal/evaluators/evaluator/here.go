@@ -9,14 +9,14 @@ import (
 	"zerodag/engine/param"
 )
 
-// Here evaluates in this process, where only the engine's own guards limit a script: for tests, and for programs that
+// Here evaluates in this process, where only the engine's own checks limit a script: for tests, and for programs that
 // run only their own workflows. At most as many scripts run at a time as there are processors.
 type Here struct {
 	options script.Options
-	idle    chan *script.Engine // nil: not made yet
+	idle    chan *script.Engine // elements may be nil: not created yet
 }
 
-// InProcess makes a Here; it is safe for concurrent use. moment may be nil.
+// InProcess returns a Here, which is safe for concurrent use. moment may be nil.
 func InProcess(moment func() *script.Moment) *Here {
 	n := runtime.GOMAXPROCS(0)
 	h := &Here{options: script.Options{Moment: moment}, idle: make(chan *script.Engine, n)}
@@ -41,7 +41,7 @@ func (h *Here) run(q expr.Script) (string, error) {
 	sound := false
 	defer func() {
 		if !sound {
-			e = nil // it panicked: what state it is in is not known
+			e = nil // it panicked, so its state is unknown
 		}
 		h.idle <- e
 	}()

@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/evaluators/wire"
 )
 
-// Serve makes this process an evaluator, and does not return then, when a Pool started it as
-// one; else it does nothing. It is the first thing that a program with a Pool does.
+// Serve turns this process into an evaluator and does not return if a Pool started it as one; otherwise it does
+// nothing. A program with a Pool must call it first.
 func Serve() {
 	if len(os.Args) != 1 || os.Args[0] != wire.Greeting {
 		return
@@ -27,15 +27,15 @@ func Serve() {
 	os.Exit(0) //nolint:forbidigo // this process is an evaluator: Serve is its main
 }
 
-// Bounds within the process; confine sets the kernel's.
+// Limits within the process; confine sets the kernel's limits.
 const (
 	processors = 2
 	maxStack   = 64 << 20  // bytes: the engine's parsers are recursive
-	heapGoal   = 160 << 20 // bytes from where on garbage is collected harder
+	heapGoal   = 160 << 20 // bytes above which garbage collection becomes more aggressive
 )
 
-// serve answers questions until there are none, which is io.EOF. Whatever it needs of the system it takes
-// before confine, which leaves it only reading, writing and memory.
+// serve answers questions until there are no more (io.EOF). It acquires everything that it needs from the system before
+// confine, after which only reading, writing and memory are left.
 func serve() error {
 	runtime.GOMAXPROCS(processors)
 	debug.SetMaxStack(maxStack)

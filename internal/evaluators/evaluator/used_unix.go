@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// used is how much processor time this process has used.
+// used returns how much processor time this process has used.
 func used() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {

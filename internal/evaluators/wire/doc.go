@@ -1,4 +1,5 @@
 // Package wire is the protocol between a pool of evaluators and an evaluator.
 //
-// Both sides are of the same build. It must know neither how an evaluator is started nor how a script is run.
+// Both sides are from the same build. The package must not depend on how an evaluator is started or how a script is
+// run.
 package wire

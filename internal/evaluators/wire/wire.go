@@ -15,18 +15,18 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// A frame is a number of texts, each after its length. A question is settings, template and
-// parameters; an answer is a letter and a text.
+// A frame consists of texts, each preceded by its length. A question contains settings, template and parameters; an
+// answer contains a letter and a text.
 const (
 	maxQuestion = 64 << 20 // bytes of the largest text of a question
-	maxAnswer   = 2 << 20  // and of an answer: more than a result may have
+	maxAnswer   = 2 << 20  // bytes of the largest text of an answer: more than a result may have
 	maxProblem  = 16 << 10 // bytes of a problem's description
 )
 
-// LastTime is how long an evaluation may take that has had no time of a processor.
+// LastTime is how long an evaluation may take if it gets no processor time.
 const LastTime = 15 * time.Second
 
-// What an answer begins with.
+// The first letter of an answer.
 const (
 	result  = "="
 	problem = "!"
@@ -59,13 +59,13 @@ func readText(r *bufio.Reader, most uint32) ([]byte, error) {
 	return text, err
 }
 
-// scope is an expr.Scope in transit: a zone is sent by its name, whose rules are in both programs.
+// scope is an expr.Scope in transit: a zone is sent by name, because both programs contain its rules.
 type scope struct {
 	expr.Scope
 	Zone string
 }
 
-// Question writes what an evaluator is asked.
+// Question encodes a question for an evaluator.
 func Question(q expr.Script) ([]byte, error) {
 	settings, err := json.Marshal(scope{Scope: q.Scope, Zone: q.Scope.Location().String()})
 	if err != nil {
@@ -79,18 +79,18 @@ func Question(q expr.Script) ([]byte, error) {
 	return appendFrame(slices.Grow([]byte(nil), size), settings, []byte(q.Text), vars), nil
 }
 
-// Questions reads what Question wrote, one after the other.
+// Questions reads encoded questions one after the other.
 type Questions struct {
 	in    *bufio.Reader
-	zones map[string]*time.Location // that were requested
+	zones map[string]*time.Location // zones that earlier questions used
 }
 
-// NewQuestions reads from in.
+// NewQuestions returns a reader of the questions in in.
 func NewQuestions(in io.Reader) *Questions {
 	return &Questions{in: bufio.NewReaderSize(in, 64<<10), zones: map[string]*time.Location{}}
 }
 
-// Next returns the next question; io.EOF when there is none.
+// Next returns the next question; io.EOF if there are no more.
 func (r *Questions) Next() (q expr.Script, err error) {
 	var texts [3][]byte
 	for i := range texts {
@@ -125,10 +125,10 @@ func (r *Questions) zone(name string) (*time.Location, error) {
 	return l, err
 }
 
-// Hello is the message of an evaluator that is ready.
+// Hello returns the message that an evaluator sends when it is ready.
 func Hello() []byte { return appendFrame(nil, []byte(Greeting)) }
 
-// ReadHello reads it.
+// ReadHello reads the message that Hello returns.
 func ReadHello(r *bufio.Reader) error {
 	text, err := readText(r, uint32(len(Greeting)))
 	if err != nil {
@@ -140,7 +140,7 @@ func ReadHello(r *bufio.Reader) error {
 	return nil
 }
 
-// Answer writes the outcome of a question.
+// Answer encodes the outcome of a question.
 func Answer(text string, err error) []byte {
 	if err == nil {
 		return appendFrame(nil, []byte(result), []byte(text))

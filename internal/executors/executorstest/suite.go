@@ -20,8 +20,8 @@ import (
 // Subject is a driver.
 type Subject struct {
 	In      func(root string) operators.Commands
-	Sandbox operators.Sandbox // of every command
-	// Mixed means that the two streams of output come apart, each in its order: a real engine
+	Sandbox operators.Sandbox // sandbox of every command
+	// Mixed means that the order between the two output streams is lost, while each stream keeps its order: a real engine
 	// has a pipe for each.
 	Mixed bool
 }
@@ -59,7 +59,7 @@ func (s Subject) saysOnce(t *testing.T) {
 	SaysOnce(t, Executor{Commands: func(operators.Identity) operators.Commands { return asked{s.In(t.TempDir()), s.Sandbox} }})
 }
 
-// asked runs commands with the sandbox that the task would have requested.
+// asked runs commands with the sandbox that a task would have requested.
 type asked struct {
 	operators.Commands
 	sandbox operators.Sandbox
@@ -154,8 +154,8 @@ func (s Subject) leftovers(t *testing.T) {
 	gone(t, sleep)
 }
 
-// sleeper is a command line that no other process has: process numbers differ between the inside and the outside
-// of a container.
+// sleeper returns a command line that no other process has. It identifies a process because process numbers differ
+// inside and outside a container.
 func sleeper() string { return fmt.Sprintf("sleep 1000.%09d", rand.IntN(1e9)) }
 
 // gone checks that no process with this command line exists.
@@ -166,7 +166,7 @@ func gone(t *testing.T, line string) {
 		t.Fatalf("no processes are visible: %v", err)
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(name) // empty for an ended process that was not reaped yet
+		text, err := os.ReadFile(name) // empty for an ended process that has not been reaped yet
 		if words := strings.ReplaceAll(string(text), "\x00", " "); err == nil && strings.Contains(words, line) && !strings.Contains(words, "-c") {
 			t.Errorf("%s is still running: %s", filepath.Dir(name), words)
 		}

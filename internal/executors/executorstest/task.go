@@ -18,21 +18,21 @@ import (
 	"zerodag/operators/sh"
 )
 
-// Executor is a way to run commands, as a whole task sees it.
+// Executor is a way to run commands, as seen by a whole task.
 type Executor struct {
-	Commands func(id operators.Identity) operators.Commands // of one run of a task
-	// Await returns when the next run is due, which id is of; nil returns at once.
+	Commands func(id operators.Identity) operators.Commands // the commands of one run of a task
+	// Await returns when the next run, which id identifies, is due; nil means that it is due at once.
 	Await func(id operators.Identity, after time.Duration)
-	// Output is what the task's commands wrote elsewhere than into its log; nil is nothing.
+	// Output returns the output of the task's commands that is not in its log; nil means that there is none.
 	Output func(id operators.Identity) string
 }
 
 // tried is a script of several lines that fails: with `_retry: 1` it runs twice.
 const tried = "echo one\necho two\n\nexit 3"
 
-// SaysOnce proves that the log of a task has its script once for each run of it, each line that its command writes once and
-// in order, however many runs of the task it takes to wait for the end, and that a run that only polls the command
-// prints nothing.
+// SaysOnce proves that the log of a task contains its script once for each execution, and each line of its output once
+// and in order, however many runs of the task are needed to wait for the end, and that a run that only polls the
+// command prints nothing.
 func SaysOnce(t *testing.T, e Executor) {
 	t.Helper()
 	log := &taskLog{}
@@ -73,7 +73,7 @@ func SaysOnce(t *testing.T, e Executor) {
 	}
 }
 
-// asWritten is for tasks without `${...}`.
+// asWritten is an evaluator for tasks without `${...}`.
 type asWritten struct{}
 
 func (asWritten) Eval(_ context.Context, all, _ *param.Map, _ expr.Scope) (*param.Map, error) {

@@ -275,7 +275,8 @@ func attemptsPause(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "pause an unknown attempt", s.Attempts.SetPaused(ctx, a.ID+1, true), host.ErrNotFound)
 }
 
-// attemptsLater: the time at which an attempt will begin stays the same whatever else is recorded, and in lists.
+// attemptsLater checks that the time at which an attempt will begin stays the same whatever else is recorded, even in
+// lists.
 func attemptsLater(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	n := suite.AttemptOf(1, w, suite.Instant(0), "")
@@ -305,7 +306,8 @@ func attemptsLater(t *testing.T, s suite.Stores) {
 	}
 }
 
-// attemptsLabels: labels stay what they were, in their order and in all lists; each attempt of a session has its own.
+// attemptsLabels checks that labels keep their values and their order in all lists, and that each attempt of a session
+// has separate labels.
 func attemptsLabels(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	n, plain := suite.AttemptOf(1, w, suite.Instant(0), ""), suite.AttemptOf(1, w, suite.Instant(3600), "")
@@ -410,7 +412,7 @@ func attemptsSites(t *testing.T, s suite.Stores) {
 	}
 }
 
-// ids shows attempts.
+// ids lists the ids of attempts.
 func ids(list ...host.Attempt) string {
 	text := ""
 	for _, a := range list {

@@ -15,13 +15,14 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// backfillsSuite checks a host.Backfills. Projects are pushed before, because stores may use the sites that they know.
+// backfillsSuite checks a host.Backfills. Projects are pushed first, because stores may use only sites that have
+// projects.
 func backfillsSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{"store and update": backfillsKept, "names are unique": backfillsNamed, "concurrent changes": backfillsChanged, "list": backfillsListed,
 		"remove old backfills": backfillsForgotten}.Run(t, h)
 }
 
-// backfillOf is a backfill of four sessions.
+// backfillOf returns a backfill of four sessions.
 func backfillOf(site int64, w host.Workflow, name string) host.Backfill {
 	return host.Backfill{Site: site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, Name: name, CreatedAt: suite.Instant(1), UpdatedAt: suite.Instant(1),
 		Plan: host.BackfillPlan{Sessions: host.SessionTimes{suite.Instant(0), suite.Instant(60), suite.Instant(120), suite.Instant(600)}, Parallel: 3, Descending: true, Existing: "skip", Priority: -1, Zone: "Asia/Tokyo",
@@ -79,9 +80,9 @@ func backfillsNamed(t *testing.T, s suite.Stores) {
 	}
 }
 
-// backfillsChanged lets many writers change one backfill: each change is made once, and none is based on an outdated
-// version. A change whose answer was lost may have been made although the store reports a conflict: reading again shows
-// it.
+// backfillsChanged lets many writers change one backfill: each change is applied once, and none is based on an outdated
+// version. A change whose answer was lost may have been applied although the store reports a conflict: reading again
+// shows that.
 func backfillsChanged(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	b := suite.Got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a")))(t)

@@ -29,7 +29,7 @@ func catalogueSuite(t *testing.T, h suite.Harness) {
 	}.Run(t, h)
 }
 
-// sameTree compares mappings with the order of their keys.
+// sameTree returns an option that compares mappings including the order of their keys.
 func sameTree() cmp.Option {
 	return cmp.Comparer(func(a, b *param.Map) bool {
 		return (a == nil) == (b == nil) && string(param.AppendStored(nil, a)) == string(param.AppendStored(nil, b))
@@ -223,8 +223,8 @@ func catalogueDelete(t *testing.T, s suite.Stores) {
 	}
 }
 
-// cataloguePause proves that a pause of a project is kept over pushes, until it is taken away, and that one of a
-// deleted project or of another site's is none.
+// cataloguePause proves that a project stays paused across pushes until the pause is lifted, and that a deleted project
+// or a project of another site cannot be paused.
 func cataloguePause(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)

@@ -17,7 +17,7 @@ func databaseSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{"queue depths": databaseDepths, "list messages": databaseQueued, "counts": databaseCounts, "calls after close": databaseClosed}.Run(t, h)
 }
 
-// wantDepth checks what the queue of tasks holds, while that of events is empty.
+// wantDepth checks the size of the queue of tasks, while the queue of events is empty.
 func wantDepth(t *testing.T, s suite.Stores, what string, want host.Depth) {
 	t.Helper()
 	want.Queue = "tasks"
@@ -139,7 +139,7 @@ func databaseClosed(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "close it again", s.Database.Close(), nil)
 }
 
-// underWay creates what reads and changes use: an attempt, the delivery of its first message, and a pool.
+// underWay creates the objects that reads and changes use: an attempt, the delivery of its first message, and a pool.
 func underWay(t *testing.T, s suite.Stores) (host.Attempt, host.Delivery) {
 	t.Helper()
 	a := suite.Start(t, s)
@@ -147,7 +147,7 @@ func underWay(t *testing.T, s suite.Stores) (host.Attempt, host.Delivery) {
 	return a, suite.Receive(t, s.Events, suite.Long)
 }
 
-// reads are some calls that read.
+// reads returns some calls that read.
 func reads(s suite.Stores, a host.Attempt) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"load":     func(ctx context.Context) error { _, err := s.Log.Load(ctx, a.ID); return err },
@@ -160,7 +160,7 @@ func reads(s suite.Stores, a host.Attempt) map[string]func(context.Context) erro
 	}
 }
 
-// changes are some calls that change something. a and event are those of underWay.
+// changes returns some calls that change something. a and event come from underWay.
 func changes(s suite.Stores, a host.Attempt, event host.Delivery) map[string]func(context.Context) error {
 	calls := map[string]func(context.Context) error{
 		"append": func(ctx context.Context) error { return s.Log.Append(ctx, a.ID, entry(2, "n")) },

@@ -10,20 +10,20 @@ import (
 
 // Driver describes a driver to Exercise.
 type Driver struct {
-	// Stores makes the driver's ports, new and empty for each case, and those of another driver that its cases need.
+	// Stores creates the driver's ports, new and empty for each case, and ports of other drivers that its cases need.
 	Stores suite.Harness
 	// Absent names the ports that the driver does not implement, each with the reason.
 	Absent map[string]string
 }
 
-// port is one of the host's ports, or what a harness does to all of them (Reopen, Outage), with its suite.
+// port is one of the host's ports, or an operation of a harness on all of them (Reopen, Outage), with its suite.
 type port struct {
 	name  string
 	suite func(*testing.T, suite.Harness)
 	has   func(suite.Stores) bool
 }
 
-// ports are all of them.
+// ports returns all ports.
 func ports() []port {
 	return []port{
 		{"Log", logSuite, func(s suite.Stores) bool { return s.Log != nil }},
@@ -56,8 +56,8 @@ func ports() []port {
 	}
 }
 
-// Exercise runs the suite of every port that the driver does not name as absent. A port that it
-// neither makes nor names is a failure: it was forgotten.
+// Exercise runs the suite of every port that the driver does not name as absent. A port that the driver neither creates
+// nor names fails, because it was forgotten.
 func Exercise(t *testing.T, d Driver) {
 	t.Helper()
 	run, problems := exercised(d)
@@ -101,8 +101,7 @@ func exercised(d Driver) (run []port, problems []string) {
 	return run, problems
 }
 
-// AllBut names all ports as absent but those given: for the driver of a service that is there for
-// these alone.
+// AllBut returns all ports except the given ones as absent: for the driver of a service that only implements these.
 func AllBut(reason string, has ...string) map[string]string {
 	absent := map[string]string{}
 	for _, p := range ports() {

@@ -13,11 +13,11 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// inSuiteOf are ports that the suite of another checks, and interfaces of package host that are
-// no port of a driver.
+// inSuiteOf returns the port or test that checks an interface without a suite; "-" for an interface that is not a port,
+// "" for one with a suite.
 func inSuiteOf(name string) string {
 	return map[string]string{
-		"Workflows":    "Projects", // they are written by a push
+		"Workflows":    "Projects", // a push writes them
 		"AttemptFlags": "Attempts",
 		"TaskLog":      "Logs", // what Logs.Open returns
 		"Archive":      "-",    // an unpacked project, not a store
@@ -74,8 +74,8 @@ func TestEveryPortHasASuite(t *testing.T) {
 	}
 }
 
-// TestForgottenPort proves that a port which a driver neither makes nor names is run, and so fails,
-// and that what it names must be a port and have a reason.
+// TestForgottenPort proves that a port that a driver neither creates nor names is run and therefore fails, and that
+// every name in its list must be a port and have a reason.
 func TestForgottenPort(t *testing.T) {
 	t.Parallel()
 	absent := map[string]string{}

@@ -43,7 +43,7 @@ func wantSilent(t *testing.T, s suite.Stores, want ...host.Attempt) {
 	}
 }
 
-// inventoryOf has attempts whose ids begin with each other's digits.
+// inventoryOf checks attempts whose ids begin with each other's digits.
 func inventoryOf(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	send := func(q host.Queue, attempt int64, name, group string) {
@@ -58,7 +58,7 @@ func inventoryOf(t *testing.T, s suite.Stores) {
 	wantOf(t, s, 77, "1.1  of 1.1")
 	wantOf(t, s, 70)
 	d := suite.Receive(t, s.Events, suite.Long)
-	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go", "kill 7 of kill") // one under a lease is there
+	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go", "kill 7 of kill") // leased messages are listed
 	suite.Must(t, s.Events.Delete(ctx, d))
 	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go")
 }
@@ -66,7 +66,7 @@ func inventoryOf(t *testing.T, s suite.Stores) {
 func inventorySilent(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	var list []host.Attempt
-	for i := range 12 { // so that ids have one and two digits where they count from 1
+	for i := range 12 { // so that ids that count from 1 have one or two digits
 		list = append(list, suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(int64(i)), "")))(t)...)
 	}
 	wantSilent(t, s)

@@ -31,7 +31,7 @@ func entry(seq int64, nonce string) host.Entry {
 	return host.Entry{Seq: seq, Nonce: nonce, At: suite.Instant(seq), Changes: fmt.Append(nil, "changes ", seq, nonce), Events: fmt.Append(nil, `["`, seq, `"]`)}
 }
 
-// loaded is an entry as Load shows it: its events need not be read.
+// loaded returns an entry as Load returns it: Load need not read its events.
 func loaded(e host.Entry) host.Entry {
 	e.Events = nil
 	return e
@@ -83,7 +83,7 @@ func logWithoutAttempt(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "history", err, host.ErrNotFound)
 }
 
-// withSnapshots has a log of 9 entries with snapshots in entries 4 and 7.
+// withSnapshots creates a log of 9 entries with snapshots in entries 4 and 7.
 func withSnapshots(t *testing.T, s suite.Stores) (host.Attempt, []host.Entry) {
 	a := suite.Start(t, s)
 	list := []host.Entry{suite.AttemptOf(1, host.Workflow{}, suite.Instant(0), "").First}

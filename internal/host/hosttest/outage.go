@@ -17,7 +17,7 @@ func outageChanges(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	a, event := underWay(t, s)
 	end := s.Outage(t)
-	var all sync.WaitGroup // some drivers retry for a while
+	var all sync.WaitGroup // concurrently, because some drivers retry for a while
 	for what, change := range changes(s, a, event) {
 		all.Go(func() { suite.WantError(t, what+" during the outage", change(ctx), host.ErrUnavailable) })
 	}
@@ -42,7 +42,8 @@ func outageChanges(t *testing.T, s suite.Stores) {
 	}
 }
 
-// outageReceive receives a task during the outage. The call must fail: the task would begin without a record of that.
+// outageReceive receives a task during the outage. The call must fail, because otherwise the task would begin without a
+// record.
 func outageReceive(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	suite.Must(t, s.Tasks.Send(ctx, suite.Message("a", "")))

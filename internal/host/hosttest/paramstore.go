@@ -20,7 +20,7 @@ func paramStoreSuite(t *testing.T, h suite.Harness) {
 	}.Run(t, h)
 }
 
-// param checks the value of a key; "-" is none.
+// paramIs checks the value of a key; "-" means that there is none.
 func paramIs(t *testing.T, s suite.Stores, site int64, key, want string) {
 	t.Helper()
 	value, found, err := s.ParamStore(site).Get(t.Context(), key)
@@ -52,7 +52,7 @@ func paramsApart(t *testing.T, s suite.Stores) {
 	paramIs(t, s, 3, "a", "-")
 }
 
-// paramsAtOnce has several writers set the same two keys: the last one has set both.
+// paramsAtOnce lets several writers set the same two keys: in the end both must come from the same writer.
 func paramsAtOnce(t *testing.T, s suite.Stores) {
 	var writers sync.WaitGroup
 	for writer := range 4 {
@@ -60,7 +60,7 @@ func paramsAtOnce(t *testing.T, s suite.Stores) {
 			for round := range 5 {
 				value := fmt.Sprint(writer, "/", round)
 				var err error
-				for range 20 { // a transaction that met another may be refused, and is repeated
+				for range 20 { // a transaction that conflicts with another may be refused, and is repeated
 					if err = s.ParamStore(1).Set(t.Context(), map[string]string{"left": value, "right": value}); err == nil {
 						break
 					}

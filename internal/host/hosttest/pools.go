@@ -85,7 +85,7 @@ func claim(holder string, slots, priority int, since int64) host.Claim {
 	return host.Claim{Holder: holder, Slots: slots, Priority: priority, Since: since}
 }
 
-// wantLine checks what a pool is.
+// wantLine checks the state of a pool.
 func wantLine(t *testing.T, s suite.Stores, what string, pool host.PoolRef, want host.Line) {
 	t.Helper()
 	if diff := cmp.Diff(want, suite.Got(s.Semaphore.Line(t.Context(), pool, 0))(t)); diff != "" {
@@ -120,7 +120,7 @@ func semaphoreLine(t *testing.T, s suite.Stores) {
 	ctx, pool := t.Context(), ref("a")
 	suite.Got(s.Pools.SetPool(ctx, pool, 5, suite.Instant(0)))(t)
 	late, early, high, low, same := claim("late", 1, 0, 2_000), claim("early", 2, 0, 1_999), claim("high", 1, 1, 3_000), claim("low", 3, -2, 1), claim("later", 1, 0, 2_000)
-	for _, c := range []host.Claim{late, low, early, same, high, late} { // the last one is there already
+	for _, c := range []host.Claim{late, low, early, same, high, late} { // the last one is already in the line
 		suite.Must(t, s.Semaphore.JoinLine(ctx, pool, c))
 	}
 	wantLine(t, s, "by priority, then by time, then by name", pool, host.Line{Slots: 5, Waiting: []host.Claim{high, early, late, same, low}})
@@ -133,7 +133,8 @@ func semaphoreLine(t *testing.T, s suite.Stores) {
 	wantLine(t, s, "a refused claim stays in the line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: suite.Instant(1)}}, Waiting: []host.Claim{high, same, low}})
 }
 
-// semaphoreSeveral has one try take slots of several pools, wait in the line of another, and give up each separately.
+// semaphoreSeveral lets one try take slots of several pools, wait in the line of another one, and give up each
+// separately.
 func semaphoreSeveral(t *testing.T, s suite.Stores) {
 	ctx, c := t.Context(), claim("1/2/3", 1, 0, 1)
 	a, b := ref("a"), host.PoolRef{Site: 1, Project: 7, Name: "b"}
@@ -176,7 +177,8 @@ func semaphoreAll(t *testing.T, s suite.Stores) {
 	wantLine(t, s, "freed only its own slots", pool, host.Line{Slots: 2, Taken: []host.TakenSlot{at(4, "small", 1)}})
 }
 
-// semaphoreRace has many take overlapping slots at once: none is given twice, and none half.
+// semaphoreRace lets many holders take overlapping slots at once: no slot is given twice, and no request is granted
+// partially.
 func semaphoreRace(t *testing.T, s suite.Stores) {
 	ctx, pool := t.Context(), ref("a")
 	suite.Got(s.Pools.SetPool(ctx, pool, 4, suite.Instant(0)))(t)

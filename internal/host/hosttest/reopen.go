@@ -38,7 +38,7 @@ func reopenSuite(t *testing.T, h suite.Harness) {
 func reopen(t *testing.T, s suite.Stores, crash bool, leases map[host.Queue]host.Delivery) suite.Stores {
 	t.Helper()
 	for q, d := range leases {
-		if s.Shared { // its lease would outlive the process
+		if s.Shared { // the lease would outlive the process
 			suite.Must(t, q.Extend(t.Context(), d, time.Millisecond))
 		}
 	}
@@ -67,7 +67,7 @@ func reopenMessages(t *testing.T, s suite.Stores, crash bool) {
 		d := suite.Receive(t, q, suite.Long)
 		suite.Must(t, q.Send(ctx, suite.Message("1", "g"), suite.Message("2", "g"), host.Message{ID: "large", Body: []byte(large)}))
 		suite.Must(t, q.Send(ctx, host.Message{ID: "later", Due: s.Now().Add(suite.Long)}))
-		suite.Must(t, q.Delete(ctx, d)) // as the last change, so that no later one makes it durable
+		suite.Must(t, q.Delete(ctx, d)) // as the last change, so that no later change makes it durable
 	}
 	s = s.Reopen(t, crash)
 	for _, q := range queues() {
@@ -106,7 +106,7 @@ func reopenDelivery(t *testing.T, s suite.Stores, ends ...bool) {
 		if m, marks := s.Tasks.(host.Marker); marks {
 			suite.Got(m.Begin(ctx, task, name, host.Entry{}))(t)
 		}
-		suite.Must(t, s.Audit.Record(ctx, host.Record{At: suite.Instant(0), Site: 1})) // a change by the receiver: from then on the event is counted
+		suite.Must(t, s.Audit.Record(ctx, host.Record{At: suite.Instant(0), Site: 1})) // a change by the receiver, after which the receive of the event is counted
 		s = reopen(t, s, crash, map[host.Queue]host.Delivery{s.Tasks: task, s.Events: event})
 		task, event = suite.Receive(t, s.Tasks, suite.Long), suite.Receive(t, s.Events, suite.Long)
 		wantDelivery(t, s, fmt.Sprint("the task after end ", i+1), task, i+2, true, crash, name)
@@ -117,7 +117,7 @@ func reopenDelivery(t *testing.T, s suite.Stores, ends ...bool) {
 	wantDelivery(t, s, "the task, received again by the same process", task, len(ends)+2, false, false, name)
 }
 
-// reopenReceived ends a process that has received a task and has changed nothing since.
+// reopenReceived ends a process that has received a task but has changed nothing since.
 func reopenReceived(t *testing.T, s suite.Stores, crash bool) {
 	suite.Must(t, s.Tasks.Send(t.Context(), suite.Message("a", "")))
 	d := suite.Receive(t, s.Tasks, suite.Long)
@@ -140,7 +140,7 @@ func reopenReleased(t *testing.T, s suite.Stores, crash bool) {
 	suite.Nothing(t, s.Tasks)
 }
 
-// reopenStopping kills a process that was asked to end: that is not a crash.
+// reopenStopping kills a process that was asked to end, which does not count as a crash.
 func reopenStopping(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Tasks.Send(t.Context(), suite.Message("a", "")))
 	d := suite.Receive(t, s.Tasks, suite.Long)

@@ -35,7 +35,7 @@ func retentionSuite(t *testing.T, h suite.Harness) {
 	}.Run(t, h)
 }
 
-// over makes a session with attempts of these names that have ended at a time.
+// over creates a session with attempts of these names that ended at a time.
 func over(t *testing.T, s suite.Stores, w host.Workflow, session, end int64, names ...string) []host.Attempt {
 	t.Helper()
 	var list []host.Attempt
@@ -49,7 +49,7 @@ func over(t *testing.T, s suite.Stores, w host.Workflow, session, end int64, nam
 	return list
 }
 
-// noise is a text that is large also when it is compressed.
+// noise returns a text that stays large when it is compressed.
 func noise() string {
 	var b strings.Builder
 	for range 350 {
@@ -259,7 +259,7 @@ func forgetMany(t *testing.T, s suite.Stores) {
 }
 
 // forgetNoted checks automatic starts: a removed session is not started again, even if a user has since started it by
-// hand, while an attempt of that name is found as before.
+// hand, while an existing attempt of that name is still found.
 func forgetNoted(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "", "a")
@@ -279,9 +279,9 @@ func forgetNoted(t *testing.T, s suite.Stores) {
 	if list := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 {
 		t.Errorf("got %d sessions, want 1", len(list))
 	}
-	suite.Got(once(1800, ""))(t) // it never was, although it is as old
+	suite.Got(once(1800, ""))(t) // the session never existed, although it is equally old
 	other := suite.Definition(t, s, 1, "other")
-	other.ID++ // whatever its definition is
+	other.ID++ // regardless of its definition
 	n := suite.AttemptOf(1, other, suite.Instant(0), "")
 	n.Once = true
 	suite.Got(s.Attempts.Start(ctx, n))(t)
@@ -322,7 +322,7 @@ func forgetOld(t *testing.T, s suite.Stores) {
 	}
 }
 
-// forgetArchive checks that when two callers change the state of an archive one of them gets a conflict, that a change
+// forgetArchive checks that if two callers change the state of an archive, one of them gets a conflict, that a change
 // may be repeated, and that the state belongs to one revision.
 func forgetArchive(t *testing.T, s suite.Stores) {
 	ctx := t.Context()

@@ -28,8 +28,7 @@ func times(run int64) host.Times {
 	return host.Times{Run: suite.Instant(run), Session: suite.Instant(run - 5)}
 }
 
-// named finds the schedule of a workflow: ids need not be in the order of anything. Lists
-// are in the order of ids.
+// named finds the schedule of a workflow, because ids may have any order. Lists are in the order of ids.
 func named(t *testing.T, list []host.Schedule, workflow string) host.Schedule {
 	t.Helper()
 	var found host.Schedule
@@ -93,8 +92,8 @@ func schedulesPush(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "schedule of another site", err, host.ErrNotFound)
 }
 
-// schedulesMoves moves a schedule again and again, at times as a clock gives them rather than as rows store them: the
-// mover must learn that it succeeded, even if the first answer was lost. Otherwise no one sends the schedule's next
+// schedulesMoves moves a schedule repeatedly, to times with the precision of a clock instead of a row. The caller must
+// learn that it succeeded even if the first answer was lost, because otherwise no process sends the schedule's next
 // run.
 func schedulesMoves(t *testing.T, s suite.Stores) {
 	ctx := t.Context()

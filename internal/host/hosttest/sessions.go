@@ -71,7 +71,7 @@ func sessionsAt(t *testing.T, s suite.Stores) {
 	}
 }
 
-// several are attempts of two projects, one of them retried.
+// several creates attempts of two projects, one of them retried.
 func several(t *testing.T, s suite.Stores) (w, other host.Workflow, list []host.Attempt) {
 	t.Helper()
 	ctx := t.Context()
@@ -136,7 +136,7 @@ func sessionsList(t *testing.T, s suite.Stores) {
 func sessionsBounded(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	w := suite.Definition(t, s, 1, "demo")
-	const each = 500 << 10 // more than an item of DynamoDB has room for
+	const each = 500 << 10 // more than fits into an item of DynamoDB
 	var all []host.Attempt
 	for i := range 7 {
 		n := suite.AttemptOf(1, w, suite.Instant(int64(i)), "")

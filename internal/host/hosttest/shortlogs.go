@@ -33,7 +33,7 @@ func shortLogsTaken(t *testing.T, s suite.Stores) {
 	s.ShortLogs.KeepShort(7, "one", []byte("1"))
 	s.ShortLogs.KeepShort(7, "two", nil)
 	want := []events.Log{{Name: "one", Content: []byte("1")}, {Name: "two"}}
-	got := s.ShortLogs.TakeShort(7) // their names distinguish them; the order means nothing
+	got := s.ShortLogs.TakeShort(7) // their names distinguish them; the order has no meaning
 	slices.SortFunc(got, func(x, y events.Log) int { return strings.Compare(x.Name, y.Name) })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("short logs (-want +got):\n%s", diff)

@@ -22,7 +22,7 @@ func taskLogsSuite(t *testing.T, h suite.Harness) {
 	}.Run(t, h)
 }
 
-// run names a run of a task, and the attempt that it belongs to.
+// run returns the identity of a run of a task, and its attempt.
 func run(task string) (operators.Identity, host.Attempt) {
 	tokyo := time.FixedZone("", 9*3600)
 	id := operators.Identity{SiteID: 1, ProjectID: 2, ProjectName: "demo", Workflow: "sub/main", SessionID: 3, SessionTime: suite.Instant(0).In(tokyo), Zone: "Asia/Tokyo",
@@ -83,7 +83,7 @@ func logsLive(t *testing.T, s suite.Stores) {
 			if len(list) == 1 && content(t, s, a, list[0].Name) == want {
 				return
 			}
-			if s.Now().Sub(begin) > 10*time.Second { // a tenth of a second unless the machine is busy
+			if s.Now().Sub(begin) > 10*time.Second { // normally a tenth of a second, unless the machine is busy
 				t.Fatalf("the file does not contain %q", want)
 			}
 			<-time.After(time.Millisecond)

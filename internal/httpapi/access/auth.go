@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Authenticate determines who calls.
+// Authenticate identifies the caller.
 func (c *Caller) Authenticate() error {
 	if c.gate.Auth.Signed != nil {
 		return c.bySignature()
@@ -60,7 +60,7 @@ func (c *Caller) bySignature() error {
 	return nil
 }
 
-// ByPassword compares with every user, so that the time reveals nothing.
+// ByPassword compares the password with those of all users, so that the time reveals nothing.
 func (c *Caller) ByPassword(name, password string) error {
 	found, meant := -1, User{}
 	for i, u := range c.gate.Auth.Users {
@@ -84,7 +84,7 @@ func (c *Caller) ByPassword(name, password string) error {
 	return nil
 }
 
-// actorOf is a user who has entered the password.
+// actorOf returns the actor of a user who entered the right password.
 func actorOf(u User) Actor {
 	switch {
 	case u.Role == 0 && u.Admin:
@@ -95,13 +95,13 @@ func actorOf(u User) Actor {
 	return Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role, Admin: u.Admin}
 }
 
-// Same compares in constant time; hashes also hide the lengths.
+// Same compares two texts in constant time; it compares hashes, which also hides the lengths.
 func Same(a, b string) int {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:])
 }
 
-// ByToken looks a token up by its hash: the time it takes reveals nothing about the token.
+// ByToken looks up a token by its hash, so that the time that it takes reveals nothing about the token.
 func (c *Caller) ByToken(secret string) error {
 	found, err := c.bearer(hashOf(secret))
 	if err != nil || found {
@@ -114,7 +114,7 @@ func (c *Caller) ByToken(secret string) error {
 	return c.wrong(who, User{}, "a token")
 }
 
-// bearer makes the actor of a token, by its hash; found is that there is one.
+// bearer sets the actor to the owner of the token with a hash; found reports whether it exists.
 func (c *Caller) bearer(hash []byte) (found bool, err error) {
 	if c.gate.Auth.Tokens == nil {
 		return false, nil
@@ -128,7 +128,7 @@ func (c *Caller) bearer(hash []byte) (found bool, err error) {
 	}
 	role, err := ParseRole(t.Role)
 	if err != nil {
-		return false, unauthorized() // made by a newer version
+		return false, unauthorized() // a newer version created it
 	}
 	c.Actor = Actor{Name: t.Name, By: ByToken, Site: t.Site, Role: role, Info: param.New("token", t.Name), token: hash}
 	return true, nil
@@ -137,8 +137,8 @@ func (c *Caller) bearer(hash []byte) (found bool, err error) {
 // tokenPrefix lets users and secret scanners recognize a leaked token.
 const tokenPrefix = "zdt_"
 
-// NewToken makes the secret of a token and its hash. Only the hash is stored; 26
-// characters of random text need no salt and no slow hash.
+// NewToken creates the secret of a token and its hash. Only the hash is stored; 26 random characters need neither a
+// salt nor a slow hash.
 func NewToken() (secret string, hash []byte) {
 	secret = tokenPrefix + rand.Text()
 	return secret, hashOf(secret)

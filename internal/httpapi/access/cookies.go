@@ -14,19 +14,19 @@ import (
 	"zerodag/internal/seal"
 )
 
-// A browser stores two sealed values for a sign-in: who is signed in, and, while a user is at an identity provider,
-// what ties them to the browser that they left from. No script of a page can read either.
+// A browser stores two sealed values for a sign-in: who is signed in, and, while a user is at an identity provider, the
+// data that ties them to the browser from which they left. Scripts of pages can read neither.
 //
-// If the server is called by https, their names begin with __Host-: a browser then accepts them from this very host
-// only, over https, and no other host of the domain can replace them. Browsers keep the cookies of all ports of a host
-// together, and several servers may run on a user's own machine: there the port is part of the name.
+// If the server is called over https, their names begin with __Host-: a browser then accepts them only from this very
+// host over https, and no other host of the domain can replace them. Browsers keep the cookies of all ports of a host
+// together, and several servers may run on a user's own machine: so there the port is part of the name.
 const (
 	sessionCookie = "zerodag_session"
 	LandingCookie = "zerodag_oidc"
 	hostPrefix    = "__Host-"
 )
 
-// onLoopback reports whether a name means the machine of the caller.
+// onLoopback reports whether a name refers to the machine of the caller.
 func onLoopback(hostport string) bool {
 	name := hostOf(hostport)
 	address, err := netip.ParseAddr(name)
@@ -49,8 +49,8 @@ func (c *Caller) KeepsCookies() error {
 	return nil
 }
 
-// ported is the name of a cookie on this server: it includes the port on a loopback address, unless that is the default
-// port of the scheme.
+// ported returns the name of a cookie on this server. On a loopback address it includes the port, unless that is the
+// default port of the scheme.
 func (c *Caller) ported(name string) string {
 	_, port, err := net.SplitHostPort(c.R.Host)
 	if n, wrong := strconv.ParseUint(port, 10, 16); err == nil && wrong == nil && onLoopback(c.R.Host) {
@@ -59,8 +59,8 @@ func (c *Caller) ported(name string) string {
 	return name
 }
 
-// cookie returns the value of a cookie; "" for none. If it comes twice, there is no way to know which is ours, so it
-// counts as missing.
+// cookie returns the value of a cookie; "" for none. If the browser sends it twice, it counts as missing, because there
+// is no way to tell which one is ours.
 func (c *Caller) cookie(name string) string {
 	name = c.ported(name)
 	for _, full := range []string{hostPrefix + name, name} {
@@ -75,11 +75,11 @@ func (c *Caller) cookie(name string) string {
 	return ""
 }
 
-// SetCookie gives the browser a cookie for a time; "" removes it. With strict, the browser does not send it when a page
-// of another site leads here.
+// SetCookie sets a cookie in the browser for a time; "" removes it. With strict, the browser does not send it when a
+// page of another site leads here.
 func (c *Caller) SetCookie(name, value string, lasts time.Duration, strict bool) {
 	name = c.ported(name)
-	k := &http.Cookie{Name: hostPrefix + name, Value: value, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode} // #nosec G124 -- Secure is taken away below, on the caller's own machine only
+	k := &http.Cookie{Name: hostPrefix + name, Value: value, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode} // #nosec G124 -- Secure is removed below, only on the caller's own machine
 	if c.plainly() {
 		k.Name, k.Secure = name, false
 	}
@@ -92,7 +92,7 @@ func (c *Caller) SetCookie(name, value string, lasts time.Duration, strict bool)
 	http.SetCookie(c.W, k)
 }
 
-// Opened reads a cookie into v, and reports whether it was there and our own.
+// Opened reads a cookie into v, and reports whether it exists and is our own.
 func (c *Caller) Opened(name, purpose string, v any) (bool, error) {
 	text := c.cookie(name)
 	if text == "" || c.gate.Auth.Seal == nil {

@@ -11,21 +11,21 @@ import (
 	"zerodag/internal/seal"
 )
 
-// Auth decides who may call. With neither users nor Required, anyone may, as an Owner of site 0; a bearer token is
+// Auth decides who may call. With neither users nor Required, anyone may call as an Owner of site 0; a bearer token is
 // still checked.
 type Auth struct {
 	Users    []User
 	Tokens   host.Users // nil for none
 	Audit    host.Audit // nil for none
 	Required bool
-	// OIDC lets users sign in at an identity provider; nil for none. With it callers must log in.
+	// OIDC lets users sign in at an identity provider; nil for none. If it is set, callers must log in.
 	OIDC *OIDC
 	// Seal seals the cookies of a sign-in; nil: browsers cannot sign in.
 	Seal *seal.Box
-	// Signed returns the ARN of the principal that has signed a request whose signature was checked before it came
-	// here. nil if signatures are not checked; with it nothing else lets a caller in.
+	// Signed returns the ARN of the principal that signed a request whose signature was already checked; nil if signatures
+	// are not checked. If it is set, callers can authenticate only by signature.
 	Signed func(context.Context) (arn string, ok bool)
-	// Principals are the grants to callers that sign requests; nil makes each of them an Owner in site 0.
+	// Principals holds the grants to callers that sign requests; nil makes each of them an Owner in site 0.
 	Principals Principals
 }
 
@@ -34,19 +34,19 @@ func (a Auth) Open() bool {
 	return a.Signed == nil && !a.Required && len(a.Users) == 0 && a.OIDC == nil
 }
 
-// User is a user who logs in by name and password (HTTP Basic).
+// User is a user who logs in with a name and password (HTTP Basic).
 type User struct {
 	Name, Password string
 	Site           int64
-	Role           Role // 0 is Admin, or Owner for an Admin: Digdag has no roles
+	Role           Role // 0 means Admin, or Owner if Admin is set: Digdag has no roles
 	Admin          bool // may call /api/admin
 }
 
 // OIDC lets users sign in at an identity provider.
 type OIDC struct {
 	Provider host.Identities
-	Name     string  // on the button
-	Grants   []Grant // the first one that fits a user counts; users without one do not get in
+	Name     string  // name on the button
+	Grants   []Grant // the first one that fits a user applies; users without one are refused
 }
 
 // The path where a browser starts signing in at the provider, and the path to which the provider sends it back.
@@ -63,18 +63,18 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Refuse makes a refusal.
+// Refuse returns a refusal.
 func Refuse(status int, message string) error { return &Refusal{status, message} }
 
 func unauthorized() error { return Refuse(http.StatusUnauthorized, "unauthorized") }
 
-// Rules determine who may call, and from which pages.
+// Rules determines who may call, and from which pages.
 type Rules struct {
 	Auth Auth
-	// Memory is shared by all gates of a program; nil: this gate has one.
+	// Memory is shared by all gates of a program; nil means that this gate has a separate one.
 	Memory *Memory
-	// Bound is the address that the server listens on: without a login, requests must name it, localhost, or one of
-	// Hosts. "" checks no names.
+	// Bound is the address that the server listens on: without a login, requests must name it, localhost, or one of Hosts.
+	// "" disables that check.
 	Bound string
 	Hosts []string
 	// AnyOrigin lets pages of every origin call.
@@ -83,12 +83,12 @@ type Rules struct {
 	Now       func() time.Time
 }
 
-// Gate lets callers in by the rules, and remembers failed logins.
+// Gate admits callers according to the rules, and records failed logins.
 type Gate struct {
 	Rules
 }
 
-// NewGate makes a gate.
+// NewGate creates a gate.
 func NewGate(r Rules) *Gate {
 	r.Memory = cmp.Or(r.Memory, NewMemory())
 	return &Gate{r}
@@ -98,13 +98,13 @@ func NewGate(r Rules) *Gate {
 type Caller struct {
 	W     http.ResponseWriter
 	R     *http.Request
-	Actor Actor // once they are known
+	Actor Actor // set once the caller is identified
 
 	gate    *Gate
-	checked time.Time // when the token was looked at last
+	checked time.Time // when the token was last checked
 }
 
-// Caller takes a request.
+// Caller returns the caller of a request.
 func (g *Gate) Caller(w http.ResponseWriter, r *http.Request) *Caller {
 	return &Caller{W: w, R: r, gate: g}
 }

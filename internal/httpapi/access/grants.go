@@ -17,7 +17,7 @@ type Grant struct {
 	Site int64
 }
 
-// groupPrefix begins a Who that is a group.
+// groupPrefix is the prefix of a Who that names a group.
 const groupPrefix = "group:"
 
 // ParseGrants reads grants, separated by commas or line ends: WHO=ROLE, or WHO=ROLE/SITE for a site other than 0. At
@@ -44,7 +44,7 @@ func ParseGrants(text string) ([]Grant, error) {
 }
 
 func parseGrant(entry string) (Grant, error) {
-	cut := strings.LastIndex(entry, "=") // a group may have one in its name
+	cut := strings.LastIndex(entry, "=") // the name of a group may contain one
 	if cut < 0 {
 		return Grant{}, fmt.Errorf("%q is not WHO=ROLE", entry)
 	}
@@ -82,7 +82,7 @@ func parseRight(entry, text string) (g Grant, err error) {
 	return g, nil
 }
 
-// GrantOf is the first grant that fits a user.
+// GrantOf returns the first grant that fits a user.
 func GrantOf(list []Grant, p host.Person) (Grant, bool) {
 	email := strings.ToLower(p.Email)
 	_, domain, at := strings.Cut(email, "@")
@@ -98,7 +98,7 @@ func GrantOf(list []Grant, p host.Person) (Grant, bool) {
 	return list[i], true
 }
 
-// grantTo is the grant to exactly who.
+// grantTo returns the grant to exactly who.
 func grantTo(list []Grant, who string) (Grant, bool) {
 	i := slices.IndexFunc(list, func(g Grant) bool { return g.Who == who })
 	if i < 0 {

@@ -13,19 +13,19 @@ import (
 	"zerodag/internal/host"
 )
 
-// guesses makes callers who guess passwords wait, ever longer. It counts in this process, for each address and user: an
-// address that many share (of a proxy) is slowed down only for the user under attack. Tokens cannot be guessed: a right
-// one is let in at once, whatever wrong ones came before it.
+// guesses makes callers who guess passwords wait longer and longer. It counts failures in this process for each address
+// and user: an address that many callers share (such as a proxy's) is slowed down only for the user under attack.
+// Tokens cannot be guessed: a valid token is accepted at once, however many wrong ones came before it.
 type guesses struct {
 	mu    sync.Mutex
 	found map[guesser]guess
 
-	minute time.Time // in which it was logged
+	minute time.Time // in which failures were last logged
 	told   int
 }
 
 // guesser identifies who is guessing: user is a hash of the name, whether or not that user exists, or empty for tokens.
-// So a caller cannot find out from the delay which names exist.
+// Therefore the delay does not reveal which names exist.
 type guesser struct {
 	address string
 	user    [sha256.Size]byte
@@ -36,7 +36,7 @@ type guess struct {
 	last     time.Time
 }
 
-// The first failures cost nothing, then the wait doubles up to the longest. Callers that have not failed for a while
+// The first failures cause no wait; then the wait doubles up to the longest. Callers that have not failed for a while
 // start over.
 const (
 	freeFailures   = 10
@@ -48,7 +48,7 @@ const (
 
 func newGuesses() *guesses { return &guesses{found: map[guesser]guess{}} }
 
-// penalty is how long a caller has to wait still.
+// penalty returns how long a caller still has to wait.
 func (g *guesses) penalty(who guesser, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -64,8 +64,8 @@ func (g *guesses) penalty(who guesser, now time.Time) time.Duration {
 	return f.last.Add(wait).Sub(now)
 }
 
-// failed counts a failure. tell means that it should be logged: the first, the tenth, the twentieth, the fortieth, and
-// no more than some in a minute.
+// failed counts a failure. tell means that it should be logged: the first, the tenth, the twentieth, the fortieth and
+// so on, and at most a few in a minute.
 func (g *guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,14 +102,14 @@ func (g *guesses) forgetOne() {
 	delete(g.found, least)
 }
 
-// succeeded forgets the failures of a caller who got in.
+// succeeded forgets the failures of a caller who logged in.
 func (g *guesses) succeeded(who guesser) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.found, who)
 }
 
-// Remote is the address of a caller; of IPv6 the part that a network has as a whole.
+// Remote returns the address of a caller; for IPv6, only the part that identifies a network.
 func (c *Caller) Remote() string {
 	name, _, err := net.SplitHostPort(c.R.RemoteAddr)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Caller) Remote() string {
 	return network.String()
 }
 
-// guesser identifies a caller who tries to log in as a user; "" is the bearer of a token.
+// guesser identifies a caller who tries to log in as a user; "" means the bearer of a token.
 func (c *Caller) guesser(user string) guesser {
 	who := guesser{address: c.Remote()}
 	if user != "" {
@@ -135,8 +135,8 @@ func (c *Caller) guesser(user string) guesser {
 	return who
 }
 
-// wrong answers a failed login, and logs it. user is an existing one: a name that no user has may be a password typed
-// into the wrong field.
+// wrong answers a failed login, and logs it. user must exist: an unknown name must not be logged, because it may be a
+// password that was typed into the wrong field.
 func (c *Caller) wrong(who guesser, user User, what string) error {
 	failures, tell := c.gate.Memory.guesses.failed(who, c.gate.Now())
 	if tell {
@@ -156,7 +156,7 @@ func (c *Caller) auditLogin(r host.Record) {
 	}
 }
 
-// patient refuses a caller who has to wait, without checking the credentials.
+// patient refuses a caller who must wait, without checking the credentials.
 func (c *Caller) patient(who guesser) error {
 	wait := c.gate.Memory.guesses.penalty(who, c.gate.Now())
 	if wait <= 0 {

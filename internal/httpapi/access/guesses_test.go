@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestPenalty proves how long wrong logins have to wait: the first ones not at all, then twice as long each time up to
-// a limit; that success and time forgive; and that many names neither take memory nor make the server forget the one
-// under attack.
+// TestPenalty proves how long failed logins must wait: not at all at first, then twice as long each time up to a limit.
+// A success or enough time resets the wait. Many names neither use up memory nor make the server forget the name under
+// attack.
 func TestPenalty(t *testing.T) {
 	t.Parallel()
 	g, now := newGuesses(), time.Unix(1_700_000_000, 0)
@@ -48,7 +48,7 @@ func TestPenalty(t *testing.T) {
 	}
 }
 
-// TestTold proves that floods of failures are logged in a few lines.
+// TestTold proves that a flood of failures is logged in a few lines.
 func TestTold(t *testing.T) {
 	t.Parallel()
 	g, now, lines := newGuesses(), time.Unix(1_700_000_000, 0).Truncate(time.Minute), 0

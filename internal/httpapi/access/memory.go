@@ -6,37 +6,38 @@ import (
 	"time"
 )
 
-// Memory is what a program remembers of its callers: failed logins, and ended sessions. It is safe for concurrent use,
-// and another program knows nothing of it.
+// Memory records failed logins and ended sessions of a program's callers. It is safe for concurrent use, and is not
+// shared with other programs.
 type Memory struct {
 	guesses *guesses
 
 	mu    sync.Mutex
-	users map[string]*user // who have signed in or out, by who they are
+	users map[string]*user // users who have signed in or out, by the result of signedIn.who
 }
 
-// NewMemory returns a memory of nothing.
+// NewMemory returns an empty memory.
 func NewMemory() *Memory {
 	return &Memory{guesses: newGuesses(), users: map[string]*user{}}
 }
 
-// user is one of those who sign in: each is remembered apart, so that no one can make the memory forget another's.
+// user holds the data of one user who signs in. Users are recorded separately, so that no user can make the memory
+// forget another's data.
 type user struct {
-	ended  map[string]time.Time // sessions that they have signed out of, with when these began
-	before time.Time            // all that began until then are over
-	last   time.Time            // that anything was noted
+	ended  map[string]time.Time // when the sessions began that the user signed out of, by id
+	before time.Time            // all sessions that began until then are over
+	last   time.Time            // when the user was last recorded
 
-	minute  time.Time // in which sign-ins are counted
+	minute  time.Time // the beginning of the minute in which sign-ins are counted
 	signIns int
 }
 
 const (
-	mostEnded   = 100 // sessions of one user that are remembered one by one
-	mostSignIns = 20  // of one user in a minute
+	mostEnded   = 100 // sessions of one user that are recorded one by one
+	mostSignIns = 20  // sign-ins of one user in a minute
 	mostUsers   = 10_000
 )
 
-// of returns a user; mu is held. Of too many, those are forgotten whose sessions are over anyway.
+// of returns a user; mu is held. If there are too many users, it forgets those whose sessions must be over anyway.
 func (m *Memory) of(who string, now time.Time) *user {
 	u := m.users[who]
 	if u == nil {
@@ -66,8 +67,8 @@ func (m *Memory) maySignIn(who string, now time.Time) bool {
 	return u.signIns <= mostSignIns
 }
 
-// end notes that a user has signed out of a session. Of too many sessions, all are over that began before the newest of
-// the oldest ones.
+// end records that a user has signed out of a session. If there are too many, it forgets the oldest ones, and all
+// sessions that did not begin later than those count as over.
 func (m *Memory) end(s *signedIn, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +88,7 @@ func (m *Memory) end(s *signedIn, now time.Time) {
 	}
 }
 
-// isOver reports whether a session was signed out of.
+// isOver reports whether the user has signed out of a session.
 func (m *Memory) isOver(s *signedIn) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +100,7 @@ func (m *Memory) isOver(s *signedIn) bool {
 	return ended || !s.begun().After(u.before)
 }
 
-// who identifies the user of a session, or the token.
+// who returns a text that identifies the user of a session, or the token.
 func (s *signedIn) who() string { return fmt.Sprintf("%s %s %q %x", s.By, s.Grant, s.User, s.Token) }
 
 func (s *signedIn) begun() time.Time { return time.UnixMilli(s.Begun) }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestEndedSessions proves that a session that was signed out of stays over, however often others and the same user sign
-// in and out, and that other sessions of the user last.
+// TestEndedSessions proves that a session stays over after its user signed out, however often that user and others sign
+// in and out, and that other sessions of the user continue.
 func TestEndedSessions(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
@@ -26,7 +26,7 @@ func TestEndedSessions(t *testing.T) {
 	if n := len(m.users["password  \"viewer\" "].ended); n > mostEnded {
 		t.Errorf("%d sessions are remembered one by one", n)
 	}
-	for i := range 200 { // and the same user
+	for i := range 200 { // and so does the same user
 		m.end(session("ops", "again"+strconv.Itoa(i), now.Add(time.Hour+time.Duration(i)*time.Second)), now)
 	}
 	if !m.isOver(copied) || m.isOver(session("ops", "new", now.Add(2*time.Hour))) {

@@ -12,14 +12,14 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// A browser sends whatever a page asks it to, from behind every firewall and with its user's credentials. The rules
+// A browser sends any request that a page demands, from behind any firewall and with its user's credentials. The rules
 // here let pages call this API only if this server served them (docs/adr/0017-listeners-without-login.md):
 //
 //   - named: without a login, the server must be called by one of its names.
 //   - ownPage: a page of another origin is refused, everywhere.
 //   - deliberate: requests that a page can send without a preflight change nothing.
 
-// Named refuses foreign names if there is no login: a page whose own name was made to lead here would be of the same
+// Named refuses foreign names if there is no login: if the name of a page is made to point here, the page has the same
 // origin for its browser (DNS rebinding).
 func (g *Gate) Named(r *http.Request) error {
 	if g.Bound == "" || !g.Auth.Open() || g.isOurs(r.Host) {
@@ -28,9 +28,9 @@ func (g *Gate) Named(r *http.Request) error {
 	return Refuse(http.StatusForbidden, "This server requires no login, so it only answers requests to its address or to localhost: use one of these, add the host to server.http.hosts, or require a login (server.authenticator.type)")
 }
 
-// isOurs reports whether a request with that Host means this server. Its port does not matter: tunnels and containers
-// map ports, and no page can choose that of the Host. An address is not a name, so on a listener beyond loopback any
-// address is as good as another.
+// isOurs reports whether a request with that Host is meant for this server. The port does not matter: tunnels and
+// containers map ports, and no page can choose the port of the Host. An address is not a name, so a listener beyond
+// loopback accepts any address.
 func (g *Gate) isOurs(hostport string) bool {
 	name := hostOf(hostport)
 	same := func(listed string) bool { return strings.EqualFold(listed, name) }
@@ -47,7 +47,7 @@ func (g *Gate) isOurs(hostport string) bool {
 	return address.IsLoopback() || err == nil && !bound.IsLoopback()
 }
 
-// hostOf is the name or address of a Host header.
+// hostOf returns the name or address in a Host header.
 func hostOf(hostport string) string {
 	name, _, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -59,20 +59,20 @@ func hostOf(hostport string) string {
 	return strings.TrimSuffix(name, ".")
 }
 
-// OwnPage refuses what a browser sends for a page of another origin, unless configuration
-// lets such pages call.
+// OwnPage refuses requests that a browser sends for a page of another origin, unless the configuration lets such pages
+// call.
 func (g *Gate) OwnPage(r *http.Request) error {
 	if g.AnyOrigin || !g.foreign(r) {
 		return nil
 	}
 	if r.URL.Path == CallbackPath && reads(r.Method) {
-		return nil // an identity provider sends browsers there; what they bring is looked at (package signin)
+		return nil // an identity provider sends browsers there; package signin checks these requests
 	}
 	return Refuse(http.StatusForbidden, "Pages of other origins must not call this API: call it without a browser or from a page of this server, or allow other origins with server.enable-swagger")
 }
 
-// foreign reports whether a browser sent a request for a page that this server did not serve. A
-// page cannot change either header; programs send none of them.
+// foreign reports whether a browser sent a request for a page that this server did not serve. A page cannot change
+// either header; programs send neither.
 func (g *Gate) foreign(r *http.Request) bool {
 	sites := r.Header.Values("Sec-Fetch-Site")
 	for _, site := range sites {
@@ -81,17 +81,17 @@ func (g *Gate) foreign(r *http.Request) bool {
 		}
 	}
 	if len(sites) > 0 && !g.Auth.Open() {
-		return false // the browser has compared; a proxy may have given us another Host
+		return false // the browser compared the origins; a proxy may have changed the Host
 	}
 	return slices.ContainsFunc(r.Header.Values("Origin"), func(origin string) bool { return !g.ownOrigin(origin, r.Host) })
 }
 
-// ownOrigin reports whether an Origin is that of the Host, or of a listed name if callers log in. The scheme does not
-// matter: no other site can serve on our address.
+// ownOrigin reports whether an Origin matches the Host, or a listed name if callers log in. The scheme does not matter:
+// no other site can use our address.
 func (g *Gate) ownOrigin(origin, hostport string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return false // "null" among others
+		return false // such as "null"
 	}
 	standard := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
 	if strings.EqualFold(strings.TrimSuffix(u.Host, standard), strings.TrimSuffix(hostport, standard)) {
@@ -100,10 +100,9 @@ func (g *Gate) ownOrigin(origin, hostport string) bool {
 	return !g.Auth.Open() && slices.ContainsFunc(g.Hosts, func(listed string) bool { return strings.EqualFold(listed, u.Hostname()) })
 }
 
-// Deliberate refuses changes that a page can have its browser send without a preflight: a
-// POST with no content type or one of a form. A credential that the page itself must add
-// needs a preflight, and so does the header that goes with a session; a password that the browser knows does not.
-// method and consumes are those of the endpoint.
+// Deliberate refuses changes that a page can make its browser send without a preflight: a POST without a content type
+// or with the content type of a form. A credential that the page must add needs a preflight, as does the header that
+// goes with a session; a password that the browser has stored does not. method and consumes come from the endpoint.
 func (c *Caller) Deliberate(method, consumes string) error {
 	if c.Actor.By == ByToken || c.Actor.By == ByIAM || c.Actor.session != nil || method == http.MethodGet || preflighted(c.R) {
 		return nil
@@ -111,14 +110,14 @@ func (c *Caller) Deliberate(method, consumes string) error {
 	bare := c.R.ContentLength == 0 || consumes == ""
 	switch {
 	case c.R.Method != http.MethodPost && (bare || consumes != wire.JSONType):
-		return nil // a browser sends a preflight before each
+		return nil // a browser sends a preflight before such a request
 	case bare && !(c.Actor.By == ByNothing && c.gate.Bound != "") && !c.gate.foreign(c.R):
 		return nil
 	}
 	return Refuse(http.StatusUnsupportedMediaType, "This request needs the header Content-Type: application/json, even without a body, because any web page can send requests without it")
 }
 
-// preflighted reports whether the content type is one of ours: for those a browser sends a preflight.
+// preflighted reports whether the content type is one of ours, for which a browser sends a preflight.
 func preflighted(r *http.Request) bool {
 	types := r.Header.Values("Content-Type")
 	if len(types) != 1 {
@@ -128,7 +127,7 @@ func preflighted(r *http.Request) bool {
 	return err == nil && (media == wire.JSONType || media == wire.GzipType)
 }
 
-// Protect sets the headers that keep a browser from treating an answer as more than it is. Values set by the
+// Protect sets headers that keep a browser from interpreting an answer as anything else. Values set by the
 // configuration or an endpoint take precedence.
 func Protect(h http.Header, api bool) {
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -10,9 +10,9 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// FuzzForeignPage proves that on a server without login no request which a browser sends for
-// a page of another origin is let through, whatever that page's origin and the names it uses:
-// the Host must be the server's, the origin the Host's, and a change deliberate.
+// FuzzForeignPage proves that a server without login admits no request that a browser sends for a page of another
+// origin, whatever that origin is and whatever names the page uses: the Host must be the server's, the origin must
+// match the Host, and a change must be deliberate.
 func FuzzForeignPage(f *testing.F) {
 	for _, c := range [][4]string{
 		{"localhost:1", "http://evil.example", "cross-site", "text/plain"}, {"evil.example:1", "http://evil.example:1", "same-origin", "application/json"},
@@ -52,7 +52,7 @@ func FuzzForeignPage(f *testing.F) {
 	})
 }
 
-// plainHost reads a Host as browsers do.
+// plainHost parses a Host as browsers do.
 func plainHost(host string) string {
 	return strings.TrimSuffix((&url.URL{Host: host}).Hostname(), ".")
 }

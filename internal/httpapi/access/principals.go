@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// Principals are grants to principals of AWS accounts. A grant's Who has the form ACCOUNT:role/NAME or
+// Principals holds grants to principals of AWS accounts. A grant's Who has the form ACCOUNT:role/NAME or
 // ACCOUNT:user/NAME, or ACCOUNT: for all principals of the account. The first grant that matches applies.
 type Principals []Grant
 
-// principalForms are the forms of ARNs of principals: in a grant, and of a request's signer.
+// principalForms matches ARNs of principals: in a grant, and of a request's signer.
 var principalForms = sync.OnceValue(func() (forms struct{ granted, signed *regexp.Regexp }) {
 	forms.granted = regexp.MustCompile(`^arn:aws[a-z-]*:iam::([0-9]{12}):(root|(?:role|user)/(?:[!-~]+/)?[\w+=,.@-]{1,128})$`)
 	forms.signed = regexp.MustCompile(`^arn:aws[a-z-]*:(?:iam|sts)::([0-9]{12}):(root$|assumed-role/[^/]+/|user/|federated-user/)(.*)$`)
 	return forms
 })
 
-// ParsePrincipals reads grants of the form ARN=ROLE or ARN=ROLE/SITE. The ARN is that of a role or a user of IAM, or
-// ends in ":root" for all principals of the account, as in policies.
+// ParsePrincipals reads grants of the form ARN=ROLE or ARN=ROLE/SITE. The ARN names a role or a user of IAM, or ends in
+// ":root" for all principals of the account, as in policies.
 func ParsePrincipals(entries []string) (Principals, error) {
 	var list Principals
 	for _, entry := range entries {
@@ -34,7 +34,7 @@ func ParsePrincipals(entries []string) (Principals, error) {
 }
 
 func parsePrincipal(entry string) (Grant, error) {
-	cut := strings.LastIndex(entry, "=") // names of IAM may have one
+	cut := strings.LastIndex(entry, "=") // names in IAM may contain one
 	if cut < 0 {
 		return Grant{}, fmt.Errorf("%q is not ARN=ROLE", entry)
 	}
@@ -55,7 +55,7 @@ func parsePrincipal(entry string) (Grant, error) {
 	return g, nil
 }
 
-// of is the first grant that fits the signer of a request, by the ARN that AWS gives.
+// of returns the first grant that fits the signer of a request, whose ARN comes from AWS.
 func (p Principals) of(arn string) (Grant, bool) {
 	m := principalForms().signed.FindStringSubmatch(arn)
 	if m == nil {

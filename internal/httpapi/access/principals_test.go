@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPrincipals proves how grants to principals are read, and that what is unclear is refused.
+// TestPrincipals proves how grants to principals are read, and that ambiguous grants are refused.
 func TestPrincipals(t *testing.T) {
 	t.Parallel()
 	got, err := ParsePrincipals([]string{
@@ -29,8 +29,8 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
-// TestPrincipalOf proves which callers a grant fits: the ARNs are those of AWS for users, sessions of roles, federated
-// users and the root user (IAM User Guide, "IAM identifiers").
+// TestPrincipalOf proves which callers a grant fits: it uses AWS's ARNs of users, sessions of roles, federated users
+// and the root user (IAM User Guide, "IAM identifiers").
 func TestPrincipalOf(t *testing.T) {
 	t.Parallel()
 	list, err := ParsePrincipals([]string{
@@ -57,7 +57,7 @@ func TestPrincipalOf(t *testing.T) {
 	}
 }
 
-// FuzzPrincipals proves that only principals of an account that the text names are granted anything.
+// FuzzPrincipals proves that grants apply only to principals of accounts that the text names.
 func FuzzPrincipals(f *testing.F) {
 	f.Add("arn:aws:iam::111122223333:role/a=owner", "arn:aws:sts::111122223333:assumed-role/a/b")
 	f.Add("arn:aws:iam::111122223333:root=owner", "arn:aws:iam::111122223333:user/b")

@@ -6,15 +6,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// Role is what a caller may do; each role includes the rights of all lower ones.
+// Role determines what a caller may do; each role includes the rights of all lower roles.
 type Role int
 
 // The roles.
 const (
-	Viewer   Role = iota + 1 // reads everything but the keys of secrets
+	Viewer   Role = iota + 1 // reads everything except the keys of secrets
 	Operator                 // also starts, kills, retries, moves schedules, lists keys of secrets
 	Admin                    // also pushes, deletes, sets secrets, manages tokens of the site
-	Owner                    // also actions across sites: backups, metrics, tokens of every site
+	Owner                    // also acts across sites: backups, metrics, tokens of every site
 )
 
 // String returns the name that tokens and settings use.
@@ -30,7 +30,7 @@ func ParseRole(name string) (Role, error) {
 	return 0, fmt.Errorf("%q is not a role: use viewer, operator, admin or owner", name)
 }
 
-// How a caller has shown who it is.
+// The ways in which a caller was identified.
 const (
 	ByNothing  = "nothing" // no login is needed
 	ByPassword = "password"
@@ -49,5 +49,5 @@ type Actor struct {
 	Info  *param.Map // stored with revisions
 
 	token   []byte    // hash of the bearer token; nil for none
-	session *signedIn // that their browser has shown; nil for none
+	session *signedIn // the session that their browser presented; nil for none
 }

@@ -12,8 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// How long a sign-in lasts: after its last request, and in all; and how old it may be before the browser is given
-// a newer one.
+// How long a sign-in lasts after its last request and in total, and the age at which the browser gets a newer one.
 const (
 	idleSession    = 2 * time.Hour
 	longestSession = 12 * time.Hour
@@ -23,23 +22,23 @@ const (
 // sessionPurpose is the purpose that sessions are sealed for.
 const sessionPurpose = "session"
 
-// signedIn is what the browser of a signed-in user carries: never the credentials themselves, but enough to recognize
+// signedIn is the data that the browser of a signed-in user carries: never the credentials, but enough to recognize
 // them. Every request checks whether they are still valid.
 type signedIn struct {
 	ID    string `json:"i"`
 	By    string `json:"b"`           // ByToken, ByPassword or ByOIDC
 	Token []byte `json:"t,omitempty"` // hash of the token
-	User  string `json:"u,omitempty"` // name of the user, also at a provider
-	Mark  []byte `json:"m,omitempty"` // of the user's name and password
-	Grant string `json:"g,omitempty"` // whose grant the user has
+	User  string `json:"u,omitempty"` // name of the user, possibly at a provider
+	Mark  []byte `json:"m,omitempty"` // mark of the user's name and password
+	Grant string `json:"g,omitempty"` // Who of the user's grant
 	Begun int64  `json:"s"`           // milliseconds since 1970
-	Last  int64  `json:"l"`           // of the last request, about: seconds since 1970
+	Last  int64  `json:"l"`           // approximate time of the last request, in seconds since 1970
 }
 
-// latest is when the session ends regardless of activity.
+// latest returns when the session ends regardless of activity.
 func (s *signedIn) latest() time.Time { return s.begun().Add(longestSession) }
 
-// ends is when the session ends unless it is used.
+// ends returns when the session ends if it is not used.
 func (s *signedIn) ends() time.Time {
 	if idle := time.Unix(s.Last, 0).Add(idleSession); idle.Before(s.latest()) {
 		return idle
@@ -47,8 +46,8 @@ func (s *signedIn) ends() time.Time {
 	return s.latest()
 }
 
-// PageHeader marks requests that a script of a page has made on purpose: no form and no link can send it, and a script
-// of another origin needs a preflight.
+// PageHeader marks requests that a script of a page made on purpose: forms and links cannot send it, and a script of
+// another origin needs a preflight.
 const (
 	PageHeader = "X-Zerodag-Request"
 	fromPage   = "page"
@@ -56,7 +55,8 @@ const (
 
 func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// OnPurpose refuses what a page of another origin might have had the browser send with the session of its user.
+// OnPurpose refuses requests that a page of another origin might have made the browser send with the session of its
+// user.
 func (c *Caller) OnPurpose() error {
 	if reads(c.R.Method) || c.R.Header.Get(PageHeader) == fromPage {
 		return nil
@@ -85,8 +85,8 @@ func (c *Caller) bySession() (found bool, err error) {
 	return true, nil
 }
 
-// recognise makes the actor of a session, as it is now: a token may be revoked, a password be another, a grant be
-// taken back, or each give another role.
+// recognise determines the present actor of a session: meanwhile a token may have been revoked, a password changed, a
+// grant removed, or the role changed.
 func (c *Caller) recognise(s *signedIn) (bool, error) {
 	switch s.By {
 	case ByToken:
@@ -114,12 +114,12 @@ func (c *Caller) recognise(s *signedIn) (bool, error) {
 	return false, nil
 }
 
-// markOf returns a mark that distinguishes a user's password from any other.
+// markOf returns a mark that changes with the user's password.
 func (c *Caller) markOf(u User) ([]byte, error) {
 	return c.gate.Auth.Seal.Mark(c.R.Context(), u.Name+"\x00"+u.Password)
 }
 
-// Begin signs the actor in: their browser gets a new session. grant is that of a user of a provider.
+// Begin signs the actor in: their browser gets a new session. grant is the grant of a user of a provider.
 func (c *Caller) Begin(grant string) error {
 	now := c.gate.Now()
 	s := &signedIn{ID: rand.Text(), By: c.Actor.By, Token: c.Actor.token, User: c.Actor.Name, Grant: grant, Begun: now.UnixMilli(), Last: now.Unix()}
@@ -146,7 +146,7 @@ func (c *Caller) Begin(grant string) error {
 	return nil
 }
 
-// methodNames are the ways to log in, as shown to users.
+// methodNames maps the ways to log in to their names for users.
 func methodNames() map[string]string {
 	return map[string]string{ByToken: "a token", ByPassword: "a password", ByOIDC: "an identity provider"}
 }
@@ -160,7 +160,7 @@ func (c *Caller) keepSession(s *signedIn) error {
 	return nil
 }
 
-// SignOut removes the session from the caller's browser. Its cookie opens nothing any more, as far as this process can
+// SignOut removes the session from the caller's browser. Its cookie is no longer accepted, as far as this process can
 // enforce that (docs/server.md#signing-in-with-a-browser).
 func (c *Caller) SignOut() error {
 	var s signedIn
@@ -175,11 +175,11 @@ func (c *Caller) SignOut() error {
 	return nil
 }
 
-// Recheck is how long after its revocation a token can still read.
+// Recheck is how long a token can still read after it was revoked.
 const Recheck = 2 * time.Second
 
-// StillMay reports whether the token or session that was shown when a long answer began is still valid. If that cannot
-// be checked now, the next check decides.
+// StillMay reports whether the token or session that was presented when a long answer began is still valid. If that
+// cannot be checked now, the next check decides.
 func (c *Caller) StillMay(ctx context.Context) bool {
 	now := c.gate.Now()
 	if k := c.Actor.session; k != nil && (!now.Before(k.latest()) || c.gate.Memory.isOver(k)) {

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// attemptList answers with attempts; a page of none is not asked for.
+// attemptList answers with attempts; for a page size of 0 it does not query the store.
 func attemptList(c *endpoint.Call, q host.AttemptQuery) (any, error) {
 	var list []host.Attempt
 	if q.Count > 0 {
@@ -38,7 +38,7 @@ func getAttempts(c *endpoint.Call) (any, error) {
 			return nil, err
 		}
 		q.Project = p.ID
-		name, byName := c.Arg("workflow") // without a project it is ignored, as recorded
+		name, byName := c.Arg("workflow") // ignored without a project, as in the recorded answers of Digdag
 		if q.Workflow = name; byName && name == "" {
 			q.Count = 0
 		}
@@ -65,7 +65,7 @@ func getAttempt(c *endpoint.Call) (any, error) {
 	return shown, nil
 }
 
-// withPause shows an attempt, and who has paused it.
+// withPause shows an attempt and who paused it.
 func withPause(ctx context.Context, c *endpoint.Call, a host.Attempt) (wire.Attempt, error) {
 	shown := wire.AttemptOf(a)
 	p, err := c.Node.Paused(ctx, a)
@@ -103,7 +103,7 @@ func startAttempt(c *endpoint.Call) (any, error) {
 	return shown, nil
 }
 
-// checkStart answers as startAttempt does, and starts nothing.
+// checkStart answers like startAttempt, but starts nothing.
 func checkStart(c *endpoint.Call) (any, error) {
 	r, err := startRequest(c)
 	if err != nil {

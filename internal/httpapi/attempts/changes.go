@@ -12,21 +12,21 @@ import (
 	"zerodag/internal/replay"
 )
 
-// changes are a page of them.
+// changes is a page of changes.
 type changes struct {
 	Changes []wire.Change `json:"changes"`
 	// Next is the value of after= for the changes that follow these.
 	Next int64 `json:"next"`
-	// More means that there are more already.
+	// More means that there are already more.
 	More bool `json:"more"`
-	// Done means that the attempt is over and that this is all.
+	// Done means that the attempt is over and that there are no more changes.
 	Done bool  `json:"done"`
 	At   int64 `json:"at"` // the server's clock
 
 	bytes int
 }
 
-// changesPage is how many entries are looked at for a page.
+// changesPage is the maximum number of entries that are read for a page.
 const changesPage = 500
 
 func (p *changes) add(step replay.Step, s *engine.State) (more bool) {
@@ -52,7 +52,8 @@ func (p *changes) add(step replay.Step, s *engine.State) (more bool) {
 	return true
 }
 
-// changesAfter reads a page. The row of the attempt is read first: once it says done, its history is whole.
+// changesAfter reads a page. It reads the row of the attempt first: once the row is marked done, the history is
+// complete.
 func changesAfter(ctx context.Context, c *endpoint.Call, attempt, after int64) (*changes, error) {
 	a, err := c.Node.Attempt(ctx, c.Actor.Site, attempt)
 	if err != nil {
@@ -69,7 +70,7 @@ func changesAfter(ctx context.Context, c *endpoint.Call, attempt, after int64) (
 	return p, nil
 }
 
-// getChanges answers with a page, or follows the attempt where the caller takes a stream of events.
+// getChanges answers with a page, or follows the attempt if the caller accepts a stream of events.
 func getChanges(c *endpoint.Call) (any, error) {
 	n, err := c.ID("id")
 	if err != nil {
@@ -83,14 +84,14 @@ func getChanges(c *endpoint.Call) (any, error) {
 		return nil, wire.Invalid("after= must be 0 or the number of an entry, not %d", after)
 	}
 	if !strings.Contains(c.R.Header.Get("Accept"), "text/event-stream") {
-		ctx, cancel := context.WithTimeout(c.Ctx(), c.Limits.Request) // the endpoint has none, for streams
+		ctx, cancel := context.WithTimeout(c.Ctx(), c.Limits.Request) // the endpoint has no limit, because of streams
 		defer cancel()
 		return changesAfter(ctx, c, n, after)
 	}
 	return followChanges(c, n, after)
 }
 
-// followChanges sends page after page, until the attempt is over.
+// followChanges sends page after page until the attempt is over.
 func followChanges(c *endpoint.Call, n, after int64) (any, error) {
 	a, err := c.AttemptOf("id")
 	if err != nil {
@@ -105,7 +106,7 @@ func followChanges(c *endpoint.Call, n, after int64) (any, error) {
 		after = seen
 	}
 	s.send(func(ctx context.Context, last bool) (bool, error) {
-		s.told = true // if streams are short, do not wait: clients poll there
+		s.told = true // if streams are short, do not wait: clients poll then
 		for {
 			p, err := changesAfter(ctx, c, n, after)
 			if err != nil {

@@ -18,16 +18,16 @@ import (
 // chunk limits the text of one log event.
 const chunk = 64 << 10
 
-// feed is one server-sent-event stream of an attempt: `attempt` when its row changed,
-// `task` for each task that changed, `log` for text of a run, `end` at last.
+// feed is one server-sent-event stream of an attempt: `attempt` when its row changed, `task` for each changed task,
+// `log` for text of a run, and finally `end`.
 type feed struct {
 	*eventStream
-	row     string // the attempt as it was sent last
+	row     string // the attempt as it was last sent
 	tasks   map[engine.TaskID]stamp
 	running map[string]bool // names of tasks that may still write
 	logs    map[string]*logPart
-	since   time.Time // of the position that the client resumes from
-	looked  time.Time // when the logs were read last
+	since   time.Time // time of the position from which the client resumes
+	looked  time.Time // when the logs were last read
 }
 
 // stamp distinguishes one state of a task from the next.
@@ -38,10 +38,10 @@ type stamp struct {
 	updated time.Time
 }
 
-// logPart is how much of a log file was sent.
+// logPart records how much of a log file was sent.
 type logPart struct {
-	size int64 // of the packed file when it was read last
-	sent int64 // bytes of text
+	size int64 // of the compressed file when it was last read
+	sent int64 // bytes of text that were sent
 	done bool  // nothing more is expected
 }
 
@@ -67,7 +67,7 @@ func getEvents(c *endpoint.Call) (any, error) {
 	return endpoint.Written{}, nil
 }
 
-// round sends what changed since the last one; done is that the attempt was over before.
+// round sends the changes since the last round; done reports whether the attempt was over before it.
 func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 	begin := f.Now()
 	a, err := f.Node.Attempt(ctx, f.Actor.Site, f.of.ID)
@@ -80,13 +80,13 @@ func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 	if err := f.sendLogs(ctx, a, last || a.Done); err != nil {
 		return false, err
 	}
-	// The row comes last: once it says done, all tasks and texts were sent.
+	// The row comes last: once it is marked done, all tasks and texts have been sent.
 	shown, err := withPause(ctx, f.Call, a)
 	if err != nil {
 		return false, err
 	}
 	if row := encode(shown); row != f.row {
-		news := f.told || f.row != "" || f.since.IsZero() // a client that came back has seen it, as likely as not
+		news := f.told || f.row != "" || f.since.IsZero() // a client that reconnects has probably seen it
 		f.row = row
 		f.event("attempt", row)
 		f.told = news
@@ -144,7 +144,7 @@ func (f *feed) sendLogs(ctx context.Context, a host.Attempt, last bool) error {
 		p := f.logs[file.Name]
 		if p == nil {
 			p = &logPart{}
-			if file.Time.Before(f.since) { // not named in the position: sent in full
+			if file.Time.Before(f.since) { // not named in the position, so it was sent in full
 				p.size = file.Size
 			}
 			f.logs[file.Name] = p
@@ -157,13 +157,12 @@ func (f *feed) sendLogs(ctx context.Context, a host.Attempt, last bool) error {
 		}
 		p.size = file.Size
 	}
-	// A file is read from its beginning each time: large ones are looked at less often.
+	// A file is read from its beginning each time, so large files are read less often.
 	f.looked, f.wait = time.Now(), max(f.Limits.Watch, 20*time.Since(begin))
 	return nil
 }
 
-// sendLog sends the new part of a file. A file that is being written may end anywhere: the rest comes with a later
-// round.
+// sendLog sends the new part of a file. A file that is being written may end anywhere; the rest comes in a later round.
 func (f *feed) sendLog(ctx context.Context, a host.Attempt, file host.LogFile, p *logPart, last bool) error {
 	packed, _, err := f.Node.LogFile(ctx, a, file.Name)
 	if errors.Is(err, host.ErrNotFound) {
@@ -175,7 +174,7 @@ func (f *feed) sendLog(ctx context.Context, a host.Attempt, file host.LogFile, p
 	defer packed.Close()
 	text, err := tasklog.After(packed, p.sent)
 	if err != nil {
-		return nil // so much is not even written
+		return nil // the file is shorter than that
 	}
 	buffer, rest := make([]byte, chunk), 0
 	for {
@@ -195,7 +194,7 @@ func (f *feed) sendLog(ctx context.Context, a host.Attempt, file host.LogFile, p
 	}
 }
 
-// wholeRunes leaves out a character at the end whose bytes are not all there.
+// wholeRunes removes an incomplete character at the end.
 func wholeRunes(b []byte) []byte {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {

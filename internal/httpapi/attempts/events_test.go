@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPosition proves that a position which a client sends back says the same again.
+// TestPosition proves that a position that a client sends back has the same meaning.
 func TestPosition(t *testing.T) {
 	t.Parallel()
 	f := &feed{logs: map[string]*logPart{
@@ -27,7 +27,7 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// TestWholeRunes proves that text is never cut inside of a character.
+// TestWholeRunes proves that text is never cut inside a character.
 func TestWholeRunes(t *testing.T) {
 	t.Parallel()
 	euro := "€"

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// The pages of a history: the default size, and the largest.
+// The page sizes of a history: the default and the largest.
 const (
 	historyPage = 100
 	historyMost = 1000

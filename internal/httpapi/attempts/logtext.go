@@ -12,13 +12,13 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// logPiece is text of a log file as far as it is written.
+// logPiece is text of a log file, as far as the file is written.
 type logPiece struct {
-	After int64  `json:"after"` // bytes of the unpacked file before the text
+	After int64  `json:"after"` // bytes of the decompressed file before the text
 	Text  string `json:"text"`  // invalid UTF-8 is shown as U+FFFD
 	Next  int64  `json:"next"`  // the value of after= for the text that follows
-	More  bool   `json:"more"`  // there is more already
-	// Done means that the attempt is over: nothing is added to the file any more.
+	More  bool   `json:"more"`  // there is already more
+	// Done means that the attempt is over, so that the file does not grow any more.
 	Done bool `json:"done"`
 }
 
@@ -50,8 +50,8 @@ func getLogText(c *endpoint.Call) (any, error) {
 
 const plainType = "text/plain"
 
-// plainText answers with all the text after the first `after` bytes, unpacked on the fly: a page reads a large log in
-// one request. If an answer is only sent once it is complete, it has at most wire.MostText.
+// plainText answers with all the text after the first `after` bytes, decompressed on the fly, so that a page can read a
+// large log in one request. If an answer is only sent once it is complete, it contains at most wire.MostText bytes.
 func plainText(c *endpoint.Call, file io.Reader, after int64) (any, error) {
 	h := c.W.Header()
 	h.Set("Content-Type", plainType+"; charset=utf-8")
@@ -61,25 +61,25 @@ func plainText(c *endpoint.Call, file io.Reader, after int64) (any, error) {
 		return endpoint.Document{Type: plainType + "; charset=utf-8", Text: text}, nil
 	}
 	z, err := tasklog.After(file, after)
-	if err != nil || c.R.Method == http.MethodHead { // so much is not even written
+	if err != nil || c.R.Method == http.MethodHead { // the file is shorter
 		return endpoint.Written{}, nil
 	}
 	to := io.Writer(c.W)
 	if endpoint.Preferred(c.R.Header.Get("Accept-Encoding")) == "gzip" {
 		h.Set("Content-Encoding", "gzip")
-		packed, _ := gzip.NewWriterLevel(c.W, gzip.BestSpeed) // the level is known
+		packed, _ := gzip.NewWriterLevel(c.W, gzip.BestSpeed) // the level is valid
 		defer func() { _ = packed.Close() }()                 // a connection that is gone
 		to = packed
 	}
 	if err := copyText(to, z); err != nil {
-		// The status is sent: only a broken connection can show that the text is incomplete.
+		// The status was already sent: only a broken connection can show that the text is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 	return endpoint.Written{}, nil
 }
 
-// copyText copies text to its end, or to where the file is damaged or not yet written, and ends it with a whole
-// character. An error is one of writing.
+// copyText copies text up to its end, or to the place where the file is damaged or not written yet, and ends with a
+// whole character. It returns only errors of writing.
 func copyText(to io.Writer, text io.Reader) error {
 	buf := make([]byte, 64<<10)
 	kept := 0
@@ -96,19 +96,19 @@ func copyText(to io.Writer, text io.Reader) error {
 	return nil
 }
 
-// textAfter unpacks up to wire.MostText bytes after the first `after`, and reports whether there is more. A file that
-// is still being written may end anywhere; a damaged file ends where the damage begins.
+// textAfter decompresses up to wire.MostText bytes after the first `after`, and reports whether there is more. A file
+// that is still being written may end anywhere; a damaged file ends where the damage begins.
 func textAfter(file io.Reader, after int64) (text []byte, more bool) {
 	z, err := tasklog.After(file, after)
 	if err != nil {
-		return nil, false // so much is not even written
+		return nil, false // the file is shorter
 	}
 	text = make([]byte, wire.MostText+1)
 	n, err := io.ReadFull(z, text)
 	if err == nil {
 		return wholeRunes(text[:wire.MostText]), true
 	}
-	if errors.Is(err, io.EOF) { // the file is whole: so are its characters, as far as they ever will be
+	if errors.Is(err, io.EOF) { // the file is complete, so no more bytes of its last character will come
 		return text[:n], false
 	}
 	return wholeRunes(text[:n]), false

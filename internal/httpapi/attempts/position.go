@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// position encodes how far the client has read: a time, and how much it has of the log files that may still grow. Files
-// that are older than the time and not named were sent in full.
+// position encodes how far the client has read: a time, and how much of the log files that may still grow was sent.
+// Files that are older than the time and not listed were sent in full.
 func (f *feed) position(at time.Time) string {
 	list := []string{strconv.FormatInt(at.UnixMilli(), 10)}
 	for name, p := range f.logs {

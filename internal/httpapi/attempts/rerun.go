@@ -45,7 +45,7 @@ func rerunAttempt(c *endpoint.Call) (any, error) {
 	return wire.Rerun{Attempt: &shown}, nil
 }
 
-// workflowIn is the definition of an attempt's workflow in another revision; "" is the newest.
+// workflowIn returns the definition of an attempt's workflow in another revision; "" means the newest.
 func workflowIn(c *endpoint.Call, a host.Attempt, revision string) (int64, error) {
 	p, err := c.Node.Project(c.Ctx(), c.Actor.Site, a.Project.ID)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// Routes are those of sessions and their attempts.
+// Routes returns the routes of sessions and their attempts.
 func Routes() []endpoint.Route {
 	return []endpoint.Route{
 		endpoint.Get("/api/projects/{id}/sessions", "getProjectSessions", getProjectSessions),

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// sessionList answers with sessions; a page of none is not asked for.
+// sessionList answers with sessions; for a page size of 0 it does not query the store.
 func sessionList(c *endpoint.Call, q host.SessionQuery) (any, error) {
 	if searches(c) {
 		return searchSessions(c, q)
@@ -50,7 +50,7 @@ func getProjectSessions(c *endpoint.Call) (any, error) {
 	}
 	name, byName := c.Arg("workflow")
 	if byName && name == "" {
-		size = 0 // no workflow has an empty name
+		size = 0 // no workflow has an empty name, so the list is empty
 	}
 	return sessionList(c, host.SessionQuery{Site: c.Actor.Site, Project: p.ID, Workflow: name, Before: last, Count: size})
 }
@@ -96,7 +96,7 @@ func searches(c *endpoint.Call) bool {
 	})
 }
 
-// mostSearched is how many sessions are looked at for an answer.
+// mostSearched is the maximum number of sessions that are read for an answer.
 const mostSearched = 10_000
 
 func searchSessions(c *endpoint.Call, q host.SessionQuery) (any, error) {
@@ -144,10 +144,10 @@ func findSessions(c *endpoint.Call) (any, error) {
 	return wire.Found{Sessions: wire.Each(p.Sessions, wire.LastBriefly), Next: wire.OrNull(p.Next)}, nil
 }
 
-// states are the words of the states of sessions.
+// states lists the names of the states of sessions.
 var states = []string{"running", "success", "error", "killed"}
 
-// sessionFilter reads the filter for sessions. stateName is the name of the parameter that has the states.
+// sessionFilter reads the filter for sessions. stateName is the name of the parameter with the states.
 func sessionFilter(c *endpoint.Call, stateName string) (console.SessionFilter, error) {
 	f := console.SessionFilter{Site: c.Actor.Site, Text: c.Text("q"), Tags: c.List("tag"), Labels: c.List("label"), States: map[string]bool{}}
 	var err error
@@ -183,7 +183,7 @@ func sessionFilter(c *endpoint.Call, stateName string) (console.SessionFilter, e
 	return f, nil
 }
 
-// timeBound reads a session time of the query; zero when it was not given.
+// timeBound reads a session time from the query; zero if it is missing.
 func timeBound(c *endpoint.Call, name string) (console.Bound, error) {
 	text := c.Text(name)
 	if text == "" {

@@ -17,10 +17,10 @@ import (
 	"zerodag/internal/httpapi/endpoint"
 )
 
-// heartbeat is how long a stream may be silent: less than the time-outs of proxies.
+// heartbeat is how long a stream may be silent: less than the timeouts of proxies.
 const heartbeat = 15 * time.Second
 
-// eventStream is an answer of server-sent events about one attempt, until that is over.
+// eventStream is an answer with server-sent events about one attempt until it is over.
 type eventStream struct {
 	*endpoint.Call
 	of      host.Attempt
@@ -34,11 +34,11 @@ func streamOf(c *endpoint.Call, a host.Attempt) *eventStream {
 	return &eventStream{Call: c, of: a, wait: c.Limits.Watch}
 }
 
-// ended is the position behind everything.
+// ended is the position after the last event.
 const ended = "end"
 
-// begin writes the head of the answer, and returns the position from which the client continues: "" is the beginning;
-// at `ended` there is nothing more, and the answer asks the client not to reconnect.
+// begin writes the head of the answer, and returns the position from which the client continues: "" means the
+// beginning. At `ended` there are no more events, and the answer asks the client not to reconnect.
 func (s *eventStream) begin() (position string) {
 	if position = cmp.Or(s.R.Header.Get("Last-Event-ID"), s.Text("last_event_id")); position == ended {
 		s.W.WriteHeader(http.StatusNoContent)
@@ -50,12 +50,12 @@ func (s *eventStream) begin() (position string) {
 	h.Set("X-Accel-Buffering", "no")
 	s.W.WriteHeader(http.StatusOK)
 	s.out, s.control = bufio.NewWriter(s.W), http.NewResponseController(s.W)
-	_ = s.control.SetReadDeadline(time.Time{}) // nothing more is read: a server must not miss it
-	_ = s.flush()                              // send meets the same error
+	_ = s.control.SetReadDeadline(time.Time{}) // nothing more is read, so the deadline must not end the connection
+	_ = s.flush()                              // send will get the same error
 	return position
 }
 
-// flush sends what is written. A client that does not read for long is disconnected.
+// flush sends the written data. A client that does not read for a long time is disconnected.
 func (s *eventStream) flush() error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(2 * heartbeat)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
@@ -66,8 +66,8 @@ func (s *eventStream) flush() error {
 	return s.control.Flush()
 }
 
-// send calls round until the attempt is over, the client is gone or the server stops. A round writes new data and
-// flushes it. It reports whether the attempt was over before it; last marks the final round.
+// send calls round until the attempt is over, the client is gone or the server stops. Each call of round writes new
+// data, flushes it, and reports whether the attempt was over before the call; last marks the final call.
 func (s *eventStream) send(round func(ctx context.Context, last bool) (done bool, err error)) {
 	if s.R.Method == http.MethodHead {
 		return
@@ -88,7 +88,7 @@ func (s *eventStream) rounds(ctx context.Context, round func(ctx context.Context
 		if err != nil || over || s.told && s.Limits.Stream > 0 && !done {
 			return err
 		}
-		if done { // also if another process makes the steps: the rest of the logs, and the end
+		if done { // even if another process makes the steps: sends the rest of the logs, and the end
 			over = true
 			continue
 		}
@@ -96,7 +96,7 @@ func (s *eventStream) rounds(ctx context.Context, round func(ctx context.Context
 			beat = time.Now()
 			fmt.Fprint(s.out, ":\n\n")
 		}
-		// Many steps at once are one round; rounds take a fifth of the time at most.
+		// Many steps in a short time are sent in one round; rounds take at most a fifth of the time.
 		if !s.pause(ctx, max(minRound, 4*time.Since(begin))) {
 			return nil
 		}
@@ -117,10 +117,10 @@ func (s *eventStream) rounds(ctx context.Context, round func(ctx context.Context
 	}
 }
 
-// minRound is the least time between two rounds.
+// minRound is the minimum time between two rounds.
 const minRound = 20 * time.Millisecond
 
-// pause reports whether the stream continues after d.
+// pause waits for d, and reports whether the stream continues.
 func (s *eventStream) pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -138,12 +138,12 @@ func encode(v any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // our own types: a programmer's mistake
+		panic(err) // only possible by a mistake in our own types
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// end announces that nothing more will come.
+// end announces that there will be no more events.
 func (s *eventStream) end() { fmt.Fprintf(s.out, "event: end\nid: %s\ndata: {}\n\n", ended) }
 
 func (s *eventStream) event(name, data string) {

@@ -53,7 +53,7 @@ func getTask(c *endpoint.Call) (any, error) {
 	return d, nil
 }
 
-// placeInLine sets how many claims are before a task in the line of its pool: that of the project, else that of the
+// placeInLine sets how many claims precede a task in the line of its pool, which belongs to the project or else to the
 // site. It sets nothing if there is no such line, or if the task is not among the claims that are read.
 func placeInLine(c *endpoint.Call, a host.Attempt, t *wire.Task) error {
 	for _, project := range []int64{a.Project.ID, 0} {
@@ -76,7 +76,7 @@ func placeInLine(c *endpoint.Call, a host.Attempt, t *wire.Task) error {
 	return nil
 }
 
-// taskDetail shows a task; nil if there is none of that id.
+// taskDetail shows a task; nil if there is no task with that id.
 func taskDetail(c *endpoint.Call, a host.Attempt, s *engine.State, n int64) (*wire.TaskDetail, error) {
 	if s == nil || n < 1 || n > engine.HardLimit*2 || s.Task(engine.TaskID(n)) == nil {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// shownTasks shows those of an attempt.
+// shownTasks shows the tasks of an attempt.
 func shownTasks(c *endpoint.Call, a host.Attempt, s *engine.State) (any, error) {
 	mask, err := c.Node.Masker(c.Ctx(), a, s)
 	if err != nil {

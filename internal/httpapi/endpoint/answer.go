@@ -15,13 +15,13 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// WithStatus is an answer of another status than 200.
+// WithStatus is an answer with a status other than 200.
 type WithStatus struct {
 	Status int
 	Body   any
 }
 
-// Written means that the handler wrote the answer itself.
+// Written means that the handler has already written the answer.
 type Written struct{}
 
 // Document is an answer that is not JSON.
@@ -30,14 +30,14 @@ type Document struct {
 	Text []byte
 }
 
-// Download is an answer that is copied from a store as it is.
+// Download is an answer that is copied unchanged from a store.
 type Download struct {
 	Type string
 	io.ReadCloser
 	Size int64
 }
 
-// Answer writes what a handler has returned.
+// Answer writes the result of a handler.
 func (c *Call) Answer(v any) {
 	switch x := v.(type) {
 	case Written:
@@ -62,17 +62,16 @@ func (c *Call) copy(d Download) {
 		return
 	}
 	if _, err := io.Copy(c.W, d); err != nil {
-		// The status is sent: only a broken connection can show that the answer is incomplete.
+		// The status was already sent: only a broken connection can show that the answer is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// codes is what the host's classes of errors are in HTTP.
+// codes maps the host's classes of errors to HTTP statuses.
 var codes = [...]int{host.Invalid: http.StatusBadRequest, host.Missing: http.StatusNotFound,
 	host.Conflict: http.StatusConflict, host.TooLarge: http.StatusRequestEntityTooLarge, host.Forbidden: http.StatusForbidden}
 
-// StatusOf is the HTTP status of an error of the host; one without a class is the
-// server's own trouble.
+// StatusOf returns the HTTP status of an error of the host; an error without a class is the server's fault.
 func StatusOf(e *host.Error) int {
 	if e.Code == 0 {
 		return http.StatusServiceUnavailable
@@ -123,8 +122,8 @@ func (c *Call) challenge() {
 // linger is how long a rejected caller may keep sending.
 const linger = 2 * time.Second
 
-// TurnAway answers who must not call at all. The rest of the request is not waited for: a body
-// that never comes would hold the connection.
+// TurnAway answers a caller who must not call at all. It does not wait for the rest of the request, because a body that
+// never comes would occupy the connection.
 func (c *Call) TurnAway(err error) {
 	if c.R.ContentLength != 0 && http.NewResponseController(c.W).SetReadDeadline(time.Now().Add(linger)) == nil {
 		c.W.Header().Set("Connection", "close")
@@ -143,7 +142,7 @@ func (c *Call) write(status int, v any) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // our own types: a programmer's mistake
+		panic(err) // only possible by a mistake in our own types
 	}
 	c.writeBytes(status, wire.JSONType, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }

@@ -11,8 +11,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// Read decodes the JSON body into v; fields that are not known are ignored. optional lets
-// the body be missing.
+// Read decodes the JSON body into v; unknown fields are ignored. With optional, the body may be missing.
 func (c *Call) Read(v any, optional bool) error {
 	body, err := unpacked(c.W, c.R, min(c.Limits.Body, cmp.Or(c.MostBody, c.Limits.Body)))
 	if err != nil {
@@ -38,7 +37,7 @@ func (c *Call) Read(v any, optional bool) error {
 	return nil
 }
 
-// Reason reads why something is paused, from a body that may be missing.
+// Reason reads the reason for a pause from a body that may be missing.
 func (c *Call) Reason() (string, error) {
 	var b struct {
 		Reason *string `json:"reason"`

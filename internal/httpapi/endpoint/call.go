@@ -11,33 +11,32 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// Call is one request on its way.
+// Call is one request that is being handled.
 type Call struct {
 	*Server
 	*access.Caller
 	Vars  map[string]string // of the path
 	query url.Values
-	// Target is what a change was made to, for the audit log.
+	// Target is the changed object, for the audit log.
 	Target string
-	// Why is the reason that the caller has given for it, for the audit log; "" for none.
+	// Why is the caller's reason for the change, for the audit log; "" for none.
 	Why string
 	// Dry means that nothing was changed.
 	Dry bool
-	// MostBody is the size of a JSON body if it is less than the general limit.
+	// MostBody is the limit of a JSON body if it is less than the general limit.
 	MostBody int64
 }
 
-// NewCall takes a request that has come through a gate.
+// NewCall returns the call for a request that a gate has admitted.
 func NewCall(s *Server, by *access.Caller) *Call { return &Call{Server: s, Caller: by} }
 
-// Ctx is that of the request, with its time limit.
+// Ctx returns the context of the request, with its time limit.
 func (c *Call) Ctx() context.Context { return c.R.Context() }
 
-// ErrUnreadable is about a number in a path or query that is none. Digdag answers such
-// with an empty 404.
+// ErrUnreadable means that a number in a path or query is invalid. Digdag answers such requests with an empty 404.
 var ErrUnreadable = errors.New("path or query cannot be read")
 
-// ID reads an id of the path.
+// ID reads an id from the path.
 func (c *Call) ID(name string) (int64, error) { return number(c.Vars[name]) }
 
 func number(text string) (int64, error) {
@@ -65,13 +64,13 @@ func (c *Call) Arg(name string) (string, bool) {
 	return list[0], true
 }
 
-// Text returns a query parameter; "" when it was not given.
+// Text returns a query parameter; "" if it was not given.
 func (c *Call) Text(name string) string {
 	v, _ := c.Arg(name)
 	return v
 }
 
-// Required returns a query parameter that must be there.
+// Required returns a query parameter, or an error if it is missing.
 func (c *Call) Required(name string) (string, error) {
 	v, ok := c.Arg(name)
 	if !ok {
@@ -80,7 +79,7 @@ func (c *Call) Required(name string) (string, error) {
 	return v, nil
 }
 
-// Number reads a query parameter; otherwise is its value when it was not given.
+// Number reads a query parameter; it returns otherwise if the parameter was not given.
 func (c *Call) Number(name string, otherwise int64) (int64, error) {
 	v, ok := c.Arg(name)
 	if !ok {
@@ -89,11 +88,11 @@ func (c *Call) Number(name string, otherwise int64) (int64, error) {
 	return number(v)
 }
 
-// Flag reads a query parameter as Digdag does: "true" in any case, all else is false.
+// Flag reads a query parameter as Digdag does: "true" in any case is true, everything else is false.
 func (c *Call) Flag(name string) bool { return strings.EqualFold(c.Text(name), "true") }
 
-// PageSize reads page_size. Below zero it is the largest allowed, as a store without an
-// upper bound would answer.
+// PageSize reads page_size. A negative value means the largest allowed, because a store without a limit would return
+// everything.
 func (c *Call) PageSize(most int) (int, error) {
 	n, err := c.Number("page_size", int64(most))
 	switch {
@@ -107,8 +106,8 @@ func (c *Call) PageSize(most int) (int, error) {
 	return int(n), nil
 }
 
-// Before reads last_id of a descending list; 0 is absent. No id is below such a value, and a store takes 0 for the
-// whole list.
+// Before reads last_id of a descending list; 0 means that it is absent. For a given value of 0 or less it returns -1:
+// no id is below such a value, but stores interpret 0 as the whole list.
 func (c *Call) Before() (int64, error) {
 	last, err := c.Number("last_id", 0)
 	if _, given := c.Arg("last_id"); given && last <= 0 {
@@ -126,7 +125,7 @@ func (c *Call) Page(most int) (last int64, size int, err error) {
 	return last, size, err
 }
 
-// Counting reads a number of rows that is asked for: from 1 to most.
+// Counting reads a requested number of rows, from 1 to most.
 func (c *Call) Counting(name string, otherwise, most int64) (int, error) {
 	n, err := c.Number(name, otherwise)
 	if err == nil && (n < 1 || n > most) {
@@ -135,7 +134,7 @@ func (c *Call) Counting(name string, otherwise, most int64) (int, error) {
 	return int(n), err
 }
 
-// Outside reports whether the caller's parameters are data: only who may push may give code.
+// Outside reports whether the caller's parameters are only data: only callers who may push may provide code.
 func (c *Call) Outside() bool { return c.Actor.Role < access.Admin }
 
 // Links reports whether this client may be sent to the store.

@@ -14,19 +14,19 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// packer is a compressor that is used again: a new one clears a megabyte.
+// packer is a compressor that is reused, because a new one clears a megabyte.
 type packer interface {
 	io.WriteCloser
 	Reset(io.Writer)
 }
 
-// packers are those of each encoding.
+// packers holds the compressors of each encoding.
 var packers = map[string]*sync.Pool{ // never changed
 	"gzip":    {New: func() any { return gzip.NewWriter(nil) }},
 	"deflate": {New: func() any { return zlib.NewWriter(nil) }},
 }
 
-// compress packs a body the way the client likes best: gzip before deflate.
+// compress compresses a body with the encoding that the client prefers, gzip before deflate.
 func compress(h http.Header, accept string, body []byte) []byte {
 	encoding := Preferred(accept)
 	pool := packers[encoding]
@@ -37,13 +37,13 @@ func compress(h http.Header, accept string, body []byte) []byte {
 	defer pool.Put(w)
 	var out bytes.Buffer
 	w.Reset(&out)
-	_, _ = w.Write(body) // into memory: cannot fail
+	_, _ = w.Write(body) // writes to memory cannot fail
 	_ = w.Close()
 	h.Set("Content-Encoding", encoding)
 	return out.Bytes()
 }
 
-// Preferred reads an Accept-Encoding header.
+// Preferred returns the preferred encoding of an Accept-Encoding header.
 func Preferred(accept string) string {
 	best := ""
 	for part := range strings.SplitSeq(accept, ",") {
@@ -63,7 +63,7 @@ func Preferred(accept string) string {
 	return best
 }
 
-// unpacked reads a body that may be compressed, up to a limit of unpacked bytes.
+// unpacked reads a body that may be compressed, up to a limit of decompressed bytes.
 func unpacked(w http.ResponseWriter, r *http.Request, limit int64) (io.ReadCloser, error) {
 	body := http.MaxBytesReader(w, r.Body, limit)
 	var plain io.ReadCloser

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestCompress proves that answers are compressed as clients request, also many at once.
+// TestCompress proves that answers are compressed as clients request, even many at once.
 func TestCompress(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
@@ -51,7 +51,7 @@ func TestPreferred(t *testing.T) {
 	}
 }
 
-// BenchmarkCompress is what compression adds to an answer about an attempt.
+// BenchmarkCompress measures how much time compression adds to an answer about an attempt.
 func BenchmarkCompress(b *testing.B) {
 	body := []byte(strings.Repeat(`{"id":"890810589027710","index":1,"project":{"id":"1","name":"nightly"}},`, 8))
 	for b.Loop() {

@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// LivingProject returns the project of the path unless it is deleted.
+// LivingProject returns the project in the path unless it is deleted.
 func (c *Call) LivingProject() (host.Project, error) {
 	n, err := c.ID("id")
 	if err != nil {
@@ -23,7 +23,7 @@ func (c *Call) LivingProject() (host.Project, error) {
 	return p, nil
 }
 
-// preciseInstant writes as many groups of three digits of a second as there are.
+// preciseInstant writes fractions of a second in as many groups of three digits as necessary.
 func preciseInstant(t time.Time) string {
 	t = t.UTC()
 	for _, layout := range []string{"2006-01-02T15:04:05Z", "2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000000Z"} {
@@ -35,7 +35,7 @@ func preciseInstant(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05.000000000Z")
 }
 
-// ProjectNamed returns the living project of a name.
+// ProjectNamed returns the project with a name unless it is deleted.
 func (c *Call) ProjectNamed(name string) (host.Project, error) {
 	list, err := c.Node.Projects(c.Ctx(), host.ProjectQuery{Site: c.Actor.Site, Name: name, Count: 1})
 	if err == nil && (len(list) == 0 || name == "") {
@@ -47,7 +47,7 @@ func (c *Call) ProjectNamed(name string) (host.Project, error) {
 	return list[0], nil
 }
 
-// RevisionAsked returns the named revision of a project, or without a name the newest.
+// RevisionAsked returns the revision of a project that the request names, or else the newest.
 func (c *Call) RevisionAsked(p host.Project) (host.Revision, error) {
 	name, given := c.Arg("revision")
 	if !given {
@@ -71,7 +71,7 @@ func (c *Call) RevisionNamed(project int64, name string) (host.Revision, error) 
 	return list[0], nil
 }
 
-// Definition returns the definition of a name in a revision.
+// Definition returns the definition with a name in a revision.
 func (c *Call) Definition(r host.Revision, name string) (host.Workflow, error) {
 	list, err := c.Definitions(r, name, name != "")
 	if err == nil && (len(list) == 0 || name == "") {
@@ -83,7 +83,7 @@ func (c *Call) Definition(r host.Revision, name string) (host.Workflow, error) {
 	return list[0], nil
 }
 
-// Definitions returns those of a revision, or the one of a name.
+// Definitions returns all definitions of a revision, or the one with a name.
 func (c *Call) Definitions(r host.Revision, name string, byName bool) ([]host.Workflow, error) {
 	q := host.WorkflowQuery{Site: c.Actor.Site, Revision: r.ID}
 	if byName {
@@ -92,7 +92,7 @@ func (c *Call) Definitions(r host.Revision, name string, byName bool) ([]host.Wo
 	return c.Node.Workflows(c.Ctx(), q)
 }
 
-// AttemptOf returns the attempt of the path.
+// AttemptOf returns the attempt in the path.
 func (c *Call) AttemptOf(variable string) (host.Attempt, error) {
 	n, err := c.ID(variable)
 	if err != nil {

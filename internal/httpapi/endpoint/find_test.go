@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestPreciseInstant proves that fractions of a second come in groups of three digits.
+// TestPreciseInstant proves that fractions of a second are written in groups of three digits.
 func TestPreciseInstant(t *testing.T) {
 	t.Parallel()
 	base := time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC)

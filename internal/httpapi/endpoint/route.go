@@ -19,33 +19,33 @@ type Kind int
 const (
 	Plain    Kind = iota
 	Transfer      // carries an archive or a log
-	Stream        // as long as both sides want
+	Stream        // lasts as long as both sides want
 )
 
 // Route is one endpoint.
 type Route struct {
 	Method, Path string
 	Name         string      // suffix of its timer, as Digdag names it (wire.md 3.5)
-	Role         access.Role // the lowest one that may call it: Owner if it spans sites; 0 needs no authentication
-	Consumes     string      // content type of its body; "" is any
-	Change       string      // what the audit log calls it; "" only reads
+	Role         access.Role // the lowest role that may call it: Owner if it spans sites; 0 needs no authentication
+	Consumes     string      // content type of its body; "" means any
+	Change       string      // its name in the audit log; "" if it only reads
 	Kind         Kind
 	Cost         Cost
-	Apart        bool // on the administrators' listener only: elsewhere the path does not exist
+	Apart        bool // only on the administrators' listener: elsewhere the path does not exist
 	Serve        func(*Call) (any, error)
 }
 
-// Handler serves an endpoint: it returns what the answer is made of, or why there is none.
+// Handler serves an endpoint: it returns the content of the answer, or an error.
 type Handler = func(*Call) (any, error)
 
-// Read is an endpoint that reads much, for every role.
+// Read returns the route of an endpoint that reads much, for every role.
 func Read(path, name string, serve Handler) Route {
 	rt := Get(path, name, serve)
 	rt.Cost = Costly
 	return rt
 }
 
-// Get is an endpoint that reads, for every role.
+// Get returns the route of an endpoint that only reads, for every role.
 func Get(path, name string, serve Handler) Route {
 	return Route{Method: http.MethodGet, Path: path, Name: name, Role: access.Viewer, Serve: serve}
 }

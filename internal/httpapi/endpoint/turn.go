@@ -12,21 +12,21 @@ import (
 	"zerodag/internal/turns"
 )
 
-// Cost is what a request may take from the server, apart from its time limit.
+// Cost is the load that a request puts on the server, apart from its time limit.
 type Cost int
 
-// The costs. Requests that take no turn are served at once.
+// The costs. Requests that need no turn are served at once.
 const (
 	Cheap    Cost = iota
-	Costly        // reads much to answer little: the end of a log, a plan, a search
+	Costly        // reads much for a small answer: the end of a log, a plan, a search
 	Checking      // analyzes files that the caller sent
 )
 
 // work shares the places for costly requests among callers.
 type work struct{ costly, checking *turns.Places }
 
-// newWork makes places for as many requests as keep the processors busy. Of one caller there are half as many costly
-// ones, and one check; a caller without a place finds a spare one.
+// newWork creates places for as many requests as keep the processors busy. One caller may use half of the places for
+// costly requests, and one place for a check; a caller without a place gets a spare one.
 func newWork() work {
 	most := max(4, 2*runtime.GOMAXPROCS(0))
 	return work{turns.New(most, most/2, spare), turns.New(2, 1, spare)}
@@ -34,7 +34,7 @@ func newWork() work {
 
 const (
 	spare    = 4
-	mostTurn = 10 * time.Second // that a request waits for its turn
+	mostTurn = 10 * time.Second // how long a request waits for its turn
 )
 
 // Turn waits until the request may do its costly part, and returns a function to call after it. If too many requests

@@ -12,7 +12,8 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// mostTime is how long a check may take. No real project is near; the answer tells that it is not complete.
+// mostTime is how long a check may take. Real projects need far less; if a check takes longer, the answer states that
+// it is incomplete.
 const mostTime = 2 * time.Second
 
 func checkFiles(c *endpoint.Call) (any, error) {
@@ -36,7 +37,7 @@ func checkFiles(c *endpoint.Call) (any, error) {
 		answer.Schedules = new(wire.SchedulesOf(workflows))
 	}
 	if i := slices.IndexFunc(workflows, func(w dig.Workflow) bool { return w.Name == b.Plan }); i >= 0 {
-		if p, err := console.PlanHere(workflows[i], check.Source(b.Files)); err == nil { // else it is among the findings
+		if p, err := console.PlanHere(workflows[i], check.Source(b.Files)); err == nil { // otherwise it is a finding
 			answer.Plan = &wire.PlanHere{Tasks: wire.PlannedTasks(p), All: p.All}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// revisionWithFiles is the revision that the request names, whose archive is there.
+// revisionWithFiles returns the revision that the request names if its archive still exists.
 func revisionWithFiles(c *endpoint.Call) (host.Revision, error) {
 	p, err := c.LivingProject()
 	if err != nil {

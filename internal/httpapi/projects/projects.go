@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// linkValid is how long a client has to follow a link to the store.
+// linkValid is how long a link to the store is valid.
 const linkValid = 10 * time.Minute
 
 func getProject(c *endpoint.Call) (any, error) {
@@ -92,7 +92,7 @@ func getRevisions(c *endpoint.Call) (any, error) {
 }
 
 func deleteProject(c *endpoint.Call) (any, error) {
-	before, err := c.LivingProject() // the order of checks, and the text for a deleted project
+	before, err := c.LivingProject() // for the order of checks, and the message about a deleted project
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func unpauseProject(c *endpoint.Call) (any, error) {
 	return changeStarts(c, func(p host.Project) (host.Project, error) { return c.Node.UnpauseProject(c.Ctx(), p.Site, p.ID) })
 }
 
-// changeStarts changes whether anything of a project starts.
+// changeStarts pauses or resumes the starts of a project.
 func changeStarts(c *endpoint.Call, change func(host.Project) (host.Project, error)) (any, error) {
 	p, err := c.LivingProject()
 	if err != nil {
@@ -218,7 +218,7 @@ func getArchive(c *endpoint.Call) (any, error) {
 	return endpoint.Download{Type: wire.GzipType, ReadCloser: body, Size: size}, nil
 }
 
-// counted notices that a body ended before its announced length.
+// counted detects that a body ended before its announced length.
 type counted struct {
 	io.Reader
 	broken bool

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// Routes are those of projects, their revisions, workflows and secrets.
+// Routes returns the routes of projects, their revisions, workflows and secrets.
 func Routes() []endpoint.Route {
 	return []endpoint.Route{
 		endpoint.Get("/api/project", "getProject", getProjectByName),

@@ -9,13 +9,13 @@ import (
 	"zerodag/internal/uploads"
 )
 
-// Bounds of parts: the store's own, and what one answer can hold.
+// Limits of parts: the store's own, and the number that one answer can contain.
 const (
 	smallestPart = 5 << 20
 	mostParts    = 1000
 )
 
-// slotsOf returns the slots; without slots the paths do not exist.
+// slotsOf returns the provider of slots; without one the paths do not exist.
 func slotsOf(c *endpoint.Call) (endpoint.Uploads, error) {
 	if c.Uploads == nil {
 		return nil, &host.Error{Code: host.Missing, Message: "This server does not support uploads: push with PUT /api/projects"}
@@ -23,7 +23,7 @@ func slotsOf(c *endpoint.Call) (endpoint.Uploads, error) {
 	return c.Uploads, nil
 }
 
-// postUpload opens a slot. Nothing is changed yet: the push is recorded when it is one.
+// postUpload opens a slot. Nothing changes yet: the push is recorded when it happens.
 func postUpload(c *endpoint.Call) (any, error) {
 	slots, err := slotsOf(c)
 	if err != nil {
@@ -50,7 +50,7 @@ func postUpload(c *endpoint.Call) (any, error) {
 	return answer, nil
 }
 
-// slotAsked reads what the archive will be.
+// slotAsked reads the description of the archive.
 func slotAsked(c *endpoint.Call) (uploads.Slot, error) {
 	var body wire.SlotBody
 	if err := c.Read(&body, false); err != nil {
@@ -111,7 +111,7 @@ func getUpload(c *endpoint.Call) (any, error) {
 	case err != nil:
 		return nil, foundUpload(c, err)
 	case o.Err != nil:
-		return wire.Outcome{Status: "failed", Error: &wire.ErrorBody{Message: o.Err.Message, Status: endpoint.StatusOf(o.Err)}}, nil //nolint:nilerr // to tell it is the answer
+		return wire.Outcome{Status: "failed", Error: &wire.ErrorBody{Message: o.Err.Message, Status: endpoint.StatusOf(o.Err)}}, nil //nolint:nilerr // the answer reports the error
 	case o.Ended:
 		p, err := pushedProject(c, o)
 		return wire.Outcome{Status: "done", Project: p}, err
@@ -121,7 +121,7 @@ func getUpload(c *endpoint.Call) (any, error) {
 	return wire.Outcome{Status: "waiting"}, nil
 }
 
-// pushedProject is a project as the push of a revision answers it.
+// pushedProject returns a project in the form in which a push of a revision returns it.
 func pushedProject(c *endpoint.Call, o uploads.Outcome) (*wire.Project, error) {
 	p, err := c.Node.Project(c.Ctx(), c.Actor.Site, o.Project)
 	if err != nil {

@@ -97,7 +97,7 @@ func getWorkflows(c *endpoint.Call) (any, error) {
 	return wire.Collection("workflows", list, wire.WorkflowOf), nil
 }
 
-// workflowOf returns the definition of the path.
+// workflowOf returns the definition in the path.
 func workflowOf(c *endpoint.Call) (host.Workflow, error) {
 	n, err := c.ID("id")
 	if err != nil {

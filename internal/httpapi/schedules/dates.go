@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// timeArg reads a time of the query; zero when it was not given.
+// timeArg reads a time from the query; zero if it is missing.
 func timeArg(c *endpoint.Call, name string) (time.Time, error) {
 	text, given := c.Arg(name)
 	if !given || text == "" {

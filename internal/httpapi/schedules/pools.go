@@ -11,7 +11,7 @@ import (
 // poolPage is the largest page of pools.
 const poolPage = 100
 
-// shownPool shows a pool. Of project only the name is asked for.
+// shownPool shows a pool. It reads only the name of the project.
 func shownPool(c *endpoint.Call, p host.Pool) (wire.Pool, error) {
 	shown := wire.Pool{ID: wire.ID(p.ID), Name: p.Name, Slots: p.Slots, Held: p.Held, CreatedAt: wire.Moment(p.CreatedAt), UpdatedAt: wire.Moment(p.UpdatedAt)}
 	if p.Project != 0 {
@@ -24,7 +24,7 @@ func shownPool(c *endpoint.Call, p host.Pool) (wire.Pool, error) {
 	return shown, nil
 }
 
-// poolRef reads which pool a request is about: of the site, or with project= of that project.
+// poolRef reads which pool a request is about: one of the site, or with project= one of that project.
 func poolRef(c *endpoint.Call) (host.PoolRef, error) {
 	ref := host.PoolRef{Site: c.Actor.Site, Name: c.Vars["name"]}
 	c.Target = "pool " + ref.Name

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// Routes are those of schedules, backfills and pools.
+// Routes returns the routes of schedules, backfills and pools.
 func Routes() []endpoint.Route {
 	post := func(action, name, content string, serve endpoint.Handler) endpoint.Route {
 		return endpoint.Route{Method: http.MethodPost, Path: "/api/schedules/{id}/" + action, Name: name, Role: access.Operator,
@@ -30,7 +30,8 @@ func Routes() []endpoint.Route {
 	return slices.Concat(list, backfillRoutes(), poolRoutes())
 }
 
-// backfillRoutes are the routes of backfills that are objects with an id; Digdag's are part of its schedules.
+// backfillRoutes returns the routes of backfills that are objects with an id; Digdag's backfills belong to its
+// schedules.
 func backfillRoutes() []endpoint.Route {
 	post := func(action, name string, serve endpoint.Handler) endpoint.Route {
 		return endpoint.Route{Method: http.MethodPost, Path: "/api/backfills/{id}/" + action, Name: name, Role: access.Operator,

@@ -76,7 +76,7 @@ func getProjectSchedules(c *endpoint.Call) (any, error) {
 	case byName && name == "":
 		return shownSchedules(c, nil)
 	case byName:
-		last = 0 // there is one at most
+		last = 0 // there is at most one
 	}
 	return scheduleList(c, host.ScheduleQuery{Project: p.ID, Workflow: name, After: last})
 }
@@ -170,7 +170,7 @@ func enableSchedule(c *endpoint.Call) (any, error) {
 		return nil, err
 	}
 	r := catalogue.EnableRequest{Skip: b.SkipSchedule.Yes}
-	if b.NextTime != nil && r.Skip { // Digdag reads the time in no other case
+	if b.NextTime != nil && r.Skip { // Digdag reads the time only in this case
 		r.To = string(*b.NextTime)
 		if to, err := wire.ParseLocalOrInstant(r.To); err == nil {
 			r.To = string(to)

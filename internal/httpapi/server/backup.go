@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// getBackup answers with all data of the server, of every site.
+// getBackup answers with all data of all sites of the server.
 func getBackup(c *endpoint.Call) (any, error) {
 	if c.Backup == nil {
 		return nil, wire.Missing("backup: the store of this server makes its own backups")
@@ -19,12 +19,12 @@ func getBackup(c *endpoint.Call) (any, error) {
 			return nil, err
 		}
 		c.Logger.Error("backup", "error", err)
-		panic(http.ErrAbortHandler) // the client must see that what it has is not whole
+		panic(http.ErrAbortHandler) // the client must notice that its data is incomplete
 	}
 	return endpoint.Written{}, nil
 }
 
-// redrive sends the messages that could not be handled back to their queues, of all sites.
+// redrive sends messages of all sites that could not be handled back to their queues.
 func redrive(c *endpoint.Call) (any, error) {
 	if c.Redrive == nil {
 		return nil, wire.Missing("dead letters: the queues of this server do not keep any")
@@ -36,13 +36,13 @@ func redrive(c *endpoint.Call) (any, error) {
 	return map[string]int{"messages": n}, nil
 }
 
-// revive sends messages to one part of the unfinished attempts, of all sites.
+// revive sends messages to one part of the unfinished attempts of all sites.
 func revive(c *endpoint.Call) (any, error) {
 	last, err := c.Number("last_id", 0)
 	if err != nil {
 		return nil, err
 	}
-	if last == 0 && c.Redrive != nil { // results that were put aside come before messages that run their tasks again
+	if last == 0 && c.Redrive != nil { // results in dead letters come before messages that run their tasks again
 		if _, err := c.Redrive(c.Ctx()); err != nil {
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func revive(c *endpoint.Call) (any, error) {
 	return wire.Revived{Attempts: r.Attempts, Messages: r.Messages, LastID: wire.ID(r.Next), Together: r.Together, WaitSeconds: int64(r.Wait / time.Second)}, nil
 }
 
-// begun tracks whether an answer has begun: from then on it cannot be replaced.
+// begun tracks whether an answer has begun, after which it cannot be replaced.
 type begun struct {
 	w   http.ResponseWriter
 	yes bool

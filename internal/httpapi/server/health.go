@@ -64,7 +64,7 @@ func reason(err error) string {
 	return "store"
 }
 
-// probed is the result of the last attempt to write.
+// probed is the result of the last test write.
 type probed struct {
 	mu  sync.Mutex
 	at  time.Time
@@ -74,7 +74,7 @@ type probed struct {
 // patience is how long a store may take to answer; a hanging store counts as unavailable.
 const patience = 5 * time.Second
 
-// probeEvery limits how often strangers make the server write.
+// probeEvery limits how often unauthenticated callers can make the server write.
 const probeEvery = time.Second
 
 func (r *Room) writable(c *endpoint.Call) error {

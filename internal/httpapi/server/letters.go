@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// How many letters of a queue are listed, and how many are looked at for one.
+// How many letters of a queue are listed, and how many are searched for a single one.
 const (
 	usualLetters = 50
 	mostLetters  = 100
@@ -25,7 +25,7 @@ func deadLetters(c *endpoint.Call) ([]host.DeadLetters, error) {
 	return c.Dead, nil
 }
 
-// getLetters lists dead letters, of all sites, and leaves them where they are.
+// getLetters lists the dead letters of all sites, and leaves them in their queues.
 func getLetters(c *endpoint.Call) (any, error) {
 	dead, err := deadLetters(c)
 	if err != nil {
@@ -70,7 +70,7 @@ func shownLetters(c *endpoint.Call, list []wire.Looked) ([]wire.Letter, error) {
 	return letters, nil
 }
 
-// getLetter shows one message that was put aside.
+// getLetter shows one dead letter.
 func getLetter(c *endpoint.Call) (any, error) {
 	dead, err := deadLetters(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func noLetter(c *endpoint.Call) error {
 	return wire.Missing("dead letter id=%s: it was sent back, or it was listed less than half a minute ago and is hidden", wire.Beginning(c.Vars["letter"]))
 }
 
-// redriveLetter sends one message that was put aside back to its queue.
+// redriveLetter sends one dead letter back to its queue.
 func redriveLetter(c *endpoint.Call) (any, error) {
 	dead, err := deadLetters(c)
 	if err != nil {

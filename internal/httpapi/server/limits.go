@@ -11,16 +11,16 @@ import (
 // bound is a limit: its name, and the settings of a server and of a stage on AWS that change it.
 type bound struct {
 	name, about, server, stage, unit string
-	value                            func(c *endpoint.Call, l host.Limits) int64 // 0 is none
+	value                            func(c *endpoint.Call, l host.Limits) int64 // 0 means no limit
 	use                              func(c *endpoint.Call) (int64, error)
-	// only reports whether such a limit applies; nil means that it always does.
+	// only reports whether the limit applies; nil means that it always does.
 	only func(c *endpoint.Call) bool
 }
 
 func onOneMachine(c *endpoint.Call) bool { return len(c.Dead) == 0 }
 func withSlots(c *endpoint.Call) bool    { return c.Uploads != nil }
 
-// bounds are all limits, in the order in which they are shown.
+// bounds returns all limits in the order in which they are shown.
 func bounds() []bound {
 	duration := func(of func(host.Limits) time.Duration) func(*endpoint.Call, host.Limits) int64 {
 		return func(_ *endpoint.Call, l host.Limits) int64 { return wire.InSeconds(of(l)) }
@@ -59,7 +59,7 @@ func activeHere(c *endpoint.Call) (int64, error) {
 // runningNow counts runs of tasks in this process.
 func runningNow(c *endpoint.Call) (int64, error) { return c.Node.Stats().TasksRunning, nil }
 
-// getLimits lists the limits of the server, with their use if that is known without reading much.
+// getLimits lists the limits of the server, with their use if that can be determined without many reads.
 func getLimits(c *endpoint.Call) (any, error) {
 	l, list := c.Node.Limits(), []wire.Limit{}
 	for _, b := range bounds() {

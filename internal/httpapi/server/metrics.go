@@ -16,10 +16,10 @@ import (
 // buckets are the upper bounds of the timers' histograms, in seconds.
 var buckets = [...]float64{0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60} // never changed
 
-// Metrics counts in this process.
+// Metrics holds the counters of this process.
 type Metrics struct {
 	timers map[string]*timer // by name of the endpoint; filled once
-	Names  []string          // in the order of the page
+	Names  []string          // in the order on the page
 	Panics atomic.Int64
 	since  time.Time // when the process began to serve
 }
@@ -30,10 +30,10 @@ type timer struct {
 	nanos  atomic.Int64
 }
 
-// NewMetrics counts from now on.
+// NewMetrics returns empty counters.
 func NewMetrics(since time.Time) *Metrics { return &Metrics{timers: map[string]*timer{}, since: since} }
 
-// Time makes a timer for each endpoint of a list.
+// Time creates a timer for each endpoint of a list.
 func (m *Metrics) Time(list []endpoint.Route) {
 	for _, rt := range list {
 		if m.timers[rt.Name] == nil {
@@ -44,7 +44,7 @@ func (m *Metrics) Time(list []endpoint.Route) {
 	slices.Sort(m.Names)
 }
 
-// Observe notes how long a request of an endpoint has taken.
+// Observe records how long a request to an endpoint took.
 func (m *Metrics) Observe(name string, d time.Duration) {
 	t := m.timers[name]
 	i := 0
@@ -55,7 +55,7 @@ func (m *Metrics) Observe(name string, d time.Duration) {
 	t.nanos.Add(int64(d))
 }
 
-// measured is what a page of metrics is made from.
+// measured holds the values of a page of metrics.
 type measured struct {
 	stats   node.Stats
 	panics  int64
@@ -65,7 +65,7 @@ type measured struct {
 	since   time.Time
 }
 
-// Metric is a number of the page: docs/production.md lists them all. Names are without "zerodag_".
+// Metric is a number on the page; docs/production.md lists all of them. Names are without "zerodag_".
 type Metric struct {
 	Name, Kind, Help string
 	value            func(m *measured) any
@@ -120,7 +120,7 @@ func (r *Room) getMetrics(c *endpoint.Call) (any, error) {
 	return endpoint.Document{Type: "text/plain; version=0.0.4; charset=utf-8", Text: b.Bytes()}, nil
 }
 
-// write writes a histogram, unless nothing was observed.
+// write writes a histogram unless nothing was observed.
 func (t *timer) write(b *bytes.Buffer, name string) {
 	var counts [len(buckets) + 1]int64
 	total := int64(0)

@@ -13,7 +13,7 @@ const (
 	mostMessages  = 200
 )
 
-// getQueue counts what the queues hold, of all sites, and lists messages of one.
+// getQueue counts the messages of all sites in the queues, and lists messages of one queue.
 func getQueue(c *endpoint.Call) (any, error) {
 	if c.Depths == nil {
 		return nil, wire.Missing("queues: this server cannot report their contents")

@@ -4,14 +4,14 @@ import (
 	"zerodag/internal/httpapi/endpoint"
 )
 
-// Room serves these endpoints. It has the state between two requests.
+// Room serves these endpoints. It holds the state between two requests.
 type Room struct {
 	Metrics  *Metrics
 	versions versionCheck
 	probed   probed
 }
 
-// New makes the room. It fails when an option cannot be read.
+// New creates the room. It returns an error if an option is invalid.
 func New(o endpoint.Options) (*Room, error) {
 	versions, err := newVersionCheck(o)
 	if err != nil {

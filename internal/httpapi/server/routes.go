@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// Routes are those of the server and of who uses it.
+// Routes returns the routes of the server and of its users.
 func (r *Room) Routes() []endpoint.Route {
 	return []endpoint.Route{
 		{Method: http.MethodGet, Path: "/api/version", Name: "getVersion", Serve: getVersion},

@@ -20,8 +20,7 @@ func tokenStore(c *endpoint.Call) (host.Users, error) {
 	return c.Auth.Tokens, nil
 }
 
-// siteOf is the site that a token administration is about: the caller's own, but for
-// owners of the server.
+// siteOf returns the site whose tokens are managed: the caller's own, unless an owner of the server names another.
 func siteOf(c *endpoint.Call, asked *wire.Whole) (int64, error) {
 	if asked == nil || int64(*asked) == c.Actor.Site {
 		return c.Actor.Site, nil
@@ -41,7 +40,7 @@ func siteAsked(c *endpoint.Call) (int64, error) {
 	return siteOf(c, (*wire.Whole)(&n))
 }
 
-// noHigher refuses to give or take away more than the caller has.
+// noHigher refuses to grant or revoke a role that is higher than the caller's.
 func noHigher(c *endpoint.Call, role access.Role) error {
 	if role > c.Actor.Role {
 		return access.Refuse(http.StatusForbidden, "Access denied: tokens of role "+role.String()+" can only be managed by users with that role")

@@ -17,10 +17,10 @@ type versionCheck struct {
 	upgrade, incompatible *clientVersion // nil for none
 }
 
-// clientVersion is N(.N)*(-qualifier)?
+// clientVersion is a version of the form N(.N)*(-qualifier)?
 type clientVersion struct {
 	numbers   []int
-	qualifier string // "" for none: that is newer than any
+	qualifier string // "" for none, which is newer than any qualifier
 }
 
 func parseVersion(text string) (*clientVersion, error) {

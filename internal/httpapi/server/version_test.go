@@ -33,7 +33,7 @@ func TestVersionOrder(t *testing.T) {
 	}
 }
 
-// TestWrongVersions proves which texts are no versions.
+// TestWrongVersions proves which texts are not versions.
 func TestWrongVersions(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "garbage", "01.2", "1.", ".1", "1.2-", "1.2-a b", "v1", "99999999999"} {

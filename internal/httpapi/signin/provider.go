@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// The purposes of the cookie of users who are at the provider, or come back from it.
+// The purposes of the cookies of users who are at the provider, or come back from it.
 const (
 	leavingPurpose = "oidc"
 	problemPurpose = "problem"
@@ -36,14 +36,14 @@ type leaving struct {
 	Begun  int64  `json:"b"` // seconds since 1970
 }
 
-// decimal writes a number.
+// decimal formats a number.
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// mostReturn limits the path that a browser comes back to, in bytes: it has to fit into a cookie.
+// mostReturn is the maximum length in bytes of the path to which a browser comes back: it must fit into a cookie.
 const mostReturn = 1500
 
-// localPath returns a path of this server, whatever a browser makes of it, or "/": it must not lead elsewhere, nor to
-// an endpoint that changes something.
+// localPath returns a path of this server, or "/". However a browser interprets it, the path must not lead to another
+// server, or to an endpoint that changes something.
 func localPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > mostReturn || !strings.HasPrefix(text, "/") || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" {
@@ -55,7 +55,7 @@ func localPath(text string) string {
 	return u.String()
 }
 
-// goTo leads the browser to an address.
+// goTo redirects the browser to an address.
 func goTo(c *endpoint.Call, address string) (any, error) {
 	c.W.Header().Set("Location", address)
 	c.W.WriteHeader(http.StatusFound)
@@ -88,7 +88,7 @@ func getOIDC(c *endpoint.Call) (any, error) {
 	return goTo(c, address)
 }
 
-// getCallback takes the browser back from the provider and signs the user in.
+// getCallback handles a browser that comes back from the provider, and signs the user in.
 func getCallback(c *endpoint.Call) (any, error) {
 	o, err := providerOf(c)
 	if err != nil {
@@ -124,7 +124,7 @@ func getCallback(c *endpoint.Call) (any, error) {
 	return goTo(c, l.Return)
 }
 
-// cameBack redirects a browser back without a session, and has the page show why.
+// cameBack redirects a browser back without a session, and makes the page show why.
 func cameBack(c *endpoint.Call, to string, why error) (any, error) {
 	var user *host.Error
 	var refused *access.Refusal
@@ -148,7 +148,7 @@ func cameBack(c *endpoint.Call, to string, why error) (any, error) {
 	return goTo(c, to)
 }
 
-// takeProblem takes what a sign-in at the provider failed of from the browser; "" for nothing.
+// takeProblem reads and removes the browser's cookie with the reason why a sign-in at the provider failed; "" for none.
 func takeProblem(c *endpoint.Call) (text string, err error) {
 	if found, err := c.Opened(access.LandingCookie, problemPurpose, &text); err != nil || !found {
 		return "", err

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzLocalPath proves that a browser which is led to a path stays on the server, and calls none of its endpoints.
+// FuzzLocalPath proves that a browser that is redirected to a path stays on the server, and does not call its
+// endpoints.
 func FuzzLocalPath(f *testing.F) {
 	for _, text := range []string{"/a?b=c#d", "//evil", `/\evil`, "https://evil", "/%2f/evil", "/.//evil", "/..//evil", "/\t/evil", "/api/x", "/%61pi/x", "/./api/x", "/a/../api/backup"} {
 		f.Add(text)

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// Routes are those of signing in and out.
+// Routes returns the routes for signing in and out.
 func Routes() []endpoint.Route {
 	return []endpoint.Route{
 		{Method: http.MethodGet, Path: "/api/x/session", Name: "getSignIn", Serve: getSignIn},

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// defaultZone is the zone if none is named.
+// defaultZone is the time zone if none is configured.
 const defaultZone = "UTC"
 
 // signIns lists the ways to sign in; none if no login is required.

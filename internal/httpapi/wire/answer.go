@@ -1,6 +1,6 @@
 package wire
 
-// ErrorBody is the body of every error, but for a conflict with an attempt.
+// ErrorBody is the body of every error except a conflict with an attempt.
 type ErrorBody struct {
 	Message string `json:"message"`
 	Status  int    `json:"status"`

@@ -63,7 +63,7 @@ func (b *ResumeBody) check() error {
 	return nil
 }
 
-// Request returns what the host is asked for; nil resumes nothing.
+// Request returns the host's form of the request; nil if nothing is resumed.
 func (b *ResumeBody) Request() *catalogue.Resume {
 	if b == nil {
 		return nil
@@ -75,7 +75,7 @@ func (b *ResumeBody) Request() *catalogue.Resume {
 	return r
 }
 
-// MostStart is the size of the body of a start: twice the limit of its parameters.
+// MostStart is the maximum size of the body of a start: twice the limit of its parameters.
 const MostStart = 2 << 20
 
 // StartPlan is what a start would do.

@@ -77,7 +77,7 @@ type Fill struct {
 	FinishedAt     Moment    `json:"finishedAt"`
 }
 
-// FillRun is a session that has begun. Its attempt is not known for a moment.
+// FillRun is a session that has begun. At first its attempt is unknown for a moment.
 type FillRun struct {
 	SessionTime string `json:"sessionTime"`
 	AttemptID   *ID    `json:"attemptId"`
@@ -110,8 +110,8 @@ func BackfillOf(b host.Backfill) Fill {
 
 // Filled answers a request.
 type Filled struct {
-	Backfill *Fill     `json:"backfill"` // that was started; null for a dry run
-	Plan     *FillPlan `json:"plan"`     // of a dry run
+	Backfill *Fill     `json:"backfill"` // the started backfill; null for a dry run
+	Plan     *FillPlan `json:"plan"`     // only for a dry run
 	Warnings []string  `json:"warnings,omitempty"`
 }
 
@@ -123,7 +123,7 @@ type FillPlan struct {
 	Rows     []FillSession `json:"rows"`
 }
 
-// FillSession is a session that a backfill would run, or would not.
+// FillSession is a session that a backfill would run or skip.
 type FillSession struct {
 	SessionTime string `json:"sessionTime"`
 	Last        *Brief `json:"last"`

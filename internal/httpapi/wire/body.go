@@ -42,7 +42,7 @@ func (n *Whole) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Words is a text in a body: a string, or a number or boolean as written.
+// Words is a text in a body: a string, or a number or boolean as it is written.
 type Words string
 
 // UnmarshalJSON reads all of these.
@@ -57,7 +57,7 @@ func (w *Words) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Choice is true or false in a body, also as a string or a number. null is false, but given.
+// Choice is true or false in a body, which may be written as a string or a number. null counts as given, and as false.
 type Choice struct{ Given, Yes bool }
 
 // UnmarshalJSON reads all of these.
@@ -95,8 +95,8 @@ func (t *Instant) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseInstant reads a time with an offset. The first instant of the year 1 is none: it
-// means "no time" everywhere else.
+// ParseInstant reads a time with an offset. It refuses the first instant of the year 1, which means "no time"
+// everywhere else.
 func ParseInstant(text string) (time.Time, error) {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04Z07:00"} {
 		if t, err := time.Parse(layout, text); err == nil && !t.IsZero() {
@@ -123,7 +123,7 @@ func (t *LocalOrInstant) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseLocalOrInstant checks the form; seconds may be left out.
+// ParseLocalOrInstant checks the form; seconds may be omitted.
 func ParseLocalOrInstant(text string) (LocalOrInstant, error) {
 	if t, err := ParseInstant(text); err == nil {
 		return LocalOrInstant(t.Format(time.RFC3339Nano)), nil
@@ -136,7 +136,7 @@ func ParseLocalOrInstant(text string) (LocalOrInstant, error) {
 	return "", fmt.Errorf("%q is not a time", text)
 }
 
-// NotSet is the error for a field that must be in a body.
+// NotSet returns the error for a missing required field in a body.
 func NotSet(fields ...string) error {
 	return Invalid("Some of required attributes are not set [%s]", strings.Join(fields, ", "))
 }

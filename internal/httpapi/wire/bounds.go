@@ -8,7 +8,7 @@ import (
 type Limit struct {
 	Name    string  `json:"name"`
 	About   string  `json:"about"`
-	Setting *string `json:"setting"` // that changes it; null: nothing does
+	Setting *string `json:"setting"` // the setting that changes it; null: there is none
 	Unit    string  `json:"unit"`    // of value and use: "seconds", "bytes", or the counted objects
 	Value   *int64  `json:"value"`   // null: there is no limit
 	Use     *int64  `json:"use"`     // its present use; null if that is expensive to read

@@ -1,6 +1,6 @@
 package wire
 
-// Cause is why an attempt failed, as shown outside the attempt's page.
+// Cause describes why an attempt failed, as shown outside the attempt's page.
 type Cause struct {
 	// Task is the full name of the first task that failed without further retries; null if the attempt did not fail.
 	Task    *string  `json:"task"`

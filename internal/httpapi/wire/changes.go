@@ -8,10 +8,10 @@ import (
 type Change struct {
 	Seq int64 `json:"seq"`
 	At  int64 `json:"at"` // milliseconds since 1970
-	// Made are tasks that were not there before; null for none.
+	// Made holds new tasks; null for none.
 	Made *TaskColumns `json:"made"`
-	// Task, State and Runs are tasks that were there and that it changed: row i is the same task. A state may
-	// be the same as before.
+	// Task, State and Runs describe existing tasks that it changed: row i of each describes the same task. A state may be
+	// the same as before.
 	Task  []engine.TaskID `json:"task"`
 	State []string        `json:"state"`
 	Runs  []int           `json:"runs"`
@@ -19,5 +19,5 @@ type Change struct {
 	Standings
 }
 
-// ChangeBytes is about what a task takes that changed.
+// ChangeBytes is the approximate size of a changed task.
 const ChangeBytes = 30

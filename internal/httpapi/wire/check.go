@@ -6,31 +6,31 @@ import (
 	"zerodag/internal/check"
 )
 
-// CheckBody has the files to check.
+// CheckBody contains the files to check.
 type CheckBody struct {
 	Files map[string]string `json:"files"`
 	// Plan names a workflow whose tasks are also listed; "" for none.
 	Plan string `json:"plan"`
 }
 
-// Findings are the results of a check of files.
+// Findings holds the results of a check of files.
 type Findings struct {
 	Findings []Finding `json:"findings"`
-	All      bool      `json:"all"` // false: there are more than an answer has
-	// Schedules are those of the workflows; null if a file cannot be read.
+	All      bool      `json:"all"` // false: there are more than fit into an answer
+	// Schedules lists the schedules of the workflows; null if a file cannot be read.
 	Schedules *[]Scheduled `json:"schedules"`
-	// Plan is null unless it was asked for, and can be read.
+	// Plan is null unless it was requested and the workflow can be read.
 	Plan *PlanHere `json:"plan"`
 }
 
-// Scheduled is when a workflow will run.
+// Scheduled describes when a workflow will run.
 type Scheduled struct {
 	Workflow string `json:"workflow"`
 	Timezone string `json:"timezone"`
 	Schedule Object `json:"schedule"` // as it is written
 }
 
-// PlanHere is what a workflow of checked files would run.
+// PlanHere lists the tasks that a workflow of checked files would run.
 type PlanHere struct {
 	Tasks []Planned `json:"tasks"`
 	All   bool      `json:"all"`
@@ -55,10 +55,10 @@ const (
 	MostFindings = 1000
 )
 
-// MostSchedule is the largest size in bytes of a schedule that is listed. No real one is near.
+// MostSchedule is the maximum size in bytes of a schedule that is listed. Real schedules are far smaller.
 const MostSchedule = 4 << 10
 
-// SchedulesOf are the schedules of workflows that have one.
+// SchedulesOf returns the schedules of workflows that have one.
 func SchedulesOf(workflows []dig.Workflow) []Scheduled {
 	list := []Scheduled{}
 	for _, w := range workflows {

@@ -10,11 +10,11 @@ type File struct {
 	Size int64  `json:"size"`
 }
 
-// Files are those of a revision.
+// Files lists the files of a revision.
 type Files struct {
 	Revision string `json:"revision"`
 	Files    []File `json:"files"`
-	All      bool   `json:"all"` // false: the archive has more than is read
+	All      bool   `json:"all"` // false: the archive has more files than are read
 }
 
 // Text is the content of a file.
@@ -22,20 +22,20 @@ type Text struct {
 	Path     string  `json:"path"`
 	Revision string  `json:"revision"`
 	Size     int64   `json:"size"`
-	Text     *string `json:"text"` // null if the file is larger than mostText, or not text
+	Text     *string `json:"text"` // null if the file is larger than mostText or is not text
 }
 
 // Comparison shows the differences between two attempts.
 type Comparison struct {
 	With     *Brief          `json:"with"`
-	Looked   bool            `json:"looked"` // all earlier attempts were looked at
+	Looked   bool            `json:"looked"` // all earlier attempts were searched
 	Revision FromTo[*string] `json:"revision"`
 	Files    []FileChange    `json:"files"` // null if they cannot be compared
 	Params   []Param         `json:"params"`
 	Tasks    []Took          `json:"tasks"`
 }
 
-// FromTo is a value of the earlier attempt and that of the later one.
+// FromTo holds the values of the earlier and the later attempt.
 type FromTo[T any] struct {
 	From T `json:"from"`
 	To   T `json:"to"`
@@ -53,13 +53,13 @@ type Param struct {
 	FromTo[Value]
 }
 
-// Took is a task with the milliseconds that it took.
+// Took is a task with its duration in milliseconds.
 type Took struct {
 	Name string `json:"name"`
 	FromTo[int64]
 }
 
-// Value is any parameter.
+// Value is the value of a parameter.
 type Value struct{ param.Value }
 
 // MarshalJSON writes the value with its keys in order.

@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Brief is an attempt without its parameters, which may be a megabyte: lists have many.
+// Brief is an attempt without its parameters, which may take a megabyte, for lists of many attempts.
 type Brief struct {
 	ID               ID        `json:"id"`
 	Status           string    `json:"status"`
@@ -18,7 +18,8 @@ type Brief struct {
 	RetryAttemptName *string   `json:"retryAttemptName"`
 	Created          int64     `json:"created"`  // milliseconds since 1970
 	Finished         int64     `json:"finished"` // 0: not yet
-	// Standing adds to the status: the errors of a success are "ignored", or a running attempt is "paused".
+	// Standing adds to the status: "ignored" if a successful attempt has ignored errors, or "paused" if a running one is
+	// paused.
 	Standing string `json:"standing,omitempty"`
 }
 
@@ -28,7 +29,7 @@ func Briefly(a host.Attempt) Brief {
 		SessionTime: OffsetTime(a.SessionTime, a.Zone), RetryAttemptName: TextOrNull(a.RetryName), Created: Millis(a.CreatedAt), Finished: Millis(a.FinishedAt), Standing: Standing(a)}
 }
 
-// Standing is the word for how an attempt is.
+// Standing returns the keyword that adds to the status of an attempt.
 func Standing(a host.Attempt) string {
 	switch {
 	case a.Ignored:
@@ -39,7 +40,7 @@ func Standing(a host.Attempt) string {
 	return ""
 }
 
-// LastBriefly is the last attempt of a session.
+// LastBriefly shows the last attempt of a session.
 func LastBriefly(s host.Session) Brief {
 	a := s.Last
 	a.Project, a.Workflow, a.SessionID, a.SessionTime = s.Project, s.Workflow, s.ID, s.Time
@@ -49,7 +50,7 @@ func LastBriefly(s host.Session) Brief {
 // Running is an attempt of the overview that has not ended.
 type Running struct {
 	Attempt Brief `json:"attempt"`
-	Tasks   int   `json:"tasks"` // without groups; 0 where they were not counted
+	Tasks   int   `json:"tasks"` // without groups; 0 if they were not counted
 	Done    int   `json:"done"`
 }
 
@@ -69,7 +70,7 @@ type Late struct {
 	Usual    int64            `json:"usual"` // milliseconds; 0 unless the kind is slow
 }
 
-// Overview is what the first page of the console shows.
+// Overview is the data of the first page of the console.
 type Overview struct {
 	At      int64 `json:"at"`
 	Running struct {
@@ -87,30 +88,30 @@ type Overview struct {
 	} `json:"next"`
 }
 
-// SeenUnlessSaid is since when failures are shown by default.
+// SeenUnlessSaid is the default period for which failures are shown.
 const SeenUnlessSaid = 24 * time.Hour
 
 // Found is a session that a search found.
 type Found struct {
 	Sessions []Brief `json:"sessions"` // the last attempt of each
-	Next     *ID     `json:"next"`     // what before= is for the next page; null on the last
+	Next     *ID     `json:"next"`     // the value of before= for the next page; null on the last
 }
 
 // Grid shows the last sessions of a workflow, each with its tasks.
 type Grid struct {
 	Columns []Brief `json:"columns"` // the last attempt of each session, the newest session first
 	Rows    []Row   `json:"rows"`
-	More    bool    `json:"more"` // there are more rows than asked for
-	Next    *ID     `json:"next"` // what before= is for the columns before these; null for none
+	More    bool    `json:"more"` // there are more rows than requested
+	Next    *ID     `json:"next"` // the value of before= for earlier columns; null for none
 }
 
-// Row is a task through all columns: item i of each list is of column i.
+// Row is a task in all columns: item i of each list belongs to column i.
 type Row struct {
-	Name  string    `json:"name"`  // what it adds to the name of the parent
+	Name  string    `json:"name"`  // the part that it adds to the name of the parent
 	Inner bool      `json:"inner"` // there are tasks below it
 	State []*string `json:"state"` // null if the attempt has no such task
 	Took  []int64   `json:"took"`  // milliseconds from the first run to the end; 0 unless it is over
-	Tries []int     `json:"tries"` // how often it was made
+	Tries []int     `json:"tries"` // how often it was created
 }
 
 // GridRow shows a session of a grid.
@@ -122,7 +123,7 @@ func GridRow(row console.Row) Row {
 	return to
 }
 
-// Time is a session time to come, with the time at which it starts.
+// Time is a future session time, with the time at which it starts.
 type Time struct {
 	SessionTime string `json:"sessionTime"` // in the zone of the workflow
 	RunTime     Moment `json:"runTime"`
@@ -134,11 +135,11 @@ type Date struct {
 	State       string `json:"state"`       // "new", or the status of the session's last attempt
 	SessionID   *ID    `json:"sessionId"`
 	AttemptID   *ID    `json:"attemptId"`
-	// Ahead means that the schedule itself has yet to start it: no backfill does.
+	// Ahead means that the schedule itself will start it, so that a backfill does not.
 	Ahead bool `json:"ahead"`
 }
 
-// Dates are the days on which a schedule starts, or does not.
+// Dates lists the days on which a schedule starts.
 type Dates struct {
 	Dates []Date `json:"dates"`
 	// All is false if not all sessions of the workflow were read: sessions marked as new may exist.

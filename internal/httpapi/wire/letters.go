@@ -20,11 +20,11 @@ type Letter struct {
 	Subject
 }
 
-// Letters are the dead letters of all queues.
+// Letters holds the dead letters of all queues.
 type Letters struct {
 	At      int64    `json:"at"`
 	Letters []Letter `json:"letters"`
-	All     bool     `json:"all"` // whether the list is complete
+	All     bool     `json:"all"` // the list is complete
 }
 
 // LetterBody is a letter with its body.
@@ -33,7 +33,7 @@ type LetterBody struct {
 	Body json.RawMessage `json:"body"` // null: it cannot be read
 }
 
-// Looked is a letter that was seen, without its body.
+// Looked is a letter that was read, without its body.
 type Looked struct {
 	host.DeadLetter
 	console.Subject

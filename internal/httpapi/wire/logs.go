@@ -10,5 +10,5 @@ type LogFile struct {
 	Direct   *string `json:"direct"`
 }
 
-// MostText is how much text of a file an answer has, in bytes.
+// MostText is the maximum amount of text of a file in an answer, in bytes.
 const MostText = 1 << 20

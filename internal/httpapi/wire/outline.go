@@ -8,35 +8,35 @@ import (
 	"zerodag/engine"
 )
 
-// TaskColumns are tasks, as one list for each of their properties: a tenth of the size of as many objects. Row i of
-// each list is of the same task. Numbers of tasks count from 1, the root, within the attempt; times are milliseconds
-// since 1970, 0 for none.
+// TaskColumns holds tasks as one list for each of their properties, which takes a tenth of the size of as many objects.
+// Row i of every list describes the same task. Tasks are numbered from 1, the root, within the attempt; times are
+// milliseconds since 1970, 0 for none.
 type TaskColumns struct {
 	ID     []engine.TaskID `json:"id"`
 	Parent []engine.TaskID `json:"parent"` // 0 for the root
-	Name   []string        `json:"name"`   // what it adds to the full name of its parent
-	// Upstreams is which of Sets a task waits for: the tasks after a barrier wait for the same ones.
+	Name   []string        `json:"name"`   // the part that it adds to the full name of its parent
+	// Upstreams is the index in Sets of the tasks that a task waits for: tasks after a barrier wait for the same ones.
 	Upstreams []int    `json:"upstreams"`
 	Group     []bool   `json:"group"`
-	Resumed   []bool   `json:"resumed"` // taken over as success from an earlier attempt
+	Resumed   []bool   `json:"resumed"` // taken over as succeeded from an earlier attempt
 	State     []string `json:"state"`
-	Started   []int64  `json:"started"` // when it was sent to be run for the first time
-	Changed   []int64  `json:"changed"` // when its state changed last; if it is over, when it ended
+	Started   []int64  `json:"started"` // when it was first sent to a worker
+	Changed   []int64  `json:"changed"` // when its state last changed; if it is over, when it ended
 	Retry     []int64  `json:"retry"`   // when a waiting task is due
 	Runs      []int    `json:"runs"`    // runs so far: the first, retries, polls, and those after a loss
-	// Sets are lists of tasks, the first one empty.
+	// Sets holds lists of tasks, the first of which is empty.
 	Sets [][]engine.TaskID `json:"sets"`
 	Standings
 
 	sets  map[string]int
-	Bytes int `json:"-"` // of names and sets, about
+	Bytes int `json:"-"` // approximate size of names and sets
 }
 
-// Standings are the tasks whose standing differs from their state alone.
+// Standings lists the tasks whose standing does not follow from their state alone.
 type Standings struct {
-	Skipped []engine.TaskID `json:"skipped,omitempty"` // successes that were not run
-	Ignored []engine.TaskID `json:"ignored,omitempty"` // successes that failed
-	Waiting []engine.TaskID `json:"waiting,omitempty"` // for slots; the root: for its turn
+	Skipped []engine.TaskID `json:"skipped,omitempty"` // succeeded tasks that did not run
+	Ignored []engine.TaskID `json:"ignored,omitempty"` // succeeded tasks with ignored errors
+	Waiting []engine.TaskID `json:"waiting,omitempty"` // tasks that wait for slots; the root: for its turn
 }
 
 // Add counts a task.
@@ -73,14 +73,14 @@ func (l *TaskColumns) Add(s *engine.State, t *engine.Task) {
 	l.Bytes += len(name) + RowBytes
 }
 
-// RowBytes is about what a row takes in addition to its name: numbers, a state, two times.
+// RowBytes is the approximate size of a row in addition to its name: numbers, a state, two times.
 const RowBytes = 90
 
 // set returns the index of a list of tasks.
 func (l *TaskColumns) set(tasks []engine.TaskID) int {
 	var key []byte
 	for _, t := range tasks {
-		key = binary.BigEndian.AppendUint32(key, uint32(t)) // #nosec G115 -- of all tasks that there can be, none has a larger number
+		key = binary.BigEndian.AppendUint32(key, uint32(t)) // #nosec G115 -- no task can have a larger number
 	}
 	n, known := l.sets[string(key)]
 	if !known {
@@ -92,10 +92,10 @@ func (l *TaskColumns) set(tasks []engine.TaskID) int {
 	return n
 }
 
-// Full reports whether more rows would make an answer too large: functions on AWS answer with 6 MB at most.
+// Full reports whether more rows would make an answer too large: functions on AWS answer with at most 6 MB.
 func (l *TaskColumns) Full() bool { return l.Bytes > MostColumns }
 
-// MostColumns is how many bytes the columns of an answer may have.
+// MostColumns is the maximum size of the columns of an answer in bytes.
 const MostColumns = 3 << 20
 
 // Millis returns a time in milliseconds since 1970; 0 for the zero time.
@@ -106,31 +106,31 @@ func Millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// Outline is an attempt as a page of pictures needs it: all its tasks, without their parameters.
+// Outline is an attempt as a graphical page needs it: all its tasks, without their parameters.
 type Outline struct {
-	// Seq is the entry of the history that the tasks are as of: later changes come after it. It is null if nothing
-	// changes any more.
+	// Seq is the last entry of the history that the tasks reflect: later changes come after it. It is null if nothing will
+	// change any more.
 	Seq    *int64       `json:"seq"`
 	At     int64        `json:"at"` // the server's clock
 	Tasks  *TaskColumns `json:"tasks"`
 	Errors []TaskError  `json:"errors"`
-	// Next is what after= is for the next page; null on the last.
+	// Next is the value of after= for the next page; null on the last.
 	Next *engine.TaskID `json:"next"`
 }
 
-// TaskError is a task's error, as far as a line shows it.
+// TaskError is the part of a task's error that fits on a line.
 type TaskError struct {
 	Task    engine.TaskID `json:"task"`
 	Message string        `json:"message"`
 }
 
-// What of errors an outline has.
+// Limits of the errors in an outline.
 const (
 	MostErrors  = 100
 	LongestText = 1000 // bytes of a message
 )
 
-// Beginning is as much of a message as a list has.
+// Beginning returns the part of a message that is shown in a list.
 func Beginning(message string) string {
 	return strings.ToValidUTF8(message[:min(len(message), LongestText)], "")
 }

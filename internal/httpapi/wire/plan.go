@@ -12,7 +12,7 @@ type Place struct {
 	Column int    `json:"column"`
 }
 
-// PlaceOf is null if the place is not known.
+// PlaceOf shows a place; null if it is unknown.
 func PlaceOf(p dig.Place) *Place {
 	if p.Line == 0 {
 		return nil
@@ -20,7 +20,7 @@ func PlaceOf(p dig.Place) *Place {
 	return &Place{p.File, p.Line, p.Column}
 }
 
-// Plan is what a workflow would run.
+// Plan lists the tasks that a workflow would run.
 type Plan struct {
 	Workflow IDName    `json:"workflow"`
 	Revision string    `json:"revision"`
@@ -49,7 +49,7 @@ type Used struct {
 	Task string `json:"task"`
 }
 
-// MostPlan is how many bytes the names of a plan may have.
+// MostPlan is the maximum size of the names of a plan in bytes.
 const MostPlan = 2 << 20
 
 // PlannedTasks returns as many tasks of a plan as fit into an answer; if that is not all of them, it marks the plan as

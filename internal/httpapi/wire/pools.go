@@ -28,7 +28,7 @@ type Claim struct {
 	Since     Moment `json:"since"`
 }
 
-// MostClaims is how many claims of a line are shown.
+// MostClaims is the maximum number of claims of a line that are shown.
 const MostClaims = 100
 
 // Line is a pool with the holders of its slots and the waiting claims.

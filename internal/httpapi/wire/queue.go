@@ -15,15 +15,15 @@ type Depth struct {
 	Leased int    `json:"leased"`
 	Behind int    `json:"behind"`
 	Aside  *int   `json:"aside"`  // null if the queue has no dead letters
-	Oldest int64  `json:"oldest"` // milliseconds since 1970; 0: there is none, or it is not known
+	Oldest int64  `json:"oldest"` // milliseconds since 1970; 0: there is none, or it is unknown
 }
 
 // Subject is what a message is about.
 type Subject struct {
-	What    string      `json:"what"` // "" is not known to this server
+	What    string      `json:"what"` // "" means that this server does not know it
 	Attempt *SubjectRef `json:"attempt"`
-	Tasks   []string    `json:"tasks"` // full names of the first ones
-	Count   int         `json:"count"` // tasks that it is about
+	Tasks   []string    `json:"tasks"` // full names of the first tasks
+	Count   int         `json:"count"` // number of tasks that it is about
 }
 
 // SubjectRef is a project, workflow or attempt that a message is about.
@@ -51,13 +51,13 @@ type Queue struct {
 	At     int64   `json:"at"`
 	About  bool    `json:"approximate"`
 	Queues []Depth `json:"queues"`
-	Queue  string  `json:"queue"` // that the messages are of
+	Queue  string  `json:"queue"` // the queue of the messages
 	// Messages is null if they cannot be read without being received.
 	Messages []Message `json:"messages"`
 	Next     *ID       `json:"next"`
 }
 
-// StateOf returns which number of its queue counts a message.
+// StateOf returns in which count of its queue a message is included.
 func StateOf(m host.Queued, now time.Time) string {
 	switch {
 	case !m.Until.IsZero():

@@ -51,7 +51,7 @@ func (b *RerunBody) Request() (catalogue.RerunRequest, error) {
 	return r, nil
 }
 
-// checkStart checks where the attempt begins.
+// checkStart checks the point at which the attempt begins.
 func (b *RerunBody) checkStart(mode string) error {
 	switch {
 	case mode == "from" && b.From == nil:
@@ -64,7 +64,7 @@ func (b *RerunBody) checkStart(mode string) error {
 	return nil
 }
 
-// checkPart checks which tasks the attempt has.
+// checkPart checks the selection of tasks of the attempt.
 func (b *RerunBody) checkPart(mode string) error {
 	switch {
 	case (mode == "only") != (b.Only != nil), b.Only != nil && *b.Only == "":
@@ -79,7 +79,7 @@ func (b *RerunBody) checkPart(mode string) error {
 	return nil
 }
 
-// MostMarked is how many tasks one request may mark as success: a group of them is one.
+// MostMarked is how many tasks one request may mark as succeeded: a group counts as one task.
 const MostMarked = 100
 
 func (b *RerunBody) part() (p engine.Part) {
@@ -97,11 +97,11 @@ func (b *RerunBody) part() (p engine.Part) {
 
 // Rerun is the attempt that was started again.
 type Rerun struct {
-	Attempt *Attempt   `json:"attempt"` // that was started; null for a dry run
-	Plan    *RerunPlan `json:"plan"`    // of a dry run
+	Attempt *Attempt   `json:"attempt"` // the started attempt; null for a dry run
+	Plan    *RerunPlan `json:"plan"`    // only for a dry run
 }
 
-// RerunPlan is what another attempt would run.
+// RerunPlan lists the tasks that another attempt would run.
 type RerunPlan struct {
 	Workflow IDName     `json:"workflow"`
 	Revision string     `json:"revision"`
@@ -110,13 +110,13 @@ type RerunPlan struct {
 	Gone     int        `json:"gone"`
 }
 
-// RerunTasks are the tasks of such a plan.
+// RerunTasks holds the tasks of a plan.
 type RerunTasks struct {
 	Total int         `json:"total"`
 	Rows  []RerunTask `json:"rows"`
 }
 
-// RerunTask is a task, and whether it would run.
+// RerunTask is a task of a plan.
 type RerunTask struct {
 	Name  string `json:"name"`
 	Group bool   `json:"group"`
@@ -127,13 +127,13 @@ type RerunTask struct {
 	Parameters []string `json:"parameters,omitempty"`
 }
 
-// Bounds of each list of a plan.
+// Limits of each list of a plan.
 const (
 	MostRerunRows  = 2000
 	MostRerunBytes = 1 << 20
 )
 
-// RerunTasksOf shows as many tasks as an answer holds.
+// RerunTasksOf shows as many tasks as fit into an answer.
 func RerunTasksOf(list []catalogue.RerunTask) RerunTasks {
 	shown, bytes := list[:min(len(list), MostRerunRows)], 0
 	for i, t := range shown {

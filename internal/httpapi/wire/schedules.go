@@ -52,7 +52,7 @@ func (b *BackfillBody) Check() error {
 	return nil
 }
 
-// Backfilled are the attempts that a backfill started.
+// Backfilled lists the attempts that a backfill started.
 type Backfilled struct {
 	ID       ID        `json:"id"`
 	Project  IDName    `json:"project"`
@@ -60,7 +60,7 @@ type Backfilled struct {
 	Attempts []Attempt `json:"attempts"`
 }
 
-// EnableBody reports whether sessions that were missed are skipped.
+// EnableBody enables a schedule, and selects whether missed sessions are skipped.
 type EnableBody struct {
 	SkipSchedule Choice `json:"skipSchedule"`
 	NextTime     *Words `json:"nextTime"`

@@ -1,11 +1,11 @@
 package wire
 
-// Search is what a search found.
+// Search holds the results of a search.
 type Search struct {
 	Projects  []IDName        `json:"projects"`
 	Workflows []FoundWorkflow `json:"workflows"`
 	Tasks     []FoundTask     `json:"tasks"`
-	Session   *Brief          `json:"session"` // its last attempt
+	Session   *Brief          `json:"session"` // the last attempt of the session
 	Attempt   *Brief          `json:"attempt"`
 }
 

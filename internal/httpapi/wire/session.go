@@ -1,6 +1,6 @@
 package wire
 
-// SignIn has the first things that a page needs: how to sign in, who is signed in, and what they may do.
+// SignIn contains the data that a page needs first: how to sign in, who is signed in, and what they may do.
 type SignIn struct {
 	Authenticated bool     `json:"authenticated"`
 	Methods       []string `json:"methods"`
@@ -13,17 +13,17 @@ type SignIn struct {
 	Live          string   `json:"live"`
 	AWS           bool     `json:"aws"`
 	Version       string   `json:"version"`
-	// Problem is why the sign-in at the provider failed from which this browser came back; shown once.
+	// Problem is the reason why the sign-in failed at the provider from which this browser came back. It is shown once.
 	Problem *string `json:"problem"`
 }
 
-// OIDC is the button for users who sign in at a provider.
+// OIDC describes the button for users who sign in at a provider.
 type OIDC struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 }
 
-// Rights are what the caller may do, in the order of the roles.
+// Rights lists what the caller may do, in the order of the roles.
 type Rights struct {
 	Read  bool `json:"read"`
 	Write bool `json:"write"`

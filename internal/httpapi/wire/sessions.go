@@ -1,9 +1,9 @@
 package wire
 
-// Searched are the sessions that a search found, with the place at which it continues.
+// Searched holds the sessions that a search found, and the position from which it continues.
 type Searched struct {
 	Sessions []Session `json:"sessions"`
-	Searched int       `json:"searched"` // how many were looked at
-	Complete bool      `json:"complete"` // false: so many were looked at that there may be more for this page
-	Next     *ID       `json:"next"`     // what last_id= is for the next page; null on the last
+	Searched int       `json:"searched"` // number of sessions that were read
+	Complete bool      `json:"complete"` // false: a limit was reached, and there may be more for this page
+	Next     *ID       `json:"next"`     // the value of last_id= for the next page; null on the last
 }

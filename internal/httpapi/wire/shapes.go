@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// ID is a number that is written as a string, as clients in JavaScript need it.
+// ID is a number that is written as a string, as JavaScript clients need it.
 type ID int64
 
 // MarshalJSON writes the id as a string.
@@ -47,7 +47,7 @@ func (m Moment) MarshalJSON() ([]byte, error) {
 	return []byte(t.UTC().Format(`"2006-01-02T15:04:05Z"`)), nil
 }
 
-// OffsetTime writes a time in a zone; that of a zone which is not known any more is UTC.
+// OffsetTime writes a time in a zone; if the zone is no longer known, in UTC.
 func OffsetTime(t time.Time, zone string) string {
 	location, err := schedule.Zone(zone)
 	if err != nil {
@@ -56,7 +56,7 @@ func OffsetTime(t time.Time, zone string) string {
 	return t.In(location).Format(OffsetForm)
 }
 
-// OffsetForm is a time with its offset.
+// OffsetForm is the layout of a time with its offset.
 const OffsetForm = "2006-01-02T15:04:05-07:00"
 
 // Object is a mapping that is never null.
@@ -70,7 +70,7 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return param.AppendJSON(nil, o.Map), nil
 }
 
-// IDName is a thing with its id and name.
+// IDName is an object with its id and name.
 type IDName struct {
 	ID   ID     `json:"id"`
 	Name string `json:"name"`
@@ -79,7 +79,7 @@ type IDName struct {
 // Named shows a reference.
 func Named(r host.Ref) IDName { return IDName{ID(r.ID), r.Name} }
 
-// NameOptID is a thing whose id may be absent.
+// NameOptID is an object whose id may be absent.
 type NameOptID struct {
 	Name string `json:"name"`
 	ID   *ID    `json:"id"`
@@ -88,8 +88,8 @@ type NameOptID struct {
 // Optional shows a reference whose id may be absent.
 func Optional(r host.Ref) NameOptID { return NameOptID{r.Name, OrNull(r.ID)} }
 
-// MostListed is how many bytes of parameters or definitions a page of a list has: what a function may answer has 6 MB,
-// and a page of attempts with large parameters must not take a machine's memory.
+// MostListed is the maximum size in bytes of the parameters or definitions on a page of a list: an answer of a function
+// may have 6 MB, and a page of attempts with large parameters must not use up a machine's memory.
 const MostListed = 4 << 20
 
 // Collection is a list under its name; it is never null.
@@ -116,7 +116,7 @@ type Project struct {
 	DeletedAt   Moment `json:"deletedAt"`
 	ArchiveType string `json:"archiveType"`
 	ArchiveMD5  []byte `json:"archiveMd5"`
-	// Paused is there while nothing of the project starts.
+	// Paused is set while no attempt of the project starts.
 	Paused *Paused `json:"paused,omitempty"`
 }
 
@@ -137,7 +137,7 @@ type Workflow struct {
 	Revision string `json:"revision"`
 	Timezone string `json:"timezone"`
 	Config   Object `json:"config"`
-	// Fields for people, present if the file has them.
+	// These fields are for people, and present if the file has them.
 	Description string   `json:"description,omitempty"`
 	Owner       string   `json:"owner,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
@@ -149,7 +149,7 @@ func WorkflowOf(w host.Workflow) Workflow {
 		Description: keys.DescriptionOf(w.Config), Owner: keys.OwnerOf(w.Config), Tags: keys.TagsOf(w.Config)}
 }
 
-// LastAttempt is what a session shows of its last attempt.
+// LastAttempt is the part of a session's last attempt that the session shows.
 type LastAttempt struct {
 	ID               ID      `json:"id"`
 	RetryAttemptName *string `json:"retryAttemptName"`
@@ -200,21 +200,21 @@ type Attempt struct {
 	Params           Object    `json:"params"`
 	CreatedAt        Moment    `json:"createdAt"`
 	FinishedAt       Moment    `json:"finishedAt"`
-	// StartsAt is set if the start has named a time.
+	// StartsAt is set if the start specified a time.
 	StartsAt *Moment `json:"startsAt,omitempty"`
-	// Labels are set if the attempt has some.
+	// Labels is set if the attempt has labels.
 	Labels *Object `json:"labels,omitempty"`
 	// IgnoredErrors is set if the attempt succeeded although tasks failed.
 	IgnoredErrors bool `json:"ignoredErrors,omitempty"`
-	// Outputs are there in the answer about one attempt, if it has any.
+	// Outputs is set in the answer about one attempt, if it has outputs.
 	Outputs *Object `json:"outputs,omitempty"`
-	// Paused is there in the answer about one attempt, and in its events, while it is paused.
+	// Paused is set in the answer about one attempt and in its events, while it is paused.
 	Paused *Paused `json:"paused,omitempty"`
-	// Warnings are there in the answer to a start, if there are any.
+	// Warnings is set in the answer to a start, if there are warnings.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Paused is who paused something, when and why.
+// Paused records who paused an object, when and why.
 type Paused struct {
 	By     string `json:"by"`
 	At     Moment `json:"at"`
@@ -229,7 +229,7 @@ func AttemptOf(a host.Attempt) Attempt {
 		Params: Object{a.Params}, CreatedAt: Moment(a.CreatedAt), FinishedAt: Moment(a.FinishedAt), StartsAt: OrAbsent(a.StartsAt), Labels: Labels(a), IgnoredErrors: a.Ignored}
 }
 
-// Labels are those of an attempt; nil for none.
+// Labels returns the labels of an attempt; nil for none.
 func Labels(a host.Attempt) *Object {
 	if a.Labels == nil {
 		return nil
@@ -237,7 +237,7 @@ func Labels(a host.Attempt) *Object {
 	return &Object{a.Labels}
 }
 
-// OrAbsent leaves a time out that is not there.
+// OrAbsent returns nil for the zero time, so that the field is omitted.
 func OrAbsent(t time.Time) *Moment {
 	if t.IsZero() {
 		return nil

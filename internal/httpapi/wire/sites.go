@@ -4,12 +4,12 @@ package wire
 type Site struct {
 	ID       ID   `json:"id"`
 	Projects int  `json:"projects"`
-	Attempts int  `json:"attempts"` // that have not ended; mostCounted are so many or more
-	Tokens   *int `json:"tokens"`   // null if the server has none
+	Attempts int  `json:"attempts"` // unfinished attempts; mostCounted means that many or more
+	Tokens   *int `json:"tokens"`   // null if the server has no tokens
 }
 
-// Sites are the sites of a server.
+// Sites is a page of the sites of a server.
 type Sites struct {
 	Sites []Site `json:"sites"`
-	Next  *ID    `json:"next"` // after of the next page; null: this is the last one
+	Next  *ID    `json:"next"` // the value of after= for the next page; null on the last
 }

@@ -24,26 +24,27 @@ type Task struct {
 	StartedAt       Moment   `json:"startedAt"`
 	Error           Object   `json:"error"`
 	IsGroup         bool     `json:"isGroup"`
-	Skipped         string   `json:"skipped,omitempty"` // why it was not run
+	Skipped         string   `json:"skipped,omitempty"` // why it did not run
 	IgnoredError    bool     `json:"ignoredError,omitempty"`
 	LogIncomplete   bool     `json:"logIncomplete,omitempty"`
 	Waiting         *Waiting `json:"waiting,omitempty"` // its state is "ready" meanwhile
 }
 
-// Waiting is what a task waits for that could run otherwise; of the root, what the whole attempt waits for.
+// Waiting describes what keeps a task that is ready from running; for the root it concerns the whole attempt.
 type Waiting struct {
 	Reason string  `json:"reason"`
 	Since  *Moment `json:"since,omitempty"`
-	Until  *Moment `json:"until,omitempty"` // when the wait ends, or fails the task
-	// For a reason with a line: the pool and how many of its slots. Ahead is how many claims precede the task in the
-	// line, and PoolHeld means that the pool grants no slots; only for a single task, see getTask.
+	Until  *Moment `json:"until,omitempty"` // when the wait ends or fails the task
+	// These fields are for a reason with a line. Pool and Slots are the requested pool and the number of slots. Ahead is
+	// how many claims precede the task in the line, and PoolHeld means that the pool grants no slots; both are set only
+	// for a single task, see getTask.
 	Pool     string `json:"pool,omitempty"`
 	Slots    int    `json:"slots,omitempty"`
 	Ahead    *int   `json:"ahead,omitempty"`
 	PoolHeld *bool  `json:"held,omitempty"`
 }
 
-// WaitingOf is nil for a task that waits for other tasks only, for a retry or for its keys, which its state shows.
+// WaitingOf returns nil for a task that waits only for other tasks, for a retry or for its keys, which its state shows.
 func WaitingOf(w engine.Waiting) *Waiting {
 	if !w.Reason.Ready() && w.Reason != engine.ForStartTime {
 		return nil
@@ -55,9 +56,8 @@ func WaitingOf(w engine.Waiting) *Waiting {
 	return r
 }
 
-// TaskOf shows a task. Parameters are shared with the engine: they are frozen, only read.
-// updatedAt is never null, or Digdag's client library refuses the answer: a task of which
-// nothing changed yet has the time at which it came.
+// TaskOf shows a task. Parameters are shared with the engine and must only be read. updatedAt is never null, because
+// Digdag's client library would refuse the answer: for an unchanged task it is the time when the task was created.
 func TaskOf(s *engine.State, t *engine.Task, created time.Time, mask Masker) Task {
 	updated := t.UpdatedAt
 	if updated.IsZero() {
@@ -91,5 +91,5 @@ func TaskOf(s *engine.State, t *engine.Task, created time.Time, mask Masker) Tas
 	return r
 }
 
-// Masker removes secrets from parameters that are shown.
+// Masker removes secrets from displayed parameters.
 type Masker func(*param.Map) *param.Map

@@ -4,7 +4,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// ShownToken is a token, without what a caller shows.
+// ShownToken is a token without its secret.
 type ShownToken struct {
 	ID        ID     `json:"id"`
 	Name      string `json:"name"`
@@ -14,7 +14,7 @@ type ShownToken struct {
 	LastUsed  Moment `json:"lastUsedAt"`
 }
 
-// NewToken is the only answer that holds the secret.
+// NewToken is the only answer that contains the secret.
 type NewToken struct {
 	ShownToken
 	Token string `json:"token"`

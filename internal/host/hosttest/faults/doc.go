@@ -2,6 +2,6 @@
 // that are dropped, doubled or late, and processes that crash. The same seed gives the same call the same fate in every
 // run.
 //
-// Tests wrap the driver that they run with it. It must never sleep on its own account longer than its rates allow, and
-// must never change what a call means to the driver below it.
+// Tests wrap their driver with it. It must never sleep longer than its rates allow, and must never change the meaning
+// of a call for the driver below it.
 package faults

@@ -12,35 +12,35 @@ import (
 	"zerodag/internal/host"
 )
 
-// ErrCrashed is what every call answers once the process has crashed.
+// ErrCrashed is the error of every call once the process has crashed.
 var ErrCrashed = errors.New("the process has crashed")
 
-// Rates are the probabilities of each fault: 0 is never, 1 is every time.
+// Rates are the probabilities of each fault: 0 means never, 1 every time.
 type Rates struct {
 	Refuse      float64 // the store refuses before it does anything (throttled)
-	LoseAnswer  float64 // the store does it, and the answer is an error
-	Delay       float64 // the call takes up to MaxDelay longer, before or after it is done
+	LoseAnswer  float64 // the store carries out the call, but the answer is an error
+	Delay       float64 // the call takes up to MaxDelay longer, before or after it is carried out
 	Conflict    float64 // an append returns a conflict although no other writer was first
-	Drop        float64 // a received message is not seen until its lease ends
+	Drop        float64 // a received message is invisible until its lease ends
 	Duplicate   float64 // a received message is received once more, under the same lease
 	Reorder     float64 // a received message without a group comes later
-	CrashBefore float64 // the process ends, and nothing is done
-	CrashAfter  float64 // the process ends when it is done
+	CrashBefore float64 // the process ends before the call
+	CrashAfter  float64 // the process ends after the call
 	MaxDelay    time.Duration
 }
 
-// Faults makes drivers fail, in a way that depends on the seed and on the call, and not on the order in which
-// goroutines run: the nth append of entry 3 of attempt 5 has the same fate in every run.
+// Faults makes drivers fail in a way that depends on the seed and the call, but not on the order in which goroutines
+// run: the nth append of entry 3 of attempt 5 has the same fate in every run.
 type Faults struct {
 	seed  uint64
 	rates Rates
 
 	mu    sync.Mutex
-	calls map[string]int // how often each thing was called
+	calls map[string]int // how often each call was made
 	done  map[string]int // faults by kind
 }
 
-// New makes Faults.
+// New creates Faults.
 func New(seed uint64, rates Rates) *Faults {
 	return &Faults{seed: seed, rates: rates, calls: map[string]int{}, done: map[string]int{}}
 }
@@ -63,7 +63,7 @@ func (f *Faults) Heal() {
 	f.rates = Rates{}
 }
 
-// fate decides about one call.
+// fate decides the outcome of one call.
 type fate struct {
 	f      *Faults
 	random *rand.Rand
@@ -102,21 +102,21 @@ func (x *fate) delay(ctx context.Context) {
 	}
 }
 
-// Process is one life of the process that uses the stores: it ends with a crash. A new one
-// over the same stores is the restart.
+// Process is one life of the process that uses the stores: it ends with a crash. A new Process for the same stores is
+// the restart.
 type Process struct {
 	faults *Faults
 	once   sync.Once
 	dead   chan struct{}
 }
 
-// Process begins a life.
+// Process begins the life of a process.
 func (f *Faults) Process() *Process { return &Process{faults: f, dead: make(chan struct{})} }
 
-// Crashed is closed by the crash.
+// Crashed returns a channel that the crash closes.
 func (p *Process) Crashed() <-chan struct{} { return p.dead }
 
-// Crash ends the life now: every call from now on answers ErrCrashed.
+// Crash ends the process now: every later call returns ErrCrashed.
 func (p *Process) Crash() { p.once.Do(func() { close(p.dead) }) }
 
 func (p *Process) crashed() bool {
@@ -128,7 +128,7 @@ func (p *Process) crashed() bool {
 	}
 }
 
-// call makes a call of a store, unless a fault occurs.
+// call makes a call to a store unless a fault occurs.
 func (p *Process) call(ctx context.Context, name string, do func() error) error {
 	if p.crashed() {
 		return ErrCrashed
@@ -239,7 +239,7 @@ func (a faultyAttempts) Finish(ctx context.Context, id int64, e host.End) error 
 // Schedules wraps schedules.
 func (p *Process) Schedules(s host.Schedules) host.Schedules { return faultySchedules{s, p} }
 
-// schedules gives the port a name that none of its methods has.
+// schedules embeds the port under a name that differs from its methods.
 type schedules interface{ host.Schedules }
 
 type faultySchedules struct {
@@ -255,7 +255,7 @@ func (s faultySchedules) Update(ctx context.Context, x host.Schedule, old host.T
 // Backfills wraps backfills.
 func (p *Process) Backfills(b host.Backfills) host.Backfills { return faultyBackfills{b, p} }
 
-// backfills gives the port a name that none of its methods has.
+// backfills embeds the port under a name that differs from its methods.
 type backfills interface{ host.Backfills }
 
 type faultyBackfills struct {

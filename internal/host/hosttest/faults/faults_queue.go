@@ -20,10 +20,10 @@ type faultyQueue struct {
 	p     *Process
 
 	mu    sync.Mutex
-	again []host.Delivery // to be received once more
+	again []host.Delivery // messages that will be received once more
 }
 
-// Traits are those of the queue.
+// Traits returns the traits of the wrapped queue.
 func (q *faultyQueue) Traits() host.Traits { return q.queue.Traits() }
 
 // Send may return an error although it took effect.
@@ -35,7 +35,7 @@ func (q *faultyQueue) Send(ctx context.Context, messages ...host.Message) error 
 	return q.p.call(ctx, q.name+": send "+id, func() error { return q.queue.Send(ctx, messages...) })
 }
 
-// Receive may lose messages until their leases end, give them a second time, or later.
+// Receive may lose messages until their leases end, return them twice, or delay them.
 func (q *faultyQueue) Receive(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
 	for {
 		if q.p.crashed() {
@@ -64,7 +64,7 @@ func (q *faultyQueue) Receive(ctx context.Context, n int, lease time.Duration) (
 	}
 }
 
-// receive ends with the process: a receiver in a dead one would take messages from the next.
+// receive ends with the process, because a receiver in a dead process would take messages from the next one.
 func (q *faultyQueue) receive(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
 	alive, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -79,7 +79,7 @@ func (q *faultyQueue) receive(ctx context.Context, n int, lease time.Duration) (
 	}()
 	list, err := q.queue.Receive(alive, n, lease)
 	if q.p.crashed() {
-		return nil, ErrCrashed // what it took comes back when the leases end
+		return nil, ErrCrashed // the messages are delivered again when their leases end
 	}
 	return list, err
 }
@@ -96,7 +96,7 @@ func (q *faultyQueue) second() (host.Delivery, bool) {
 	return d, true
 }
 
-// pass reports whether a message is handed out now.
+// pass reports whether a message is returned now.
 func (q *faultyQueue) pass(ctx context.Context, d host.Delivery) (bool, error) {
 	x := q.p.faults.of(fmt.Sprintf("%s: receive %s %d", q.name, d.ID, d.Count))
 	switch {

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// Bus checks a host.Bus that is asked for all topics.
+// Bus checks a host.Bus for which all topics are selected.
 func Bus(t *testing.T, h suite.Harness) {
 	suite.Cases{"announcements are delivered": busArrive, "a canceled call fails": busCancelled}.Run(t, h)
 }
@@ -24,7 +24,7 @@ func announcement(topic events.Topic) events.Announcement {
 func busArrive(t *testing.T, s suite.Stores) {
 	topics := []events.Topic{events.AttemptStarted, events.AttemptSucceeded, events.AttemptFailed, events.AttemptKilled, events.SLAMissed}
 	want := map[string]events.Announcement{}
-	for _, topic := range append(topics, events.AttemptStarted) { // one is announced again
+	for _, topic := range append(topics, events.AttemptStarted) { // one is announced twice
 		a := announcement(topic)
 		suite.Must(t, s.Bus.Announce(t.Context(), a))
 		want[a.Detail.ID] = a

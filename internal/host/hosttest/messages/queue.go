@@ -79,7 +79,7 @@ func queueDue(t *testing.T, s suite.Stores) {
 	for id, due := range after {
 		suite.Must(t, q.Send(ctx, host.Message{ID: id, Due: begin.Add(due)}))
 	}
-	prompt := s.Now().Sub(begin) < step // otherwise several are due at once, in any order
+	prompt := s.Now().Sub(begin) < step // otherwise several messages are due at once, in any order
 	for _, next := range []string{"past", "soon", "late"} {
 		d := suite.Receive(t, q, suite.Long)
 		due, expected := after[d.ID]
@@ -188,7 +188,7 @@ func queueWait(t *testing.T, s suite.Stores) {
 		suite.Must(t, q.Send(ctx, suite.Message(id, "")))
 		want = append(want, id)
 		if i%2 == 0 {
-			have = append(have, <-arrived) // at once, and not when something else happens
+			have = append(have, <-arrived) // at once, without waiting for another event
 		}
 	}
 	all.Wait()

@@ -14,9 +14,9 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// queueRace lets workers receive, keep for too long, extend, give back and delete. While a
-// lease holds no other receiver gets the message, nor another of its group; the messages
-// of a group end in the order sent; nothing is lost.
+// queueRace lets workers receive messages, keep them for too long, extend their leases, release and delete them. While
+// a lease is valid, no other receiver gets the message or another one of its group; the messages of a group end in the
+// order sent; and no message is lost.
 func queueRace(t *testing.T, s suite.Stores) {
 	const messages, groups, workers = 60, 6, 8
 	ctx, cancel := context.WithCancel(t.Context())
@@ -31,7 +31,7 @@ func queueRace(t *testing.T, s suite.Stores) {
 	}
 	var all sync.WaitGroup
 	for seed := range workers {
-		all.Go(func() { w.work(t, ctx, s.Events, rand.New(rand.NewPCG(1, uint64(seed)))) }) // #nosec G404 -- a seed, so that a race can be run again
+		all.Go(func() { w.work(t, ctx, s.Events, rand.New(rand.NewPCG(1, uint64(seed)))) }) // #nosec G404 -- a seed, so that a race can be repeated
 	}
 	all.Wait()
 	if w.left != 0 {
@@ -39,13 +39,13 @@ func queueRace(t *testing.T, s suite.Stores) {
 	}
 }
 
-// witness records which receiver may have which message. Its times are certain for the holder.
+// witness records which receiver may hold which message. The holder can rely on its times.
 type witness struct {
 	now  func() time.Time
 	over context.CancelFunc
 
 	mu   sync.Mutex
-	held map[string]time.Time // by message and by group, when the lease ends at the earliest
+	held map[string]time.Time // the earliest end of the lease, by message and by group
 	last map[string]int       // number of the last message deleted of a group
 	left int
 }
@@ -75,8 +75,8 @@ func (w *witness) work(t *testing.T, ctx context.Context, q host.Queue, random *
 	}
 }
 
-// hold records a lease, which began no earlier than before. A lease that may have ended by now, as on a busy machine,
-// is not recorded: another receiver may already have the message.
+// hold records a lease, which began no earlier than before. It does not record a lease that may already have ended, as
+// on a busy machine, because another receiver may already have the message.
 func (w *witness) hold(t *testing.T, d host.Delivery, before time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,10 +98,10 @@ func keys(d host.Delivery) []string {
 	return []string{"message " + d.ID, "group " + d.Group}
 }
 
-// one does something with a message that is held.
+// one performs a random action on a held message.
 func (w *witness) one(ctx context.Context, q host.Queue, d host.Delivery, random *rand.Rand) error {
 	switch random.IntN(6) {
-	case 0: // forgotten
+	case 0: // the message is forgotten
 		return nil
 	case 1:
 		w.free(d)
@@ -130,7 +130,7 @@ func (w *witness) prolong(d host.Delivery, before time.Time) {
 	}
 }
 
-// free is called before the store frees a message: another may have it at once.
+// free is called before the store frees a message, because another receiver may get it at once.
 func (w *witness) free(d host.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,7 +139,7 @@ func (w *witness) free(d host.Delivery) {
 	}
 }
 
-// delete deletes a message whose lease holds for sure: whether it did is then known.
+// delete deletes a message whose lease is certainly valid, so that the outcome is known.
 func (w *witness) delete(ctx context.Context, q host.Queue, d host.Delivery) error {
 	if err := q.Extend(ctx, d, time.Hour); errors.Is(err, host.ErrLeaseLost) {
 		return nil

@@ -15,7 +15,7 @@ func Timers(t *testing.T, h suite.Harness) {
 	suite.Cases{"store and list due messages": timersWait}.Run(t, h)
 }
 
-// names are queue, ID and body of timers that are due.
+// dueTimers returns queue, ID and body of due timers.
 func dueTimers(t *testing.T, s suite.Stores, until time.Time, n int) (list []host.Timer, names []string) {
 	t.Helper()
 	list = suite.Got(s.Timers.Due(t.Context(), until, n))(t)
@@ -30,7 +30,7 @@ func timersWait(t *testing.T, s suite.Stores) {
 	at := func(id string, seconds int64) host.Message {
 		return host.Message{ID: id, Body: []byte("of " + id), Due: suite.Instant(seconds)}
 	}
-	for range 2 { // repeated it changes nothing
+	for range 2 { // a repeated call changes nothing
 		suite.Must(t, s.Timers.Later(ctx, "tasks", at("late", 300), at("first", 100)))
 		suite.Must(t, s.Timers.Later(ctx, "events", at("second", 200)))
 	}
@@ -67,7 +67,7 @@ func horizonMoves(t *testing.T, s suite.Stores) {
 		}
 	}
 	is(0, 0)
-	suite.Must(t, s.Horizon.Move(ctx, host.Handed, 60, 70)) // another moved it back, or never was
+	suite.Must(t, s.Horizon.Move(ctx, host.Handed, 60, 70)) // another tick moved the mark back, or it was never at 60
 	is(0, 0)
 	suite.Must(t, s.Horizon.Move(ctx, host.Handed, 0, 60))
 	suite.Must(t, s.Horizon.Move(ctx, host.Handed, 0, 50))

@@ -12,7 +12,7 @@ import (
 // Long is a lease that does not end within a case.
 const Long = time.Hour
 
-// Message is a message with a body that cases recognize.
+// Message returns a message with a body that cases recognize.
 func Message(id, group string) host.Message {
 	return host.Message{ID: id, Group: group, Body: []byte("body of " + id)}
 }
@@ -28,10 +28,10 @@ func Receive(t *testing.T, q host.Queue, lease time.Duration) host.Delivery {
 	return Got(q.Receive(ctx, 1, lease))(t)[0]
 }
 
-// Nothing checks that no message is visible. A message marks the end of what there is.
+// Nothing checks that no message is visible. It sends a message that marks the end of the queue.
 func Nothing(t *testing.T, q host.Queue) {
 	t.Helper()
-	end := "the end " + rand.Text() // an ID is used once
+	end := "the end " + rand.Text() // an ID must not be reused
 	Must(t, q.Send(t.Context(), Message(end, "")))
 	for _, d := range Got(q.Receive(t.Context(), 10, Long))(t) {
 		if d.ID != end {

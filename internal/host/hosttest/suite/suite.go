@@ -1,8 +1,8 @@
 // Package suite holds the parts of every contract suite of package hosttest: the ports of one deployment, the harness
-// that makes them for each case, and the few things that cases assert and make in the same way.
+// that creates them for each case, and a few assertions and objects that cases share.
 //
-// Suites and drivers' harnesses use it. It must never know a driver, nor promise what a comment of package host does
-// not.
+// Suites and drivers' harnesses use it. It must never depend on a driver, nor require anything that the comments of
+// package host do not promise.
 package suite
 
 import (
@@ -18,8 +18,8 @@ import (
 	"zerodag/operators"
 )
 
-// Stores are the ports of one deployment. A suite uses the port it is named after, and those it needs to set up the
-// test.
+// Stores holds the ports of one deployment. A suite uses the port that it is named after, and the ports that it needs
+// to set up the test.
 type Stores struct {
 	Log       host.Log
 	Events    host.Queue
@@ -38,15 +38,15 @@ type Stores struct {
 	Pools     host.Pools
 	Semaphore host.Semaphore
 	Backfills host.Backfills
-	// Inventory is that of Events and Tasks.
+	// Inventory lists the messages of Events and Tasks.
 	Inventory host.Inventory
-	// ParamStore is that of a site.
+	// ParamStore returns the parameter store of a site.
 	ParamStore func(site int64) operators.ParamStore
-	// ShortLogs go with the entries of Log.
+	// ShortLogs are stored with the entries of Log.
 	ShortLogs host.ShortLogs
 	Timers    host.Timers
 	Horizon   host.Horizon
-	// Bus, and what arrived at its other end.
+	// Bus, and the events that it delivered.
 	Bus   host.Bus
 	Heard func(t *testing.T) []events.Announcement
 	// Notices, and the fields of the delivered ones.
@@ -57,7 +57,7 @@ type Stores struct {
 	Traced func(t *testing.T) []string
 	Now    func() time.Time
 
-	// Database has these ports.
+	// Database is the database behind these ports.
 	Database host.Database
 	// Reopen ends the process that has the database open and returns the ports of the next process. In a crash, nothing
 	// is closed or flushed; otherwise Reopen calls Database.Stopping and Database.Close.
@@ -65,13 +65,13 @@ type Stores struct {
 	// Outage makes the library of the driver fail at every write until end is called, as on a full disk or a broken
 	// network.
 	Outage func(t *testing.T) (end func())
-	// Shared: several processes have the database open. Leases outlive their holders, and processes cannot see how
+	// Shared means that several processes use the database. Leases outlive their holders, and processes cannot see how
 	// others end.
 	Shared bool
 
-	// Grain is how exactly the queues keep time: cases wait as much longer. 0 is exactly.
+	// Grain is the precision with which the queues keep time: cases wait that much longer. 0 means exact times.
 	Grain time.Duration
-	// Expires: logs expire automatically, and Attempts.Expire has nothing to do.
+	// Expires means that logs expire automatically, so that Attempts.Expire has nothing to do.
 	Expires bool
 }
 
@@ -91,7 +91,7 @@ func (c Cases) Run(t *testing.T, h Harness) {
 	}
 }
 
-// Must ends the case when something failed that it does not test.
+// Must ends the case if a call failed that the case does not test.
 func Must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -99,7 +99,7 @@ func Must(t *testing.T, err error) {
 	}
 }
 
-// Got is must for calls with a result.
+// Got is Must for calls with a result.
 func Got[T any](v T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -132,12 +132,12 @@ func Push(ctx context.Context, s Stores, site int64, project, revision string, w
 	return s.Projects.Push(ctx, p)
 }
 
-// Config is a definition whose order of keys and kinds of numbers must be kept.
+// Config returns a definition whose order of keys and kinds of numbers must be preserved.
 func Config(name string) *param.Map {
 	return param.New("+z", param.New("echo>", name), "+a", param.New("sh>", "true", "n", int64(1), "f", 1.5, "l", []param.Value{true, nil, "x"}))
 }
 
-// Definition pushes a project with one workflow and returns that.
+// Definition pushes a project with one workflow and returns the workflow.
 func Definition(t *testing.T, s Stores, site int64, project string) host.Workflow {
 	t.Helper()
 	p := Got(Push(t.Context(), s, site, project, "r1", []string{"main"}, nil))(t)
