@@ -93,7 +93,7 @@ func (v tenant) number() string { return strconv.FormatInt(v.site+1, 10) }
 func (v tenant) questions() map[string]asked {
 	start := `{"workflowId":"` + v.ids["workflows"] + `","sessionTime":"2024-05-05T00:00:00Z","params":{}}`
 	return map[string]asked{
-		"getVersion": {}, "getCaller": {}, "getHealth": {}, "getMetrics": {want: 403}, "getOpenAPI": {}, "checkClientVersion": {query: "client=1"},
+		"getVersion": {}, "getCaller": {}, "getHealth": {}, "getLive": {}, "getReady": {}, "getMetrics": {want: 403}, "getOpenAPI": {}, "checkClientVersion": {query: "client=1"},
 		"getProject":             {query: "name=" + marker, want: 404},
 		"getProjects":            {query: "name_pattern=" + marker},
 		"getWorkflowDefinition":  {query: "project=" + marker + "&name=main", want: 404},

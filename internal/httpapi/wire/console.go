@@ -94,7 +94,7 @@ const SeenUnlessSaid = 24 * time.Hour
 // Found is a session that a search found.
 type Found struct {
 	Sessions []Brief `json:"sessions"` // the last attempt of each
-	Next     *ID     `json:"next"`     // the value of before= for the next page; null on the last
+	Next     *ID     `json:"next"`     // the before parameter of the next page; null on the last
 }
 
 // Grid shows the last sessions of a workflow, each with its tasks.
@@ -102,7 +102,7 @@ type Grid struct {
 	Columns []Brief `json:"columns"` // the last attempt of each session, the newest session first
 	Rows    []Row   `json:"rows"`
 	More    bool    `json:"more"` // there are more rows than requested
-	Next    *ID     `json:"next"` // the value of before= for earlier columns; null for none
+	Next    *ID     `json:"next"` // the before parameter for earlier columns; null for none
 }
 
 // Row is a task in all columns: item i of each list belongs to column i.
