@@ -166,7 +166,7 @@ func imports() []allowed {
 		{"internal/logstream", "internal/tasklog operators", "it writes lines of logs"},
 		{"internal/taskview", "engine engine/param internal/logstream internal/tasklog internal/term operators", "it draws states, wherever they come from"},
 		{"internal/remedy", "engine/dig/keys operators/run engine engine/dig engine/expr/script engine/param internal/program internal/term operators operators/all", "it reads messages, and asks nobody"},
-		{"internal/manual", "docs internal/program internal/remedy internal/term operators operators/all github.com/kljensen/snowball/english", "it reads and searches the pages that are in the program"},
+		{"internal/manual", "docs engine/param internal/program internal/remedy internal/term operators operators/all github.com/kljensen/snowball/english", "it reads and searches the pages that are in the program"},
 		{"internal/configuration", "operators/run engine/dig engine/param github.com/magiconair/properties github.com/spf13/pflag internal/egress internal/executors internal/lineage internal/logstream internal/program internal/tasklog operators", "it reads keys, and opens nothing that they name"},
 		{"internal/localsecret", "operators/run internal/configuration internal/plainfile internal/program operators", "it knows the secrets of this machine, and no server's"},
 		{"internal/projectfolder", "engine/dig/keys engine/dig/lint engine/dig/lint/parameters engine/dig engine/expr/script engine/param internal/check internal/configuration internal/datafolder internal/program internal/projectfiles internal/remedy internal/term operators operators/plugin", "it reads a folder, runs nothing and asks no server"},

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kljensen/snowball/english"
 
-	"zerodag/internal/remedy"
+	"zerodag/engine/param"
 	"zerodag/internal/term"
 )
 
@@ -191,7 +191,7 @@ func (x *index) query(words string) (list []wanted, pages, meant []string) {
 	all := wordsOf(words)
 	for i, word := range all {
 		if !slices.ContainsFunc(word, func(s string) bool { return x.in[s] > 0 }) && !x.isSynonym(word[0]) {
-			if near := remedy.Near(word[0], x.known()); near != "" {
+			if near := param.Nearest(word[0], x.known()); near != "" {
 				all[i] = []string{near}
 				meant = append(meant, x.spelled(near))
 			}
@@ -250,9 +250,9 @@ func (s synonym) matches(in []at) bool {
 	return true
 }
 
-// known lists the stems that may be the intended word of a typo.
+// known lists the stems that may be the intended word of a typo, in a fixed order.
 func (x *index) known() []string {
-	return slices.DeleteFunc(slices.Collect(maps.Keys(x.in)), func(s string) bool { return len(s) < 4 })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(x.in)), func(s string) bool { return len(s) < 4 })
 }
 
 // spelled returns a word on the pages with a stem.

@@ -55,6 +55,15 @@ func TestQuestions(t *testing.T) {
 		"mock http in tests":                            {"test-scripts"},
 		"run on kubernetes":                             {"servers"},
 		"rotate api token":                              {"server"},
+		"rerun last 30 days of a job":                   {"backfill"},
+		"give a user read only access":                  {"server", "security"},
+		"upgrade to a new version without downtime":     {"servers", "production"},
+		"replace crontab":                               {"from-cron"},
+		"use s3 file arrival as a trigger":              {"s3_wait", "aws"},
+		"different settings for dev and prod":           {"environments"},
+		"job still running when next schedule starts":   {"schedules", "zerodag-1"},
+		"kill a task that runs too long":                {"zerodag-1"},
+		"how much does it cost on aws per month":        {"aws"},
 		"trigger workflow from webhook http":            {"start-by-http"},
 		"aws credentials access key":                    {"operators/aws"},
 		"how to stop a dag run":                         {"reference/commands"},
@@ -114,6 +123,9 @@ func TestTypos(t *testing.T) {
 	hits, meant, err := Search("enviroment variable of a comand", 3)
 	if err != nil || len(hits) == 0 || !slices.Equal(meant, []string{"environment", "command"}) {
 		t.Errorf("%+v, %q, %v", hits, meant, err)
+	}
+	if hits, meant, err := Search("xyzzy plugh", 3); err != nil || len(hits) > 0 || len(meant) > 0 {
+		t.Errorf("words that mean nothing: %+v, %q, %v", hits, meant, err)
 	}
 }
 

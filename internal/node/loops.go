@@ -170,7 +170,7 @@ const dueAtOnce = 200
 // othersLook is how long a process waits before it reads schedules again, because others may have changed them.
 const othersLook = 2 * time.Second
 
-// scheduler fires schedules at their time, until ctx ends.
+// scheduler fires schedules when they are due, until ctx ends.
 func (n *Node) scheduler(ctx context.Context) {
 	for ctx.Err() == nil {
 		next, err := n.fireDue(ctx)

@@ -1,5 +1,5 @@
 // Package node joins catalogue and delivery over the ports of a deployment to one process's part of it, and runs the
-// loops of a self-contained process: it receives events and tasks, fires schedules at their time, and maintains
+// loops of a self-contained process: it receives events and tasks, fires schedules when they are due, and maintains
 // attempts.
 //
 // The server and the Lambdas each create a Node. This package must hold no rule about attempts or schedules: those

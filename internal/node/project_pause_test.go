@@ -26,7 +26,7 @@ func (p *process) release() {
 	p.w.must(err)
 }
 
-// TestProjectPause proves that nothing of a paused project starts and that callers get the reason; that existing
+// TestProjectPause proves that nothing in a paused project starts and that callers get the reason; that existing
 // attempts continue, a repeated start gets its usual answer, other projects start, and the user who paused it first
 // stays on record.
 func TestProjectPause(t *testing.T) {

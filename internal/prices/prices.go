@@ -3,7 +3,7 @@
 // They were taken from AWS's price pages in 2026; the on-demand prices of DynamoDB are those since November 2024.
 package prices
 
-// Region is the region of these prices. Prices of other regions differ by up to 50 %.
+// Region is the region of these prices. Prices in other regions differ by up to 50%.
 const Region = "us-east-1"
 
 // For each unit.

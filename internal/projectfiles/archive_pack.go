@@ -31,7 +31,7 @@ type Packing struct {
 }
 
 // Pack writes the project as a tar.gz (wire.md 3.1): the files that List names, sorted, without owners and times, so
-// that equal files make equal archives. Links get relative targets; a link that leads out of the project is an error
+// that identical files produce identical archives. Links get relative targets; a link that leads out of the project is an error
 // unless it must be copied. It returns the names of the workflow files.
 func (p Project) Pack(w io.Writer, o Packing) ([]string, error) {
 	found, err := p.list()

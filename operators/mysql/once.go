@@ -23,7 +23,7 @@ func (s *session) lock(ctx context.Context) (free bool, err error) {
 	return got.Int64 == 1, err
 }
 
-// holder returns the session that has the lock of the task, 0 for none.
+// holder returns the session that holds the task's lock, or 0 if there is none.
 func (s *session) holder(ctx context.Context) (int64, error) {
 	var id databases.NullInt64
 	err := s.row(ctx, "look for queries of earlier runs", "SELECT IS_USED_LOCK(?)", []any{s.at.Application}, []any{&id})

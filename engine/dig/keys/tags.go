@@ -16,7 +16,7 @@ import (
 // tagsKey is the key at the top of a file with words to search for the workflow.
 const tagsKey = "tags"
 
-// Limits of tags, and of labels of attempts.
+// Limits on tags and on the labels of attempts.
 const (
 	MostTags      = 20  // of a workflow, and labels of an attempt
 	LongestLabel  = 200 // characters of the value of one

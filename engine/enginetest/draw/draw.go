@@ -1,7 +1,7 @@
 // Package draw creates random workflows, parameters and outcomes of runs from given numbers.
 //
 // The simulations and predictions in the tests of package engine use it. It must never draw a random number itself: the
-// caller decides where numbers come from, so that a failure can be repeated and reduced.
+// caller decides where numbers come from, so that a failure can be reproduced and shrunk.
 package draw
 
 import (

@@ -15,7 +15,7 @@ const (
 	maxTime   = 500 * time.Millisecond // of one evaluation
 	maxMemory = 64 << 20               // bytes by which the heap may grow during it
 
-	// Memory can be exhausted quickly, so the first checks follow each other fast.
+	// Memory can be exhausted quickly, so the first checks follow one another in quick succession.
 	fastLooks = 20
 	fastPause = time.Millisecond
 	slowPause = 10 * time.Millisecond

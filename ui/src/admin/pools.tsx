@@ -157,7 +157,7 @@ function Line({ pool }: { pool: Pool }) {
 /** A task that occupies slots or waits; 0 is the whole attempt. */
 function TaskOf({ attempt, task }: { attempt: string; task: string }) {
   return (
-    <Link to="/attempts/$id" params={{ id: attempt }} search={task === "0" ? {} : { task }}>
+    <Link className={css.inline} to="/attempts/$id" params={{ id: attempt }} search={task === "0" ? {} : { task }}>
       {task === "0" ? `attempt ${attempt}` : `task ${task} of attempt ${attempt}`}
     </Link>
   );
