@@ -2,21 +2,11 @@ package files
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"io"
+
+	"zerodag/internal/tasklog"
 )
-
-// memberStart is the beginning of each of our gzip members; flags follow, which are 0, or 4 if the member contains its
-// sizes, and then four zero bytes.
-var memberStart = []byte{0x1f, 0x8b, 8}
-
-const startSize = 8
-
-// begins reports whether a text begins like one of our members.
-func begins(text []byte) bool {
-	return len(text) >= startSize && bytes.HasPrefix(text, memberStart) && text[3]&^4 == 0 && bytes.Equal(text[4:startSize], make([]byte, 4))
-}
 
 // searched is how much of a file is searched at once.
 const searched = 128 << 10
@@ -24,7 +14,7 @@ const searched = 128 << 10
 // wholeSize returns the size of a log file up to the end of its last whole member. Bytes that a killed process left
 // behind that member would make readers fail.
 func wholeSize(f io.ReaderAt, size int64) int64 {
-	buffer := make([]byte, searched+startSize-1)
+	buffer := make([]byte, searched+tasklog.StartSize-1)
 	for end := size; end > 0; end -= min(searched, end) {
 		from := max(0, end-searched)
 		n, err := f.ReadAt(buffer[:min(int64(len(buffer)), size-from)], from)
@@ -32,13 +22,11 @@ func wholeSize(f io.ReaderAt, size int64) int64 {
 			return size // the reader will get the error
 		}
 		text := buffer[:n]
-		for i := bytes.LastIndex(text, memberStart); i >= 0; i = bytes.LastIndex(text, memberStart) {
-			if begins(text[i:]) {
-				if to, whole := memberEnd(io.NewSectionReader(f, from+int64(i), size-from-int64(i))); whole {
-					return from + int64(i) + to
-				}
+		for i := tasklog.LastStart(text); i >= 0; i = tasklog.LastStart(text) {
+			if to, whole := memberEnd(io.NewSectionReader(f, from+int64(i), size-from-int64(i))); whole {
+				return from + int64(i) + to
 			}
-			text = text[:i+len(memberStart)-1]
+			text = text[:i+tasklog.StartSize-1]
 		}
 	}
 	return 0

@@ -79,7 +79,7 @@ const tooMany = "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: clo
 // headerLines counts lines up to the empty line after the headers.
 type headerLines struct {
 	n     int
-	begun int  // bytes bytes of the line so far
+	begun int  // bytes of the line so far
 	blank bool // the line has no bytes, or only the CR of an empty line
 	whole bool
 }

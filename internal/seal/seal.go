@@ -127,7 +127,7 @@ const mostSpent = 10_000
 func (b *Box) Spend(name string, now, until time.Time) (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.isSpent(name, now) {
+	if now.Before(b.spent[name]) {
 		return false
 	}
 	if len(b.spent) >= mostSpent {
@@ -141,9 +141,4 @@ func (b *Box) Spend(name string, now, until time.Time) (first bool) {
 	}
 	b.spent[name] = until
 	return true
-}
-
-func (b *Box) isSpent(name string, now time.Time) bool {
-	until, noted := b.spent[name]
-	return noted && now.Before(until)
 }

@@ -14,6 +14,7 @@ import (
 // field. Small members have no such field because it would be a tenth of their size.
 const (
 	sizedText = 16 << 10 // bytes from which a member contains its sizes
+	hasExtra  = 4        // the only flag of such a member; other members have none
 
 	extraAt  = 10          // position of the length of the extra fields in a member
 	packedAt = extraAt + 6 // position of the sizes in bytes: of the member, then of its text
@@ -23,11 +24,24 @@ const (
 // sizes is the extra field: its name, its length, and room for the sizes.
 var sizes = []byte{'Z', 'D', 8, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
+// StartSize is the number of bytes by which LastStart recognizes a member.
+const StartSize = 8
+
+// LastStart returns the last position in a text at which a member of a log may begin; -1 if there is none. A member
+// begins with the bytes of gzip, flags, and four zero bytes.
+func LastStart(text []byte) int {
+	magic := []byte{0x1f, 0x8b, 8}
+	for i := bytes.LastIndex(text, magic); i >= 0; i = bytes.LastIndex(text[:i+len(magic)-1], magic) {
+		if start := text[i:]; len(start) >= StartSize && start[3]&^hasExtra == 0 && bytes.Equal(start[4:StartSize], make([]byte, 4)) {
+			return i
+		}
+	}
+	return -1
+}
+
 // memberSizes returns the sizes in the first bytes of a member; ok is false if there are none.
 func memberSizes(head []byte) (packed, text int64, ok bool) {
-	const hasExtra = 4 // and no other flag, because a name or a comment would follow the field
-	ok = len(head) >= headSize && head[0] == 0x1f && head[1] == 0x8b && head[3] == hasExtra &&
-		int(binary.LittleEndian.Uint16(head[extraAt:])) == len(sizes) && bytes.Equal(head[extraAt+2:packedAt], sizes[:4])
+	ok = len(head) >= headSize && LastStart(head[:StartSize]) == 0 && head[3] == hasExtra && int(binary.LittleEndian.Uint16(head[extraAt:])) == len(sizes) && bytes.Equal(head[extraAt+2:packedAt], sizes[:4])
 	if !ok {
 		return 0, 0, false
 	}

@@ -7,6 +7,7 @@ package turns
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -73,7 +74,10 @@ func (p *Places) Take(ctx context.Context, key string) (leave func(), err error)
 	case <-turn: // meanwhile
 		p.left(c)
 	default:
-		c.remove(turn)
+		c.waiting = slices.DeleteFunc(c.waiting, func(w chan struct{}) bool { return w == turn })
+		if len(c.waiting) == 0 {
+			p.order = slices.DeleteFunc(p.order, func(other *caller) bool { return other == c })
+		}
 		p.forget(c)
 	}
 	return nil, context.Cause(ctx)
@@ -168,44 +172,20 @@ func (p *Places) free(c *caller) time.Time {
 	return c.until
 }
 
-// give hands out places while callers can take one.
+// give hands out places as long as a waiting caller can take one.
 func (p *Places) give() {
-	var next time.Time
-	for given := true; given; {
-		given, next = false, time.Time{}
-		for i, c := range p.order {
-			if len(c.waiting) == 0 { // all have left
-				p.order = append(p.order[:i:i], p.order[i+1:]...)
-				given = true
-				break
-			}
-			if free := p.free(c); time.Now().Before(free) {
-				if next.IsZero() || free.Before(next) {
-					next = free
-				}
-				continue
-			}
-			if !p.room(c) {
-				continue
-			}
-			p.taken++
-			c.taken++
-			close(c.waiting[0])
-			c.waiting = c.waiting[1:]
-			p.order = append(p.order[:i:i], p.order[i+1:]...)
-			if len(c.waiting) > 0 { // behind the others
-				p.order = append(p.order, c)
-			}
-			given = true
-			break
+	var wake time.Time
+	for i := 0; i >= 0; {
+		if i, wake = p.next(); i >= 0 {
+			p.serve(i)
 		}
 	}
 	if p.wake != nil {
 		p.wake.Stop()
 		p.wake = nil
 	}
-	if !next.IsZero() {
-		p.wake = time.AfterFunc(time.Until(next), func() {
+	if !wake.IsZero() {
+		p.wake = time.AfterFunc(time.Until(wake), func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.give()
@@ -213,12 +193,30 @@ func (p *Places) give() {
 	}
 }
 
-// remove removes a call that no longer waits from the line.
-func (c *caller) remove(turn chan struct{}) {
-	for i, w := range c.waiting {
-		if w == turn {
-			c.waiting = append(c.waiting[:i:i], c.waiting[i+1:]...)
-			return
+// next returns the position in the line of the first caller that can take a place, or -1 and the time when the next
+// pause ends; zero if no waiting caller has a pause.
+func (p *Places) next() (i int, wake time.Time) {
+	now := time.Now()
+	for i, c := range p.order {
+		switch free := p.free(c); {
+		case !now.Before(free) && p.room(c):
+			return i, time.Time{}
+		case now.Before(free) && (wake.IsZero() || free.Before(wake)):
+			wake = free
 		}
+	}
+	return -1, wake
+}
+
+// serve gives a place to the caller at a position in the line, which moves behind the others if it waits for more.
+func (p *Places) serve(i int) {
+	c := p.order[i]
+	p.taken++
+	c.taken++
+	close(c.waiting[0])
+	c.waiting = c.waiting[1:]
+	p.order = slices.Delete(p.order, i, i+1)
+	if len(c.waiting) > 0 {
+		p.order = append(p.order, c)
 	}
 }

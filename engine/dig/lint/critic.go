@@ -122,6 +122,8 @@ type Known struct {
 	Given *param.Map
 }
 
+func (k Known) stopped() bool { return k.Stop != nil && k.Stop() }
+
 func (k Known) parameters(operator string) []string {
 	if k.Parameters == nil {
 		return nil
@@ -166,7 +168,7 @@ const mostFound = 1000
 
 // over reports whether the rest of the workflow need not be checked.
 func (c *critic) over() bool {
-	return len(c.found) >= mostFound || c.known.Stop != nil && c.known.Stop()
+	return len(c.found) >= mostFound || c.known.stopped()
 }
 
 func (c *critic) warn(path []string, task, hint, format string, args ...any) {

@@ -26,7 +26,7 @@ func Warnings(read dig.Source, names []string, known Known) dig.Errors {
 		if known.Only != "" && name != known.Only {
 			continue
 		}
-		if known.Stop != nil && known.Stop() {
+		if known.stopped() {
 			break
 		}
 		f := dig.Inspect(read, name)

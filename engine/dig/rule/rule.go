@@ -138,7 +138,7 @@ func (r Reader) word(rule *Rule, key string, v param.Value, at []string) {
 	case "maxLength":
 		rule.MaxLength = r.length(key, v, at)
 	case "pattern":
-		rule.Pattern = r.pattern(v, at)
+		rule.Pattern = r.Expression(key, v, at)
 	case "format":
 		rule.Format = r.format(v, at)
 	case "items":
@@ -167,11 +167,6 @@ func (r Reader) enum(v param.Value, at []string) []param.Value {
 		r.Fail(at, "write the allowed values: `enum: [jp, us]`", "enum must be a list: %s", param.Sample(v))
 	}
 	return list
-}
-
-// pattern reads a regular expression; nil if it is not one.
-func (r Reader) pattern(v param.Value, at []string) *regex.Regexp {
-	return r.Expression("pattern", v, at)
 }
 
 // Expression reads a regular expression; nil if it is not one, or is larger than allowed.

@@ -92,7 +92,7 @@ func actorOf(u User) Actor {
 	case u.Role == 0:
 		u.Role = Admin
 	}
-	return Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role, Admin: u.Admin}
+	return Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role}
 }
 
 // Same compares two texts in constant time; it compares hashes, which also hides the lengths.

@@ -41,12 +41,11 @@ const (
 
 // Actor is the author of a request.
 type Actor struct {
-	Name  string // "" for a caller without login
-	By    string // one of ByNothing, ByPassword, ByToken, ByIAM, ByOIDC
-	Site  int64
-	Role  Role
-	Admin bool       // may call /api/admin
-	Info  *param.Map // stored with revisions
+	Name string // "" for a caller without login
+	By   string // one of ByNothing, ByPassword, ByToken, ByIAM, ByOIDC
+	Site int64
+	Role Role
+	Info *param.Map // stored with revisions
 
 	token   []byte    // hash of the bearer token; nil for none
 	session *signedIn // the session that their browser presented; nil for none
