@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Limits of the cost of an idle deployment in dollars a month: in an account with nothing else, and by list prices.
+// Limits on the cost of an idle deployment in dollars a month: in an account with nothing else, and by list prices.
 const (
 	idleBudget     = 0.50
 	idleListBudget = 2.00
@@ -39,7 +39,7 @@ func TestIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, figure := range []string{fmt.Sprintf("$%.2f a month", nothing), fmt.Sprintf("$%.2f by list", list)} {
+	for _, figure := range []string{fmt.Sprintf("$%.2f a month", nothing), fmt.Sprintf("$%.2f at list prices", list)} {
 		if !strings.Contains(string(page), figure) {
 			t.Errorf("docs/aws.md does not say %q", figure)
 		}
