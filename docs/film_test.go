@@ -18,7 +18,7 @@ func TestFilm(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(film) > 1_500_000 {
-		t.Errorf("the film has %d bytes: `make console-pictures` makes it smaller", len(film))
+		t.Errorf("the film is %d bytes: `make console-pictures` makes it smaller", len(film))
 	}
 	var pictures [][]byte
 	var takes time.Duration

@@ -59,7 +59,7 @@ const (
 	ExitCodeKey = "exit_code"
 )
 
-// Limits of `error.tasks`.
+// Limits on `error.tasks`.
 const (
 	mostErrorTasks   = 1000
 	mostErrorMessage = 2000      // bytes of each message

@@ -56,8 +56,9 @@ func document(t *testing.T, trace *enginetest.Trace) string {
 	var b strings.Builder
 	b.WriteString(`# The state machine of an attempt
 
-Written by ` + "`go test ./engine -run TestStateMachine -rewrite`" + ` from what happens in the scenarios of
-` + "`engine/testdata`" + `; the test fails when it is out of date. The rules are Digdag's.
+<!-- go test ./engine -run TestStateMachine -rewrite -->
+
+This page shows the states and transitions that occur in the scenarios of ` + "`engine/testdata`" + `. The rules are Digdag's.
 
 ## States of a task
 

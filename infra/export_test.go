@@ -72,7 +72,7 @@ func TestCleanExport(t *testing.T) {
 	}
 	moment, err := os.ReadFile(filepath.Join(folder, "engine/expr/assets/dist/moment.min.js"))
 	if err != nil || len(moment) < 10_000 {
-		t.Fatalf("moment.js has %d bytes: %v", len(moment), err)
+		t.Fatalf("moment.js is %d bytes: %v", len(moment), err)
 	}
 	page, err := os.ReadFile(filepath.Join(folder, "ui/dist/page/index.html"))
 	if err != nil {

@@ -163,7 +163,7 @@ func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 	})
 }
 
-// finish reports how a command ended, or that nothing of it runs any more after it was killed: the sender of the kill
+// finish reports how a command ended, or that none of its processes runs any more after it was killed: the sender of the kill
 // waits for that, for a while. If the end cannot be reported before the runner gives up, the command runs again
 // elsewhere.
 func (r *runner) finish(ctx context.Context, key string, res result) {

@@ -270,7 +270,7 @@ func TestAway(t *testing.T) {
 		t.Errorf("got code %d %q with %d bytes, %v", exit.Code, exit.Why, len(exit.Outputs["output.json"]), err)
 	}
 	if log, want := w.Store.LogOf(1, "+w+t2"), 4000000*3+4000000/16+len("first\nlast\n"); len(log) != want || !strings.HasPrefix(log, "first\n") || !strings.HasSuffix(log, "\nlast\n") {
-		t.Errorf("its log has %d bytes, want %d", len(log), want)
+		t.Errorf("its log is %d bytes, want %d", len(log), want)
 	}
 	if n := len(w.Machines.All()); n != 1 || refused.Load() < 5 {
 		t.Errorf("%d machines, %d requests were refused", n, refused.Load())

@@ -26,7 +26,7 @@ func newUsers() *users {
 }
 
 // firstUser returns a random number above the ones used by images, so that two runners on one machine do not collide. A
-// number is never reused: nothing of an earlier command belongs to a later one.
+// number is never reused: nothing that an earlier command left belongs to a later one.
 func firstUser() int {
 	const above, each = 200_000, 10_000
 	text, _ := os.ReadFile("/proc/self/uid_map") // without it, there are few

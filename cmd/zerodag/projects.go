@@ -93,7 +93,7 @@ func (r *remote) hintPausedName(ctx context.Context, name string) {
 	}
 }
 
-// hintPaused shows a hint if a project is paused, so that nothing of it starts.
+// hintPaused shows a hint if a project is paused, so that nothing in it starts.
 func (r *remote) hintPaused(p client.Project) {
 	if p.Paused != nil && !program.AsDigdag() {
 		r.Hint("Project %s is paused %s: no attempt of it starts until `zerodag project unpause %s`.", p.Name, pausedBy(p.Paused), p.Name)

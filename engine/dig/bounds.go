@@ -20,7 +20,7 @@ type amount struct {
 // admit checks whether the text of a file may be parsed; it returns nil if it may.
 func (r *amount) admit(file string, text []byte) *Error {
 	if len(text) > MaxFile {
-		return beyond(file, "has %d bytes, but a workflow file may have at most %d", len(text), MaxFile)
+		return beyond(file, "is %d bytes long, but a workflow file may have at most %d", len(text), MaxFile)
 	}
 	elements := elementsOf(text)
 	r.bytes += len(text)

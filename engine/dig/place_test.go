@@ -97,7 +97,7 @@ func TestFind(t *testing.T) {
 }
 
 // TestNames checks that a task sees exports of itself and of groups around it, including groups around the call> that
-// generated it, and the variables of the loops around it, but nothing of its siblings.
+// generated it, and the variables of the loops around it, but nothing from its siblings.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	read := mapSource(map[string]string{

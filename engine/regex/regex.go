@@ -38,7 +38,7 @@ type Regexp struct {
 // costly character counts as many instructions as take the same time. The error is about its syntax, or ErrTooLarge.
 func Size(text string) (int, error) {
 	if len(text) > MaxText {
-		return 0, fmt.Errorf("%w: it has %d bytes, but at most %d are allowed", ErrTooLarge, len(text), MaxText)
+		return 0, fmt.Errorf("%w: it is %d bytes, but at most %d are allowed", ErrTooLarge, len(text), MaxText)
 	}
 	n := classes(text)
 	if n > MaxInstructions {

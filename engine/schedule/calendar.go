@@ -23,7 +23,7 @@ const daySeconds = 86400
 
 func dateText(day int64) string { return time.Unix(day*daySeconds, 0).UTC().Format(time.DateOnly) }
 
-// Limits of a calendar: it holds a few decades of holidays, and every search for a business day is short.
+// Limits on a calendar: it holds a few decades of holidays, and every search for a business day is short.
 const (
 	mostDates   = 5000
 	longestHold = 366 // days without a business day

@@ -85,7 +85,7 @@ func TestCrontabBesideCron(t *testing.T) {
 	for _, zone := range []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Tokyo"} {
 		for _, pattern := range []string{"30 2 * * *", "0 * * * *", "*/20 1-3 * * *", "15 0 1 * *", "0 3 * * 0", "30 1 29 3 *", "30 2 25 10 *", "0 0 * 4-6 1-5"} {
 			if schedule.MeansAnother(pattern) {
-				t.Errorf("%s is told to differ", pattern)
+				t.Errorf("%s is reported as different", pattern)
 			}
 			ours, err := schedule.Parse(param.New("cron>", pattern), mustZone(t, zone))
 			if err != nil {
@@ -109,7 +109,7 @@ func TestCrontabBesideCron(t *testing.T) {
 	}
 	for _, pattern := range []string{"0 0 13 * 5", "0 0 1,15 * 1"} {
 		if !schedule.MeansAnother(pattern) {
-			t.Errorf("%s is not told to differ", pattern)
+			t.Errorf("%s is not reported as different", pattern)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func corporate(t *testing.T, m map[string]any) {
 		t.Errorf("%d functions may write spans", writers)
 	}
 	if url := fmt.Sprint(m["Outputs"].(map[string]any)["Url"]); !strings.Contains(url, "https://flows.example.com") {
-		t.Errorf("people are told the address %s", url)
+		t.Errorf("the address that people get is %s", url)
 	}
 }
 

@@ -134,7 +134,7 @@ func functions() []function {
 func (d *Deployment) createFunctions() error {
 	variables := d.variables()
 	if n := size(variables); n > mostVariables {
-		return fmt.Errorf("the environment of the functions would have %d bytes, but Lambda allows %d: shorten taskRoles, subnets or the security groups", n, mostVariables)
+		return fmt.Errorf("the environment of the functions would be %d bytes, but Lambda allows %d: shorten taskRoles, subnets or the security groups", n, mostVariables)
 	}
 	environment := map[string]*string{}
 	for name, value := range variables {

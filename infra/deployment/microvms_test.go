@@ -59,7 +59,7 @@ func microvms(t *testing.T, m map[string]any) {
 	for name, r := range resources(m) {
 		if r["Type"] == "AWS::Lambda::Function" && strings.HasPrefix(name, "agent") {
 			if text := fmt.Sprint(properties(r)["Environment"]); !strings.Contains(text, "MicrovmImage") || !strings.Contains(text, `"memory":512`) {
-				t.Errorf("the agent is told %s", text)
+				t.Errorf("the agent's variable is %s", text)
 			}
 		}
 	}

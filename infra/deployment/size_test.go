@@ -44,7 +44,7 @@ func TestZips(t *testing.T) {
 		t.Fatal(err)
 	}
 	if t.Logf("runner: %.1f MB", float64(program.Size())/1e6); program.Size() > largestRunner {
-		t.Errorf("the runner has %d bytes, %d are allowed", program.Size(), largestRunner)
+		t.Errorf("the runner is %d bytes, %d are allowed", program.Size(), largestRunner)
 	}
 	for _, f := range functions() {
 		carriesBill(t, filepath.Join(assets, f.name), f)
@@ -52,7 +52,7 @@ func TestZips(t *testing.T) {
 		size := zipped(t, filepath.Join(assets, f.name))
 		t.Logf("%s: %.1f MB", f.name, float64(size)/1e6)
 		if most := largestZip(f.name); size > most {
-			t.Errorf("%s: the zip has %d bytes, %d are allowed: `go tool nm -size -sort size` shows what grew", f.name, size, most)
+			t.Errorf("%s: the zip is %d bytes, %d are allowed: `go tool nm -size -sort size` shows what grew", f.name, size, most)
 		}
 	}
 }

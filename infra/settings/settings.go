@@ -20,7 +20,7 @@ type Settings struct {
 	// Stage names the deployment; an account may have several. It is the name of the file.
 	Stage string `yaml:"-"`
 
-	Architecture       string            `yaml:"architecture" enum:"arm64,x86_64" doc:"architecture of the functions; arm64 is 20 % cheaper"`
+	Architecture       string            `yaml:"architecture" enum:"arm64,x86_64" doc:"architecture of the functions; arm64 is 20% cheaper"`
 	Memory             int               `yaml:"memory" least:"256" most:"10240" doc:"memory of executor, agent and upload in MiB; 1769 MiB is one vCPU"`
 	Agents             int               `yaml:"agents" least:"2" most:"1000" doc:"maximum number of concurrent runs of tasks"`
 	Executors          int               `yaml:"executors" least:"0" most:"1000" doc:"maximum number of attempts that advance concurrently; 0 is half of agents, at least 2"`
@@ -82,7 +82,7 @@ type Settings struct {
 	PullThrough           []string `yaml:"pullThrough" doc:"repository prefixes of the account's pull-through cache rules, such as ecr-public"`
 	CommandCPU            int      `yaml:"commandCpu" least:"256" most:"16384" doc:"CPU units of a machine whose command sets no size; 1024 units are one vCPU"`
 	CommandMemory         int      `yaml:"commandMemory" least:"512" most:"122880" doc:"memory of such a machine in MiB"`
-	CommandArchitecture   string   `yaml:"commandArchitecture" enum:"x86_64,arm64" doc:"architecture of images; arm64 is 20 % cheaper"`
+	CommandArchitecture   string   `yaml:"commandArchitecture" enum:"x86_64,arm64" doc:"architecture of images; arm64 is 20% cheaper"`
 	TaskRoles             []string `yaml:"taskRoles" doc:"roles that commands may have: SITE/PROJECT=ARN, SITE/*=ARN, or an ARN alone for every project of every site"`
 	Spot                  bool     `yaml:"spot" doc:"runs machines on Fargate Spot, which is cheaper, but AWS may reclaim them"`
 	AllowSpot             bool     `yaml:"allowSpot" doc:"lets individual commands request such machines (sandbox: {spot: true}); spot and allowSpot require the service-linked role of ECS in the account (zerodag aws doctor)"`

@@ -192,6 +192,6 @@ func TestEventsInParts(t *testing.T) {
 		}
 	}
 	if !strings.Contains(all.String(), "last") || !strings.Contains(all.String(), `"status":"success"`) {
-		t.Errorf("the end is not told:\n%s", &all)
+		t.Errorf("the end is not reported:\n%s", &all)
 	}
 }

@@ -36,7 +36,7 @@ const (
 type Finding struct {
 	Check  string `json:"check" yaml:"check"`
 	Level  Level  `json:"level" yaml:"level"`
-	What   string `json:"what" yaml:"what"`                         // the present situation
+	What   string `json:"what" yaml:"what"`                         // the current situation
 	Change string `json:"change,omitempty" yaml:"change,omitempty"` // the necessary change, with the command
 }
 
@@ -177,7 +177,7 @@ func (a *Account) storage(ctx context.Context, _ settings.Settings) (Finding, er
 	return Finding{Level: OK, What: what}, nil
 }
 
-// reserved returns the present reservation of a function of a stage; 0 if it is not deployed.
+// reserved returns the current reservation of a function of a stage; 0 if it is not deployed.
 func (a *Account) reserved(ctx context.Context, stage, function string) (int, error) {
 	out, err := a.lambda.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: aws.String("zerodag-" + stage + "-" + function)})
 	var missing *lambdatypes.ResourceNotFoundException

@@ -231,7 +231,7 @@ type size struct {
 	arm       bool
 }
 
-// sizes returns the present sizes of functions; their sizes before an upgrade are unknown.
+// sizes returns the current sizes of functions; their sizes before an upgrade are unknown.
 func (a *Account) sizes(ctx context.Context, functions []string) (map[string]size, error) {
 	sizes := map[string]size{}
 	for _, f := range functions {

@@ -143,7 +143,7 @@ func (r Attempts) tail(ctx context.Context, id client.ID, task string, n int) ([
 	return lines, nil
 }
 
-// Limits of the reads that find where a task is defined: a user waits for the answer.
+// Limits on the reads that find where a task is defined: a user waits for the answer.
 const (
 	mostPlaced = 20 // files
 	placeTime  = 5 * time.Second
@@ -162,7 +162,7 @@ func (r Attempts) place(ctx context.Context, a client.Attempt, failed []Failure)
 		return
 	}
 	files, gone := map[string]string{}, map[string]bool{}
-	missing := false // nothing of this revision can be read
+	missing := false // no file of this revision can be read
 	source := func(name string) ([]byte, error) {
 		text, known := files[name]
 		if !known && (missing || gone[name] || len(files) >= mostPlaced) {

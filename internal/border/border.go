@@ -25,7 +25,7 @@ import (
 // Tries is how often a call is tried by default.
 const Tries = 6
 
-// Limits of the time between two tries. They are short because a message is delivered again, and callers of the API
+// Limits on the time between two tries. They are short because a message is delivered again, and callers of the API
 // wait only a few seconds.
 const (
 	shortest = 25 * time.Millisecond

@@ -35,7 +35,7 @@ func (c lifecycle) keyOf(limit keys.Concurrency, params *param.Map, session time
 	return limit.KeyFor(param.Merge(param.Merge(c.o.Defaults, params), run.SessionTimes(session.In(zone))))
 }
 
-// mayBeOneMore reports whether an attempt of a workflow may start, or wait. It uses the present state of the stores, so
+// mayBeOneMore reports whether an attempt of a workflow may start, or wait. It uses the current state of the stores, so
 // two attempts that start at the same moment may both be allowed: the engine and package delivery resolve that.
 func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r StartRequest) error {
 	limit := keys.ConcurrencyOf(d.Workflow.Config)

@@ -47,7 +47,7 @@ const (
 	ExistingRetry = "retry" // they get another attempt, except running ones
 )
 
-// Limits of a backfill.
+// Limits on a backfill.
 const (
 	mostParallel     = 100
 	mostFillParams   = 64 << 10 // bytes as JSON: each session that begins stores them
@@ -237,7 +237,7 @@ func (c scheduling) planFill(ctx context.Context, r *FillRequest) (w host.Workfl
 		return w, plan, err
 	}
 	if n := len(param.Text(plan.Params)); n > mostFillParams {
-		return w, plan, host.Invalidf("The parameters of a backfill have %d bytes, but at most %d are allowed: store the data where tasks can read it", n, mostFillParams)
+		return w, plan, host.Invalidf("The parameters of a backfill take up %d bytes, but at most %d are allowed: store the data where tasks can read it", n, mostFillParams)
 	}
 	times, err := c.fillTimes(ctx, w, *r)
 	if err != nil {

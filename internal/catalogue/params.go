@@ -69,7 +69,7 @@ func asData(r StartRequest) (*param.Map, error) {
 	return param.DataMap(r.Params), nil
 }
 
-// Limits of the parameters of a start, because every task of the attempt sees all of them.
+// Limits on the parameters of a start, because every task of the attempt sees all of them.
 const (
 	mostText   = 1 << 20 // bytes as JSON
 	mostValues = 100_000
@@ -80,7 +80,7 @@ func checkSize(params *param.Map) error {
 		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters have %d values, but at most %d are allowed: store the data where tasks can read it", n, mostValues)}
 	}
 	if n := len(param.Text(params)); n > mostText {
-		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters have %d bytes, but at most %d are allowed: store the data where tasks can read it", n, mostText)}
+		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters take up %d bytes, but at most %d are allowed: store the data where tasks can read it", n, mostText)}
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (h
 	}
 	defer archive.Close()
 	if size != u.Size {
-		return host.Project{}, host.Invalidf("The upload has %d bytes instead of the announced %d", size, u.Size)
+		return host.Project{}, host.Invalidf("The upload is %d bytes instead of the announced %d", size, u.Size)
 	}
 	sum, err := c.keepArchive(ctx, key, archive, size)
 	if err != nil {

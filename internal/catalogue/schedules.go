@@ -126,7 +126,7 @@ func (c scheduling) Skip(ctx context.Context, site, id int64, r SkipRequest) (ho
 	})
 }
 
-// moveTo sets the next session, which must be after the present next one. Users cannot move a schedule back because
+// moveTo sets the next session, which must be after the current next one. Users cannot move a schedule back because
 // sessions would be started twice.
 func (p *planned) moveTo(to schedule.Time) error {
 	if !to.Time.After(p.Times.Session) {

@@ -83,7 +83,7 @@ func (c *counter) Read(p []byte) (int, error) {
 // Push is a new revision of a project.
 type Push struct {
 	Project, Revision string
-	From              time.Time // when schedules begin; zero means the server's present time
+	From              time.Time // when schedules begin; zero means the server's current time
 }
 
 // Push uploads an archive of size bytes: to the store if Check found that the server accepts archives there, but to the

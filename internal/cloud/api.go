@@ -24,7 +24,7 @@ type API struct {
 	byIAM   http.Handler
 }
 
-// Limits of a request and an answer that pass through API Gateway and Lambda: 6 MB, of which base64 takes up a quarter.
+// Limits on a request and an answer that pass through API Gateway and Lambda: 6 MB, of which base64 takes up a quarter.
 const (
 	maxPayload = 4 << 20
 	mostAnswer = 6 << 20 // as JSON

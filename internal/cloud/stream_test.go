@@ -51,7 +51,7 @@ func TestStreamsAreShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	position := ""
-	for range 3 { // the first one sends the present state and ends
+	for range 3 { // the first one sends the current state and ends
 		began := time.Now()
 		position = streamed(t, api, a.ID, position)
 		if took := time.Since(began); took > 5*time.Second+2*time.Second {

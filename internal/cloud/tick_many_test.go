@@ -23,7 +23,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits of AWS for one partition of a table or an index, in units per second.
+// Limits that AWS sets for one partition of a table or an index, in units per second.
 const (
 	partitionReads  = 3000
 	partitionWrites = 1000

@@ -59,7 +59,7 @@ func TestWorkflowMetrics(t *testing.T) {
 	}
 	for _, text := range m.lines("main", began) {
 		if len(text) > 8<<10 {
-			t.Errorf("a line has %d bytes", len(text))
+			t.Errorf("a line is %d bytes", len(text))
 		}
 	}
 }

@@ -36,13 +36,13 @@ type Choice struct {
 // Register adds the options that choose a server to the flags of a command.
 func (c *Choice) Register(flags *pflag.FlagSet) {
 	flags.StringVarP(&c.Endpoint, "endpoint", "e", "", "`URL` of the server (default: environment variable ZERODAG_ENDPOINT, the context in use, client.http.endpoint of the configuration, or "+client.DefaultEndpoint+")")
-	flags.StringVar(&c.Context, "context", "", "`NAME` of the server, see `zerodag context` (default: environment variable ZERODAG_CONTEXT, or the context in use)")
+	flags.StringVar(&c.Context, "context", "", "`NAME` of a server that `zerodag context` lists (default: environment variable ZERODAG_CONTEXT, then the context in use)")
 	flags.StringArrayVarP(&c.Headers, "header", "H", nil, "add a header: `KEY=VALUE[,KEY=VALUE...]` (may be repeated)")
 	flags.StringVar(&c.BasicAuth, "basic-auth", "", "log in as `USER:PASSWORD`")
 	flags.StringVar(&c.Token, "token", "", "bearer `TOKEN` (default: environment variable ZERODAG_TOKEN)")
 	flags.BoolVar(&c.IAM, "iam", false, "sign requests with AWS credentials (default: environment variable ZERODAG_IAM, or client.http.iam of the configuration)")
 	flags.BoolVar(&c.NoCheck, "disable-version-check", false, "do not check whether the server works with this version")
-	flags.BoolVar(&c.NoCert, "disable-cert-validation", false, "accept any certificate of the server")
+	flags.BoolVar(&c.NoCert, "disable-cert-validation", false, "accept any certificate that the server presents")
 }
 
 // server decides which server is used. The command line takes precedence over the environment, then come the context in

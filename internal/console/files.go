@@ -19,7 +19,7 @@ type File struct {
 	Size int64
 }
 
-// Limits of reading an archive, because a function must answer within seconds.
+// Limits on reading an archive, because a function must answer within seconds.
 const (
 	mostFiles    = 5000
 	mostUnpacked = 256 << 20 // bytes

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Limits of the part of a message body that is shown: total bytes, elements of a list, and characters of a text.
+// Limits on the part of a message body that is shown: total bytes, elements of a list, and characters of a text.
 const (
 	mostShown    = 64 << 10
 	mostElements = 50

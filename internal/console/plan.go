@@ -45,7 +45,7 @@ type Used struct {
 	Task string // the first task that reads it
 }
 
-// Limits of a plan.
+// Limits on a plan.
 const (
 	mostPlanned   = 2000
 	mostEdges     = 50_000

@@ -70,7 +70,7 @@ const (
 // all sessions are read.
 const mostLanes = 50
 
-// Limits of the definitions that are read at once: their number and their bytes.
+// Limits on the definitions that are read at once: their number and their bytes.
 const (
 	definitionsAtOnce = 1000
 	definitionBytes   = 16 << 20

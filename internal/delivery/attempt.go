@@ -70,7 +70,7 @@ type Attempts struct {
 }
 
 // NewAttempts creates an empty cache. shared means that other processes work on the same attempts, so a caller must
-// read an attempt again to see its present state.
+// read an attempt again to see its current state.
 func NewAttempts(r *replay.Reader, shared bool) *Attempts {
 	return &Attempts{reader: r, shared: shared, lives: map[int64]*attempt{}}
 }

@@ -52,7 +52,7 @@ func (d *delivery) apply(ctx context.Context, a *attempt, p *proposal) error {
 }
 
 // decide is Worker.decide for this delivery. It writes nothing for a message that the store has given to another
-// receiver or has lost, because the request may no longer fit the attempt's present state. The lock is held.
+// receiver or has lost, because the request may no longer fit the attempt's current state. The lock is held.
 func (d *delivery) decide(ctx context.Context, a *attempt, p *proposal) error {
 	p.receipt = d.message.Receipt
 	return orSuperseded(d.Worker.decide(ctx, a, p))

@@ -216,7 +216,7 @@ func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 
 // postpone sends wakes that came too soon to the queue of tasks, because in the queue of events they would block the
 // messages that they wait for. Each time it sends a new message, due later, whose name contains the time: a message
-// that was delivered again, or that another wake of the run sent, would take the run from its present receiver. guard
+// that was delivered again, or that another wake of the run sent, would take the run from its current receiver. guard
 // is the guard of the last wake, if there was one. The lock is held.
 func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []engine.Run) error {
 	for _, run := range runs {

@@ -37,7 +37,7 @@ func (d *delivery) event(ctx context.Context) error {
 	return d.apply(ctx, d.attempt, p)
 }
 
-// alone reports whether an event concerns the log in its present state and must be handled separately.
+// alone reports whether an event concerns the log in its current state and must be handled separately.
 func alone(k events.Kind) bool {
 	return k == events.Check || k == events.Revive || k == events.TakeOver || k == events.Slots || k == events.Pause || k == events.Unpause
 }

@@ -118,7 +118,7 @@ func (d *delivery) askAgain(ctx context.Context, lacks func(engine.Effect) bool)
 }
 
 // slots handles a message that makes a task try for its slots. The cached state was dropped: all decisions here are
-// based on the present log.
+// based on the current log.
 func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	row, now, use, err := d.standing(ctx, ask)
 	if err != nil {

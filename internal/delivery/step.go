@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits of one entry and of the log between two snapshots (invariants.md 4.6, 4.7), and of the work that one message
+// Limits on one entry and on the log between two snapshots (invariants.md 4.6, 4.7), and on the work that one message
 // decides before others get the attempt.
 const (
 	entryTasks    = 400

@@ -110,7 +110,7 @@ func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err e
 			return err
 		}
 		if err = queue.Forward(ctx, d.message, m); errors.Is(err, host.ErrLeaseLost) {
-			return nil // the present receiver of the message continues with the run
+			return nil // the current receiver of the message continues with the run
 		}
 		return err
 	})

@@ -141,7 +141,7 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 		return operators.Exit{Code: code, Why: operators.OutOfMemory(r.command.Sandbox.Memory)}, nil
 	}
 	if signal := syscall.Signal(code - 128); slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGSEGV, syscall.SIGABRT}, signal) {
-		r.output.Say("the command was ended by signal %d (%v), or exited with the code for it", signal, signal)
+		r.output.Say("the command was ended by signal %d (%v), or exited with the code that stands for it", signal, signal)
 	}
 	return operators.Exit{Code: code}, nil
 }

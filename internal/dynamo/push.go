@@ -113,7 +113,7 @@ func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
 	return x.row, db.restOfSchedules(ctx, x, schedules[first:])
 }
 
-// plan determines the new state of the project, and reads its present schedules.
+// plan determines the new state of the project, and reads its current schedules.
 func (db *DB) plan(ctx context.Context, x *pushing) error {
 	r := x.Revision
 	r.ID = x.revision

@@ -78,7 +78,7 @@ func TestForgottenBlobs(t *testing.T) {
 		t.Errorf("deleted were %v", blobs.deleted)
 	}
 	if state, err := db.Archive(ctx, list[1].ID); err != nil || len(state) != 30000 {
-		t.Errorf("the final state of the other attempt has %d bytes, %v", len(state), err)
+		t.Errorf("the final state of the other attempt is %d bytes, %v", len(state), err)
 	}
 }
 

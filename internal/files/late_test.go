@@ -150,7 +150,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 						}
 						time.Sleep(2 * lateAgain)
 						if got := kept(t, logs); got != want {
-							t.Errorf("the log has %d bytes of %d\n%s", len(got), len(want), got)
+							t.Errorf("the log is %d bytes of %d\n%s", len(got), len(want), got)
 						}
 						synctest.Wait() // a retry may still log that
 						if logs.Trouble() != nil || strings.Count(said.String(), "\n") != 2 || !strings.Contains(said.String(), "stored again") {

@@ -181,7 +181,7 @@ func ofWorkflow(task, workflow string) bool {
 	return cut > len("+") && len(task)-cut == len("~0123456789ab") && strings.HasPrefix(root, task[:cut])
 }
 
-// File opens a log file of an attempt up to its present size: text that is written meanwhile is not included.
+// File opens a log file of an attempt up to its current size: text that is written meanwhile is not included.
 func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
 	folder, err := folderOfAttempt(a)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestLogNames(t *testing.T) {
 		t.Errorf("first file is %+v", f)
 	}
 	if n := len(list[2].Name); n > 255 || n < 200 {
-		t.Errorf("a long name has %d bytes", n)
+		t.Errorf("a long name is %d bytes", n)
 	}
 }
 

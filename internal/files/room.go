@@ -35,7 +35,7 @@ func newRoom(folder string, most int64) *room {
 // take waits until there is room for a copy. tidy frees unneeded copies.
 func (r *room) take(ctx context.Context, size int64, tidy func()) error {
 	if r.most > 0 && size > r.most {
-		return &host.Error{Code: host.Invalid, Message: fmt.Sprintf("the project has %d bytes, but all workspaces together may have at most %d: free some disk space and restart the server, or raise agent.workspaces.disk", size, r.most)}
+		return &host.Error{Code: host.Invalid, Message: fmt.Sprintf("the project takes up %d bytes, but all workspaces together may have at most %d: free some disk space and restart the server, or raise agent.workspaces.disk", size, r.most)}
 	}
 	for !r.try(size) {
 		tidy()

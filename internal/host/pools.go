@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/dig/keys"
 )
 
-// Limits of pools.
+// Limits on pools.
 const (
 	// MaxPoolSlots is the maximum number of slots of a pool.
 	MaxPoolSlots = 1000
@@ -118,7 +118,7 @@ type TakenSlot struct {
 	At     time.Time // when it was taken
 }
 
-// Line is the present state of a pool: the holders of its slots, and the waiting claims.
+// Line is the current state of a pool: the holders of its slots, and the waiting claims.
 type Line struct {
 	Slots   int // 0: the pool does not exist
 	Held    bool

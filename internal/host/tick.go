@@ -29,7 +29,7 @@ type Mark string
 const (
 	Handed   Mark = "to" // schedules that are due until then were sent
 	Overdue  Mark = "ov" // the round in which overdue schedules were searched for
-	Sweeping Mark = "sw" // the last attempt that the present sweep over all attempts has checked
+	Sweeping Mark = "sw" // the last attempt that the current sweep over all attempts has checked
 	Swept    Mark = "sd" // the round in which all attempts were checked
 	// Forgetting is the attempt up to which old attempts were removed, Forgot the day on which all of them were.
 	Forgetting Mark = "fg"

@@ -138,7 +138,7 @@ func TestQueriesAreMeasured(t *testing.T) {
 			}
 		}
 		if len(names) == 0 && !strings.HasPrefix(q, `up{job="zerodag"}`) {
-			t.Errorf("%s asks for nothing of zerodag", q)
+			t.Errorf("%s asks for no metric of zerodag", q)
 		}
 	}
 	for _, name := range []string{"zerodag_up", "zerodag_api_nothing_seconds_bucket", "zerodag_heap_bytes_total"} {

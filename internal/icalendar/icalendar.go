@@ -30,7 +30,7 @@ func Days(text string) ([]Day, error) {
 	byDate := map[time.Time]*Day{}
 	var dates []time.Time
 	if len(text) > MaxText {
-		return nil, fmt.Errorf("the file has %d bytes, but at most %d are read", len(text), MaxText)
+		return nil, fmt.Errorf("the file is %d bytes, but at most %d are read", len(text), MaxText)
 	}
 	r := reader{}
 	for _, l := range unfolded(text) {

@@ -277,7 +277,7 @@ func TestRequire(t *testing.T) {
 	})
 }
 
-// TestSLA proves that the tasks of `sla:` start at their time while the attempt runs.
+// TestSLA proves that the tasks of `sla:` start on time while the attempt runs.
 func TestSLA(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -153,7 +153,7 @@ func (r *run) before(j *oprun.Job) *operators.Result {
 	return nil
 }
 
-// changed saves tasks as they end and shows the present state.
+// changed saves tasks as they end and shows the current state.
 func (r *run) changed(v view) func(*engine.State, []engine.Change) {
 	return func(s *engine.State, changes []engine.Change) {
 		for _, c := range changes {

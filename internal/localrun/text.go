@@ -51,11 +51,11 @@ func (o runOutcome) text(columns int, ink term.Palette) string {
 			b.WriteString(term.Fitting("  "+line, columns))
 		}
 	}
-	word, colour := "Failed", ink.Red
+	word, color := "Failed", ink.Red
 	if o.interrupted {
-		word, colour = "Interrupted", ink.Yellow
+		word, color = "Interrupted", ink.Yellow
 	}
-	fmt.Fprintf(&b, "%s%s%s after %s: %s.\n", colour, word, ink.Reset, term.ShortDuration(o.took), o.count.AtEnd())
+	fmt.Fprintf(&b, "%s%s%s after %s: %s.\n", color, word, ink.Reset, term.ShortDuration(o.took), o.count.AtEnd())
 	switch {
 	case o.dry:
 		b.WriteString("Nothing was run or saved (--dry-run).\n")
@@ -78,14 +78,14 @@ func (o runOutcome) success(ink term.Palette) string {
 		}
 		return text
 	}
-	notes, colour := "", ink.Green
+	notes, color := "", ink.Green
 	if o.leftOut > 0 {
 		notes = fmt.Sprintf(", %d of them skipped by _if", o.leftOut)
 	}
 	if o.ignored > 0 {
-		notes, colour = notes+", with "+term.Counted(o.ignored, "ignored error"), ink.Yellow
+		notes, color = notes+", with "+term.Counted(o.ignored, "ignored error"), ink.Yellow
 	}
-	text := fmt.Sprintf("%sSuccess%s: %s in %s%s.\n", colour, ink.Reset, term.Counted(o.count.Total, "task"), term.ShortDuration(o.took), notes)
+	text := fmt.Sprintf("%sSuccess%s: %s in %s%s.\n", color, ink.Reset, term.Counted(o.count.Total, "task"), term.ShortDuration(o.took), notes)
 	if o.skipped > 0 {
 		text += fmt.Sprintf("%d had already succeeded and did not run again: --rerun runs all.\n", o.skipped)
 	}

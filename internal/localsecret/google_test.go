@@ -45,6 +45,6 @@ func TestGoogleSecrets(t *testing.T) {
 	}
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", filepath.Join(folder, "nowhere.json"))
 	if _, err := googleSecrets(); err == nil {
-		t.Error("a file that is not there is not told")
+		t.Error("a missing file is not reported")
 	}
 }

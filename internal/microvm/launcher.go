@@ -80,7 +80,7 @@ func (l *Launcher) request(r sandbox.Runner, ticket string) (runRequest, error) 
 		return runRequest{}, fmt.Errorf("encode the input of a machine: %w", err)
 	}
 	if len(payload) > mostPayload {
-		return runRequest{}, fmt.Errorf("the input of a machine has %d bytes, but Lambda accepts at most %d: the address of the API is too long", len(payload), mostPayload)
+		return runRequest{}, fmt.Errorf("the input of a machine is %d bytes, but Lambda accepts at most %d: the address of the API is too long", len(payload), mostPayload)
 	}
 	token := sha256.Sum256([]byte(r.Name()))
 	return runRequest{ImageIdentifier: l.Image, ClientToken: hex.EncodeToString(token[:16]), MaximumDurationInSeconds: int(sandbox.MicrovmLife / time.Second),

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// Limits of a notice about a failed task: the number of lines, and of bytes per line. A log file larger than
+// Limits on a notice about a failed task: the number of lines, and of bytes per line. A log file larger than
 // longestRead is not read for it.
 const (
 	mostLines   = 10

@@ -206,7 +206,7 @@ func TestFillKilled(t *testing.T) {
 }
 
 // TestFillOverAtOnce proves that a backfill whose attempts have ended before their starter can record them is returned
-// as stored, and nothing of it runs.
+// as stored, and none of it runs.
 func TestFillOverAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -65,7 +65,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestKillAfterCrash proves that the next process carries out an acknowledged kill and runs nothing of the attempt.
+// TestKillAfterCrash proves that the next process carries out an acknowledged kill and runs no task of the attempt.
 func TestKillAfterCrash(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

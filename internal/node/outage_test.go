@@ -80,7 +80,7 @@ func TestOutageDelaysNothing(t *testing.T) {
 				}
 				want(t, "lines of +notice", strings.Count(w.logOf("notice"), c.lines), 1)
 				if n := strings.Count(w.said(), "kept and retried"); n > 1 {
-					t.Errorf("an outage was told %d times\n%s", n, w.said())
+					t.Errorf("an outage was reported %d times\n%s", n, w.said())
 				}
 			})
 		})

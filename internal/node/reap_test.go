@@ -182,7 +182,7 @@ func (l poisoned) Load(ctx context.Context, attempt int64) (host.Stored, error) 
 }
 
 // TestGiveUp proves that an attempt at which the engine panics ends after five panics, that other attempts are
-// unaffected, and that nothing of it runs later.
+// unaffected, and that no task of it runs later.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*node.Options){

@@ -48,7 +48,7 @@ func (p *process) pushFrom(from time.Time, text string, clear bool) {
 	p.w.must(err)
 }
 
-// TestFires proves that schedules fire exactly at their time, and how missed sessions are handled.
+// TestFires proves that schedules fire exactly on time, and how missed sessions are handled.
 func TestFires(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -47,7 +47,7 @@ func TestKillElsewhere(t *testing.T) {
 	})
 }
 
-// TestSchedulesOfOthers proves that a process fires a schedule that another has pushed, at its time, and that several
+// TestSchedulesOfOthers proves that a process fires a schedule that another has pushed, on time, and that several
 // such processes start only one attempt.
 func TestSchedulesOfOthers(t *testing.T) {
 	t.Parallel()

@@ -109,7 +109,7 @@ func TestStartAtSkips(t *testing.T) {
 	})
 }
 
-// TestStartAtCrash proves that an attempt begins at its time although the server dies before or after any write, either
+// TestStartAtCrash proves that an attempt begins on time although the server dies before or after any write, either
 // while the attempt is created or when its time comes.
 func TestStartAtCrash(t *testing.T) {
 	t.Parallel()

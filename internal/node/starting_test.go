@@ -57,7 +57,7 @@ func TestStartsThatNeverBegin(t *testing.T) {
 		want(t, "told", b.told, []string{"Start Refused start-refused refused "})
 		want(t, "sent", len(w.writes("send")), 0)
 		if !strings.Contains(w.said(), "event starts nothing") {
-			t.Errorf("the log says nothing of it:\n%s", w.said())
+			t.Errorf("the log does not mention it:\n%s", w.said())
 		}
 	})
 }

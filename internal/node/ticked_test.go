@@ -46,7 +46,7 @@ func (p *process) tick(d time.Duration, calls int, last *time.Time) {
 	}
 }
 
-// TestTicked proves that schedules fire at their time if nothing runs but a tick each minute, even schedules that fire
+// TestTicked proves that schedules fire on time if nothing runs but a tick each minute, even schedules that fire
 // every minute, if a tick comes twice, and after ticks were missing.
 func TestTicked(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// TestWaits proves that waiting tasks continue at their time, to the second, and occupy nothing meanwhile: a retry, a
+// TestWaits proves that waiting tasks continue on time, to the second, and occupy nothing meanwhile: a retry, a
 // poll, and the retry of a group.
 func TestWaits(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("%w (last attempt: %v)", ctx.Err(), err) //nolint:errorlint // the end of the context is the cause, the last try is told
+			return fmt.Errorf("%w (last attempt: %v)", ctx.Err(), err) //nolint:errorlint // the end of the context is the cause, the last try is only reported
 		}
 		wait = min(2*wait, n.o.Longest)
 	}

@@ -46,7 +46,7 @@ type Provider struct {
 	found *oidc.Provider // nil until the provider's metadata was read
 }
 
-// Limits of the calls to a provider.
+// Limits on the calls to a provider.
 const (
 	callTime   = 10 * time.Second
 	mostAnswer = 1 << 20 // bytes

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// Limits of an overview.
+// Limits on an overview.
 const (
 	recently   = 24 * time.Hour     // failures
 	late       = time.Minute        // after which a schedule that has not fired is late

@@ -24,8 +24,8 @@ func tooLarge(err error, env []string) error {
 	}
 	name, value, _ := strings.Cut(largest, "=")
 	if len(largest) >= mostVariable {
-		return fmt.Errorf("argument list too long: the parameter or variable %s has %d bytes, but a command can receive at most %d: store the value in a file or a table", name, len(value), mostVariable-len(name)-2)
+		return fmt.Errorf("argument list too long: the parameter or variable %s is %d bytes, but a command can receive at most %d: store the value in a file or a table", name, len(value), mostVariable-len(name)-2)
 	}
-	return fmt.Errorf("argument list too long: all parameters and variables together have %d bytes, more than the system allows for a command; the largest is %s with %d: store such values in a file or a table",
+	return fmt.Errorf("argument list too long: all parameters and variables together take up %d bytes, more than the system allows for a command; the largest is %s with %d: store such values in a file or a table",
 		all, name, len(value))
 }

@@ -67,7 +67,7 @@ func TestOutputsOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestProcessBombs proves that commands that fork endlessly are ended with a reason, and that nothing of them is left.
+// TestProcessBombs proves that commands that fork endlessly are ended with a reason, and that none of their processes is left.
 // It runs alone because it briefly uses the whole machine.
 func TestProcessBombs(t *testing.T) {
 	for i, bomb := range []string{

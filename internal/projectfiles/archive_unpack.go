@@ -197,7 +197,7 @@ func (l *rawLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Limits of a path: the system must accept it below the path of a workspace, and each of its folders is looked up again
+// Limits on a path: the system must accept it below the path of a workspace, and each of its folders is looked up again
 // for every folder below it.
 const longestPath, deepestPath = 3000, 250
 

@@ -25,7 +25,7 @@ func random(n int) []byte {
 	return b
 }
 
-// TestParts proves that a large blob is uploaded part by part, once, and that nothing of it is left if the upload is
+// TestParts proves that a large blob is uploaded part by part, once, and that none of it is left if the upload is
 // cut short.
 func TestParts(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ type Function struct {
 	Memory int // MiB that the function has
 }
 
-// Limits of commands on a function.
+// Limits on commands on a function.
 const (
 	// callTime is how long a command may take. The function has one more minute, and so does the run of the task.
 	callTime = 9 * time.Minute

@@ -611,7 +611,7 @@ func TestTimeOver(t *testing.T) {
 		default:
 		}
 		if err := b.Finish(t.Context(), r.Token(), "2.0", sandbox.Result{Code: 143}); err != nil {
-			t.Errorf("nothing of it runs any more: %v", err)
+			t.Errorf("none of its processes runs any more: %v", err)
 		}
 		if err := <-stopped; err != nil || time.Since(began) > 8*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))

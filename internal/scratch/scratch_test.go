@@ -19,7 +19,7 @@ func strict(t *testing.T) scratch.Strict {
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	s := strict(t)
-	for range 2 { // nothing of an interrupted run is left
+	for range 2 { // nothing is left of an interrupted run
 		if err := s.Fill(); err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestTooLargeOutput(t *testing.T) {
 	if err := os.Truncate(filepath.Join(s.Root, "tmp/x/out"), 1<<30); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Outputs(); err == nil || !strings.Contains(err.Error(), "out: it has 1073741824 bytes") {
+	if _, err := s.Outputs(); err == nil || !strings.Contains(err.Error(), "out: it is 1073741824 bytes") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -82,7 +82,7 @@ func read(root *os.Root, name string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	case info.Size() > maxOutput:
-		return nil, fmt.Errorf("it has %d bytes, but at most %d are allowed", info.Size(), maxOutput)
+		return nil, fmt.Errorf("it is %d bytes, but at most %d are allowed", info.Size(), maxOutput)
 	}
 	return io.ReadAll(io.LimitReader(f, maxOutput))
 }

@@ -67,7 +67,7 @@ func New(c aws.Config, o Options) *Secrets {
 // PutSecret stores a secret, encrypted.
 func (s *Secrets) PutSecret(ctx context.Context, site, project int64, key, value string) error {
 	if len(value) > maxValue {
-		return fmt.Errorf("store secret %s: it has %d bytes, but at most %d are allowed", key, len(value), maxValue)
+		return fmt.Errorf("store secret %s: it is %d bytes, but at most %d are allowed", key, len(value), maxValue)
 	}
 	path := s.path(site, project)
 	old, err := s.parts(ctx, path, key)

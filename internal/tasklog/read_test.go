@@ -100,7 +100,7 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// TestNamesOperator proves that the first line of a run is recognised by its message, which both forms contain.
+// TestNamesOperator proves that the first line of a run is recognized by its message, which both forms contain.
 func TestNamesOperator(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]bool{"sh>: make": true, "echo>: ": true, "my.op>: x": true, "type: sh": true, "Task +a failed.": false, "a b>: c": false, "": false, "Waiting: x": false} {

@@ -100,7 +100,7 @@ func (c Tally) folded(over bool) string {
 }
 
 func (p painter) draw(r Row, depth int, note string) string {
-	icon, colour := p.icon(r)
+	icon, color := p.icon(r)
 	beside := ""
 	if !r.Started.IsZero() {
 		end := r.Ended
@@ -127,7 +127,7 @@ func (p painter) draw(r Row, depth int, note string) string {
 	if beside != "" {
 		beside = p.ink.Dim + beside + p.ink.Reset
 	}
-	return fmt.Sprintf("%s%s%s %s%s%s", strings.Repeat("  ", depth), colour, icon, name, p.ink.Reset, beside)
+	return fmt.Sprintf("%s%s%s %s%s%s", strings.Repeat("  ", depth), color, icon, name, p.ink.Reset, beside)
 }
 
 // leastName is the shortest length of a name that text follows.
@@ -149,7 +149,7 @@ func (p painter) saying(r Row, room int) string {
 	return term.ShortenEnd(term.OneLine(text), room)
 }
 
-func (p painter) icon(r Row) (icon, colour string) {
+func (p painter) icon(r Row) (icon, color string) {
 	switch {
 	case r.Skipped:
 		return "○", p.ink.Dim

@@ -18,7 +18,7 @@ type Column struct {
 	Wide  bool                         // shown only with --output wide
 	Name  bool                         // its texts may be cut
 	Spare bool                         // omitted if it is empty or if a name would otherwise be cut
-	Ink   func(Palette, string) string // returns the colour of a text; nil for none
+	Ink   func(Palette, string) string // returns the color of a text; nil for none
 }
 
 // NewTable makes a table without rows.
@@ -65,8 +65,8 @@ func (t *Table) Text(wide bool, columns int, ink Palette) string {
 	line(func(i int) (string, string) { return t.columns[i].Title, ink.Dim })
 	for _, row := range t.rows {
 		line(func(i int) (string, string) {
-			if colour := t.columns[i].Ink; colour != nil {
-				return row[i], colour(ink, row[i])
+			if color := t.columns[i].Ink; color != nil {
+				return row[i], color(ink, row[i])
 			}
 			return row[i], ""
 		})

@@ -41,7 +41,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("narrow:\n%s", narrow)
 	}
 	if ink := list.Text(false, 0, Palette{Green: "<", Red: "!", Dim: "~", Reset: ">"}); !strings.Contains(ink, "<success>") || !strings.Contains(ink, "!error>") || !strings.Contains(ink, "~ID>") {
-		t.Errorf("in colours:\n%s", ink)
+		t.Errorf("in colors:\n%s", ink)
 	}
 }
 

@@ -19,7 +19,7 @@ type terminal struct {
 	*os.File
 
 	mu   sync.Mutex
-	rest string // the beginning of an incomplete character or colour sequence
+	rest string // the beginning of an incomplete character or color sequence
 }
 
 // Guard returns a stream that neutralizes hostile control sequences if the file is a terminal, otherwise the file
@@ -67,12 +67,12 @@ func calm(text string) (out, rest string) {
 		if text = text[plain:]; text == "" {
 			break
 		}
-		colour, open := colourAt(text)
+		color, open := colorAt(text)
 		c, size := utf8.DecodeRuneInString(text)
 		switch {
-		case colour != "":
-			b.WriteString(colour)
-			size = len(colour)
+		case color != "":
+			b.WriteString(color)
+			size = len(color)
 		case open, text == "\r", !utf8.FullRuneInString(text):
 			return b.String(), text
 		case strings.HasPrefix(text, "\r\n"):
@@ -102,8 +102,8 @@ func readable(c rune) string {
 // turns reports whether a character reverses the direction of the following text, so that a line reads differently.
 func turns(c rune) bool { return c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 }
 
-// colourAt returns the sequence at the beginning that sets colors; open means that it may become one.
-func colourAt(text string) (colour string, open bool) {
+// colorAt returns the sequence at the beginning that sets colors; open means that it may become one.
+func colorAt(text string) (color string, open bool) {
 	const begin = "\x1b["
 	if !strings.HasPrefix(text, begin) {
 		return "", text == begin[:1]

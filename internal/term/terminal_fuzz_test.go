@@ -21,8 +21,8 @@ func FuzzCalm(f *testing.F) {
 		}
 		shown := first + second
 		for shown != "" {
-			if colour, _ := colourAt(shown); colour != "" {
-				shown = shown[len(colour):]
+			if color, _ := colorAt(shown); color != "" {
+				shown = shown[len(color):]
 				continue
 			}
 			if c := shown[0]; c < ' ' && c != '\n' && c != '\t' && !strings.HasPrefix(shown, "\r\n") || c == 0x7f {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestCalm proves that only colours, text and line ends reach a terminal, and that every other control sequence is
+// TestCalm proves that only colors, text and line ends reach a terminal, and that every other control sequence is
 // shown as characters, even if it arrives in pieces.
 func TestCalm(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width returns how many columns a text takes on a terminal: colours take none, and Chinese, Japanese and Korean
+// Width returns how many columns a text takes on a terminal: colors take none, and Chinese, Japanese and Korean
 // characters two.
 func Width(text string) int { return ansi.StringWidth(text) }
 

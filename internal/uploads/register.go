@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits of a registration: the time that is reserved to report that the function's time was too short, and how often a
+// Limits on a registration: the time that is reserved to report that the function's time was too short, and how often a
 // registration is tried while the store is unavailable. Lambda would retry only after a minute, while the pusher waits.
 const (
 	toSayWhy    = 10 * time.Second

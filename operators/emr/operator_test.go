@@ -285,7 +285,7 @@ func TestBootstrapFails(t *testing.T) {
 	boot := p.object(t, "boot.sh", "#!/bin/sh\nexit 3\n")
 	w := p.world(t, `{"cluster": {`+strings.ReplaceAll(spot, "NAME", p.bucket)+`, "bootstrap": ["`+boot+`"]}, "steps": [{"type": "command", "command": "true"}]}`)
 	got := untilDone(t, w)
-	if !strings.HasPrefix(got.Error, "EMR job failed: its steps were cancelled: bootstrap action boot.sh returned a non-zero return code (cluster j-") {
+	if !strings.HasPrefix(got.Error, "EMR job failed: its steps were canceled: bootstrap action boot.sh returned a non-zero return code (cluster j-") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -429,7 +429,7 @@ func TestKill(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%d steps are not cancelled; clusters: %+v", open, list)
+			t.Fatalf("%d steps are not canceled; clusters: %+v", open, list)
 		}
 	}
 	own, err := p.emr.DescribeCluster(t.Context(), &emr.DescribeClusterInput{ClusterId: &cluster})

@@ -284,7 +284,7 @@ func (w *stepsWork) failure(ctx context.Context) error {
 		}
 	}
 	if why == "" {
-		why = ": its steps were cancelled"
+		why = ": its steps were canceled"
 		if out, err := w.describeCluster(ctx, &emr.DescribeClusterInput{ClusterId: &w.cluster}); err == nil {
 			why += because(out.Cluster.Status.StateChangeReason)
 		}

@@ -129,7 +129,7 @@ func TestServerlessTrouble(t *testing.T) {
 	}
 }
 
-// TestServerlessKill checks that a job is cancelled, even by a run that has no record of its start, and that a kill
+// TestServerlessKill checks that a job is canceled, even by a run that has no record of its start, and that a kill
 // without a job succeeds.
 func TestServerlessKill(t *testing.T) {
 	t.Parallel()

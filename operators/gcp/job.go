@@ -142,7 +142,7 @@ func (j *job) run(ctx context.Context, configuration *param.Map) (operators.Resu
 		}
 		j.started, j.retries = true, 0
 		if j.location != before && !foundAnywhere(j.location) {
-			// The location is stored before the first poll: without it, the job could not be found and cancelled.
+			// The location is stored before the first poll: without it, the job could not be found and canceled.
 			return operators.Result{}, &operators.Later{State: j.state()}
 		}
 	}
@@ -276,7 +276,7 @@ func pretty(v param.Value) string {
 	return "{\n" + strings.Join(keys, ",\n") + "\n}"
 }
 
-// Limits of a job id, in bytes.
+// Limits on a job id, in bytes.
 const (
 	mostJobID = 1024
 	mostName  = 256

@@ -289,7 +289,7 @@ func TestRefused(t *testing.T) {
 	same(t, "BigQuery DDL operation failed: 404 Not Found: Not found: Dataset my-project:nowhere [notFound] at POST /bigquery/v2/projects/my-project/datasets/nowhere/tables (google json response)", got.Error)
 }
 
-// TestKill checks that a job is cancelled, even if the answer to its start was lost, and that no request is sent if
+// TestKill checks that a job is canceled, even if the answer to its start was lost, and that no request is sent if
 // nothing had started.
 func TestKill(t *testing.T) {
 	t.Parallel()
@@ -331,7 +331,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestEndOfContext checks that a kill that comes during a call leaves a state from which the job is cancelled, whether
+// TestEndOfContext checks that a kill that comes during a call leaves a state from which the job is canceled, whether
 // or not BigQuery has started the job by then.
 func TestEndOfContext(t *testing.T) {
 	t.Parallel()

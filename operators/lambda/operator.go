@@ -123,7 +123,7 @@ func (i invocation) result(payload []byte) (operators.Result, error) {
 		return operators.Result{}, nil
 	}
 	if len(payload) > largestResult {
-		return operators.Result{}, operators.Failf("lambda>: the result of function %s has %d bytes, but at most %d can be stored: let it write to S3 and return the key, "+
+		return operators.Result{}, operators.Failf("lambda>: the result of function %s is %d bytes, but at most %d can be stored: let it write to S3 and return the key, "+
 			"or set store_result: false", i.function, len(payload), largestResult)
 	}
 	value, err := param.ParseJSON(string(payload))

@@ -94,7 +94,7 @@ func TestInvoke(t *testing.T) {
 		"no event": {`"store_result": true`, operatortest.Ended{Store: `{"lambda":{"last_result":{"event":{},"n":2}}}`}, ""},
 		"unstored": {`"payload": {"size": 300000}, "store_result": false`, operatortest.Ended{}, ""},
 		"too much": {`"payload": {"size": 300000}`, operatortest.Ended{Error: "lambda>: the result of function " + name +
-			" has 300002 bytes, but at most 262144 can be stored: let it write to S3 and return the key, or set store_result: false"}, ""},
+			" is 300002 bytes, but at most 262144 can be stored: let it write to S3 and return the key, or set store_result: false"}, ""},
 		"its error": {`"payload": {"fail": "no rows"}`, operatortest.Ended{Error: "lambda>: function " + name + " failed: no rows (ValueError)"}, ""},
 		"async":     {`"payload": {"fail": "nobody hears it"}, "async": true`, operatortest.Ended{}, "Handed the event to " + name},
 	} {

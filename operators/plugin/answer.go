@@ -50,7 +50,7 @@ func parseAnswer(content []byte) (*answer, error) {
 func parse(content []byte) (*answer, error) {
 	switch {
 	case len(content) > maxAnswer:
-		return nil, fmt.Errorf("it has %d bytes, but an answer may have at most %d: store large data in files or elsewhere", len(content), maxAnswer)
+		return nil, fmt.Errorf("it is %d bytes, but an answer may have at most %d: store large data in files or elsewhere", len(content), maxAnswer)
 	case !utf8.Valid(content):
 		return nil, errors.New("it is not UTF-8")
 	case len(bytes.TrimSpace(content)) == 0:

@@ -39,7 +39,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		}
 		var config *param.ConfigError
 		if errors.As(err, &config) {
-			t.Errorf("%.60s: the program's mistake is told as the project's", text)
+			t.Errorf("%.60s: the program's mistake is reported as the project's", text)
 		}
 	}
 }

@@ -194,7 +194,7 @@ func TestLargeResult(t *testing.T) {
 		t.Errorf("the heap grew to %d MiB", most>>20)
 	}
 	if got, want := sizeOf(t, w, "f.csv"), int64(len("a,b,c,d\r\n")+rows*len("abcdefghij,12345,,1.5\r\n")); got != want {
-		t.Errorf("the file has %d bytes, want %d", got, want)
+		t.Errorf("the file is %d bytes, want %d", got, want)
 	}
 }
 

@@ -10,7 +10,7 @@ export const looks = (["light", "dark"] as const).flatMap((theme) => [1440, 375]
 /** Looks at what is shown now: nothing that keeps somebody out, nothing wider than the screen; and keeps a picture. */
 export async function look(page: Page, name: string, width: number, theme: string) {
   await page.evaluate(() => document.fonts.ready);
-  // Colours that are still on their way from the last theme to this one are those of neither.
+  // Colors that are still on their way from the last theme to this one are those of neither.
   await page.evaluate(() => Promise.allSettled(document.getAnimations().filter((a) => a instanceof CSSTransition).map((a) => a.finished)));
   // What is narrow and dark is made of what is narrow and of what is dark, which were looked at: a picture is enough.
   if (width !== 375 || theme !== "dark") await reads(page, name);

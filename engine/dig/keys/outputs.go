@@ -82,7 +82,7 @@ func OutputsOf(list []Output, values *param.Map) (*param.Map, error) {
 		return nil, param.Errorf("outputs: %s", rule.Faults(faults))
 	}
 	if n := len(param.Text(out)); n > MostOutputs {
-		return nil, param.Errorf("outputs: they have %d bytes, but at most %d are allowed: store the data elsewhere and write its location here", n, MostOutputs)
+		return nil, param.Errorf("outputs: they take up %d bytes, but at most %d are allowed: store the data elsewhere and write its location here", n, MostOutputs)
 	}
 	return out, nil
 }

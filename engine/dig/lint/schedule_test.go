@@ -41,6 +41,6 @@ func TestSchedulesThatMeanAnother(t *testing.T) {
 	}
 	c := &critic{known: known, root: raw}
 	if (schedules{c}).schedule(raw.Map("schedule")); len(c.found) > 0 {
-		t.Errorf("a second schedule, which is not used, is told to start late: %v", c.found)
+		t.Errorf("a second schedule, which is not used, is reported as late: %v", c.found)
 	}
 }

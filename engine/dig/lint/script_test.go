@@ -109,6 +109,6 @@ func TestFurtherMistakes(t *testing.T) {
 	})
 	known.Operators = append(known.Operators, "slack")
 	if got := told(known, nil, "+a: {spark>: x}"); got == "" || strings.Contains(got, "did you mean") {
-		t.Errorf("spark> is told to be another operator: %s", got)
+		t.Errorf("spark> is reported as a misspelling of another operator: %s", got)
 	}
 }

@@ -275,7 +275,7 @@ type Scope struct {
 	Handles    string            // which handler is being translated; "" for none
 }
 
-// NewScope returns the scope of a document without any names yet. local has the scopes of the workflows of the file.
+// NewScope returns the scope of a document that has no names yet. local has the scopes of the workflows of the file.
 func NewScope(d *document.Document, local map[string]*Scope) *Scope {
 	return &Scope{
 		Document: d, Local: local, Values: map[string]Value{}, Taken: map[string]bool{}, Used: map[string]bool{},

@@ -96,7 +96,7 @@ func (db Runners) runnersIn(ctx context.Context, begin string, lists ...string) 
 }
 
 // changeRunner changes and returns a runner that still has rights and fulfils the condition must, if there is one. With
-// ErrConflict it returns the present state of the runner.
+// ErrConflict it returns the current state of the runner.
 func (db Runners) changeRunner(ctx context.Context, name string, change, must table.Where) (sandbox.Runner, error) {
 	free := table.Where{Text: "attribute_not_exists(#fe)", Names: append([]string{rFenced}, must.Names...), Values: must.Values}
 	if must.Text != "" {

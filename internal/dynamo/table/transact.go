@@ -46,7 +46,7 @@ func (t *Table) actionOf(a Action) types.TransactWriteItem {
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ReturnValuesOnConditionCheckFailure: old}}
 }
 
-// Met is an action whose condition was not met, with the present item (nil: none).
+// Met is an action whose condition was not met, with the current item (nil: none).
 type Met struct {
 	At   int
 	Item Item

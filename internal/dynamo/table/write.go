@@ -51,7 +51,7 @@ func (t *Table) Put(ctx context.Context, it Item, w Where) (Item, error) {
 	return refused("write "+it.Str(Partition), err)
 }
 
-// Update changes an item under a condition. With ErrCondition it returns the present item.
+// Update changes an item under a condition. With ErrCondition it returns the current item.
 func (t *Table) Update(ctx context.Context, k Key, change, w Where) (Item, error) {
 	_, err := t.client.UpdateItem(ctx, t.updateInput(k, change, w))
 	return refused("update "+k.Partition, err)

@@ -61,6 +61,6 @@ func TestTold(t *testing.T) {
 		t.Errorf("%d lines in a minute, want %d", lines, toldEachMinute)
 	}
 	if _, tell := g.failed(guesser{address: "another"}, now.Add(time.Minute)); !tell {
-		t.Error("the next minute is not told of")
+		t.Error("the guesses of the next minute are not reported")
 	}
 }

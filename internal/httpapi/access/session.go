@@ -74,7 +74,7 @@ func (c *Caller) bySession() (found bool, err error) {
 	if !now.Before(s.ends()) || c.gate.Memory.isOver(&s) {
 		return false, nil
 	}
-	if found, err = c.recognise(&s); err != nil || !found {
+	if found, err = c.recognize(&s); err != nil || !found {
 		return false, err
 	}
 	c.Actor.session = &s
@@ -85,9 +85,9 @@ func (c *Caller) bySession() (found bool, err error) {
 	return true, nil
 }
 
-// recognise determines the present actor of a session: meanwhile a token may have been revoked, a password changed, a
+// recognize determines the current actor of a session: meanwhile a token may have been revoked, a password changed, a
 // grant removed, or the role changed.
-func (c *Caller) recognise(s *signedIn) (bool, error) {
+func (c *Caller) recognize(s *signedIn) (bool, error) {
 	switch s.By {
 	case ByToken:
 		return c.bearer(s.Token)

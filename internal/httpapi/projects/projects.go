@@ -165,7 +165,7 @@ func putProject(c *endpoint.Call) (any, error) {
 	size := c.R.ContentLength
 	switch {
 	case size > c.Limits.Archive && c.Uploads != nil:
-		return nil, &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The archive has %d bytes, but a request to this server carries at most %d: push it with `zerodag push` or `zerodag upload`, which upload it directly to the store", size, c.Limits.Archive)}
+		return nil, &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The archive is %d bytes, but a request to this server carries at most %d: push it with `zerodag push` or `zerodag upload`, which upload it directly to the store", size, c.Limits.Archive)}
 	case size > c.Limits.Archive:
 		return nil, wire.Invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Archive)
 	case size < 0:

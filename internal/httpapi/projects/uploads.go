@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/uploads"
 )
 
-// Limits of parts: the store's own, and the number that one answer can contain.
+// Limits on parts: the store's own, and the number that one answer can contain.
 const (
 	smallestPart = 5 << 20
 	mostParts    = 1000

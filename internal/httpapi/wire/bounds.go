@@ -11,7 +11,7 @@ type Limit struct {
 	Setting *string `json:"setting"` // the setting that changes it; null: there is none
 	Unit    string  `json:"unit"`    // of value and use: "seconds", "bytes", or the counted objects
 	Value   *int64  `json:"value"`   // null: there is no limit
-	Use     *int64  `json:"use"`     // its present use; null if that is expensive to read
+	Use     *int64  `json:"use"`     // its current use; null if that is expensive to read
 }
 
 // InSeconds returns a duration in whole seconds.

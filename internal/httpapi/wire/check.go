@@ -48,7 +48,7 @@ type Finding struct {
 	Hint    *string `json:"hint"`
 }
 
-// Limits of a check and of its answer.
+// Limits on a check and on its answer.
 const (
 	MostChecked  = 4 << 20 // bytes of a request
 	MostFiles    = 2000

@@ -124,7 +124,7 @@ type TaskError struct {
 	Message string        `json:"message"`
 }
 
-// Limits of the errors in an outline.
+// Limits on the errors in an outline.
 const (
 	MostErrors  = 100
 	LongestText = 1000 // bytes of a message

@@ -127,7 +127,7 @@ type RerunTask struct {
 	Parameters []string `json:"parameters,omitempty"`
 }
 
-// Limits of each list of a plan.
+// Limits on each list of a plan.
 const (
 	MostRerunRows  = 2000
 	MostRerunBytes = 1 << 20

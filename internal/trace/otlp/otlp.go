@@ -27,7 +27,7 @@ import (
 	"zerodag/operators"
 )
 
-// Limits of one request. AWS X-Ray accepts 10,000 spans, 5 MB, and spans within 24 hours.
+// Limits on one request. AWS X-Ray accepts 10,000 spans, 5 MB, and spans within 24 hours.
 const (
 	mostSpans = 2000
 	mostTime  = 23 * time.Hour

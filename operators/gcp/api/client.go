@@ -39,7 +39,7 @@ const (
 	storageAddress  = "https://storage.googleapis.com"
 )
 
-// Limits of a response, and of the duration of a call.
+// Limits on a response, and on the duration of a call.
 const (
 	mostAnswer = 32 << 20
 	longest    = time.Minute

@@ -17,7 +17,7 @@ import (
 )
 
 // Credential is a key of a service account, or of a user who signed in with `gcloud`. It is a secret: errors and logs
-// contain nothing of it except its kind and the address of its tokens.
+// contain nothing from it except its kind and the address of its tokens.
 type Credential struct {
 	Project string // of the account; "" if the key names none
 

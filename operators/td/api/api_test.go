@@ -89,7 +89,7 @@ func TestRows(t *testing.T) {
 	}
 	own := errors.New("enough")
 	if err := answering(200, whole).Rows(t.Context(), "1", taker(func([]param.Value) (bool, error) { return true, own })); !errors.Is(err, own) || err.Error() != "enough" {
-		t.Errorf("an error of who reads is told as %v", err)
+		t.Errorf("an error of the reader is reported as %v", err)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestSilence(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := client(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
 	if err := c.Kill(ctx, "1"); !errors.Is(err, context.Canceled) {
-		t.Errorf("the end of a context is told as %v", err)
+		t.Errorf("the end of a context is reported as %v", err)
 	}
 }
 

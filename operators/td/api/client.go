@@ -36,7 +36,7 @@ type Client struct {
 	Silence time.Duration
 }
 
-// Limits of a response.
+// Limits on a response.
 const (
 	mostJSON   = 64 << 20
 	mostError  = 64 << 10

@@ -14,7 +14,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Limits of a result: data from a service must not control the use of memory or stack.
+// Limits on a result: data from a service must not control the use of memory or stack.
 const (
 	mostRow   = 64 << 20 // bytes of one row
 	mostText  = 32 << 20 // bytes of one text

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-// The colours of states are told apart by everybody, and text can be read: computed from the tokens themselves.
+// The colors of states are told apart by everybody, and text can be read: computed from the tokens themselves.
 
 type Triple = [number, number, number];
 const css = readFileSync(new URL("./tokens.css", import.meta.url), "utf8");
 const tokens = new Map([...css.matchAll(/--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)/g)].map((m) => [m[1]!, [m[2]!, m[3]!] as const]));
-const colour = (name: string, theme: 0 | 1): Triple => linear(tokens.get(name)![theme]);
+const color = (name: string, theme: 0 | 1): Triple => linear(tokens.get(name)![theme]);
 const themes = [0, 1] as const;
 const states = ["done", "running", "failed", "retry", "canceled"];
 
@@ -24,7 +24,7 @@ function contrast(a: Triple, b: Triple): number {
 
 const times = (m: number[][], v: Triple): Triple => m.map((r) => r[0]! * v[0] + r[1]! * v[1] + r[2]! * v[2]) as Triple;
 
-/** How colours look to people who lack a kind of cone: Machado, Oliveira and Fernandes 2009, on linear light. */
+/** How colors look to people who lack a kind of cone: Machado, Oliveira and Fernandes 2009, on linear light. */
 const sights: Record<string, number[][]> = {
   normal: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
   protan: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
@@ -43,7 +43,7 @@ function lab(rgb: Triple): Triple {
 const turn = 2 * Math.PI;
 const degrees = (d: number) => (d * turn) / 360;
 
-/** The difference of two colours as people see it: CIEDE2000. */
+/** The difference of two colors as people see it: CIEDE2000. */
 function difference([l1, a1, b1]: Triple, [l2, a2, b2]: Triple): number {
   const mean = (Math.hypot(a1, b1) + Math.hypot(a2, b2)) / 2;
   const g = 0.5 * (1 - Math.sqrt(mean ** 7 / (mean ** 7 + 25 ** 7)));
@@ -63,17 +63,17 @@ function difference([l1, a1, b1]: Triple, [l2, a2, b2]: Triple): number {
   return Math.sqrt(dl ** 2 + dc ** 2 + dH ** 2 + rotation * dc * dH);
 }
 
-test("the colour difference matches published examples", () => {
+test("the color difference matches published examples", () => {
   expect(difference([50, 2.6772, -79.7751], [50, 0, -82.7485])).toBeCloseTo(2.0425, 3);
   expect(difference([22.7233, 20.0904, -46.694], [23.0331, 14.973, -42.5619])).toBeCloseTo(2.0373, 3);
 });
 
-test("states are distinguishable with every kind of colour vision", () => {
+test("states are distinguishable with every kind of color vision", () => {
   for (const theme of themes) {
     for (const [sight, matrix] of Object.entries(sights)) {
       for (const a of states) {
         for (const b of states.slice(states.indexOf(a) + 1)) {
-          const d = difference(lab(times(matrix, colour(a, theme))), lab(times(matrix, colour(b, theme))));
+          const d = difference(lab(times(matrix, color(a, theme))), lab(times(matrix, color(b, theme))));
           expect(d, `${a} and ${b}, ${sight}, theme ${theme}: ${d.toFixed(1)}`).toBeGreaterThanOrEqual(19.5);
         }
       }
@@ -83,11 +83,11 @@ test("states are distinguishable with every kind of colour vision", () => {
 
 test("marks and text have enough contrast", () => {
   for (const theme of themes) {
-    for (const state of [...states, "waiting"]) expect(contrast(colour(state, theme), colour("surface", theme)), `${state} ${theme}`).toBeGreaterThanOrEqual(3);
+    for (const state of [...states, "waiting"]) expect(contrast(color(state, theme), color("surface", theme)), `${state} ${theme}`).toBeGreaterThanOrEqual(3);
     for (const ground of ["surface", "canvas", "well", "hover", "selected", "sunken"]) {
-      for (const text of ["text", "text-2", "text-3"]) expect(contrast(colour(text, theme), colour(ground, theme)), `${text} on ${ground} ${theme}`).toBeGreaterThanOrEqual(4.5);
+      for (const text of ["text", "text-2", "text-3"]) expect(contrast(color(text, theme), color(ground, theme)), `${text} on ${ground} ${theme}`).toBeGreaterThanOrEqual(4.5);
     }
-    expect(contrast(colour("failed-text", theme), colour("failed-wash", theme))).toBeGreaterThanOrEqual(4.5);
-    expect(contrast(colour("on-accent", theme), colour("accent", theme))).toBeGreaterThanOrEqual(4.5);
+    expect(contrast(color("failed-text", theme), color("failed-wash", theme))).toBeGreaterThanOrEqual(4.5);
+    expect(contrast(color("on-accent", theme), color("accent", theme))).toBeGreaterThanOrEqual(4.5);
   }
 });

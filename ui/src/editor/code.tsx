@@ -30,7 +30,7 @@ type Props = {
   onChange: (name: string, text: string) => void;
 };
 
-const colours = HighlightStyle.define([
+const colors = HighlightStyle.define([
   { tag: [tags.definition(tags.propertyName), tags.propertyName], color: "var(--accent-text)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--done)" },
   { tag: [tags.comment, tags.lineComment], color: "var(--text-3)" },
@@ -59,7 +59,7 @@ const words = ViewPlugin.fromClass(
 const withEnds = (text: string, state: EditorState) => text.replace(/\r\n?|\n/g, state.lineBreak);
 
 /**
- * Replaces the selection and inserts text of several lines without the browser, which would keep colours in style
+ * Replaces the selection and inserts text of several lines without the browser, which would keep colors in style
  * attributes, which the policy of the page forbids, and would convert line ends.
  */
 const insertion = EditorView.domEventHandlers({
@@ -86,7 +86,7 @@ const always: Extension = [
   indentUnit.of("  "),
   EditorState.tabSize.of(2),
   keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, indentWithTab]),
-  syntaxHighlighting(colours),
+  syntaxHighlighting(colors),
   theme,
 ];
 

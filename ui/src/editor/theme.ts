@@ -2,7 +2,7 @@ import { EditorView } from "@codemirror/view";
 
 const field = { border: "1px solid var(--border-strong)", borderRadius: "var(--radius-s)", background: "var(--surface)", color: "var(--text)", font: "inherit" };
 
-/** The editor theme with the colours and sizes of the page, whose tokens are inherited by the shadow root: one theme for light and dark. */
+/** The editor theme with the colors and sizes of the page, whose tokens are inherited by the shadow root: one theme for light and dark. */
 export const theme = EditorView.theme({
   "&": { height: "100%", background: "var(--surface)", color: "var(--text)", fontSize: "var(--text-m)" },
   "&.cm-focused": { outline: "none" }, // the line below the file name shows the focus

@@ -90,7 +90,7 @@ function Drawing({ outline, selected, onSelect, critical }: Props) {
         >
           <Background gap={24} size={1} />
           <Controls showInteractive={false} />
-          {nodes.length > 60 && <MiniMap pannable zoomable nodeColor={colourOf} ariaLabel="Map of the graph" />}
+          {nodes.length > 60 && <MiniMap pannable zoomable nodeColor={colorOf} ariaLabel="Map of the graph" />}
           <Finder task={selected} />
         </ReactFlow>
         {full && (
@@ -103,7 +103,7 @@ function Drawing({ outline, selected, onSelect, critical }: Props) {
   );
 }
 
-const colours: Record<ReturnType<typeof lookOf>, string> = {
+const colors: Record<ReturnType<typeof lookOf>, string> = {
   done: "var(--done)",
   running: "var(--running)",
   failed: "var(--failed)",
@@ -115,7 +115,7 @@ const colours: Record<ReturnType<typeof lookOf>, string> = {
   ignored: "var(--retry)",
 };
 
-const colourOf = (node: Node) => (node.type === "task" && !(node.data as TaskData).open ? colours[lookOf((node.data as TaskData).state)] : "transparent");
+const colorOf = (node: Node) => (node.type === "task" && !(node.data as TaskData).open ? colors[lookOf((node.data as TaskData).state)] : "transparent");
 
 function useNodes(outline: Outline, layout: ReturnType<typeof layOut>, selected: number | null, critical: ReadonlySet<number> | null): Node[] {
   return useMemo(() => {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { plain, spansOf } from "./ansi";
 
-const styles = (line: string) => spansOf(line).map((s) => [s.text, s.colour, s.bold] as const);
+const styles = (line: string) => spansOf(line).map((s) => [s.text, s.color, s.bold] as const);
 
-test("colours and weights are kept", () => {
+test("colors and weights are kept", () => {
   expect(styles("a \u001b[1;31mred\u001b[0m b")).toEqual([["a ", null, false], ["red", "red", true], [" b", null, false]]);
   expect(styles("\u001b[38;5;196mdeep\u001b[0m")[0]?.[0]).toBe("deep");
 });

@@ -1,9 +1,9 @@
 import Anser from "anser";
 
-/** A part of a line in one style. Colours are numbers of the palette of the page, or undefined. */
-export type Span = { text: string; colour: string | null; bold: boolean; dim: boolean; italic: boolean; underline: boolean };
+/** A part of a line in one style. Colors are numbers of the palette of the page, or undefined. */
+export type Span = { text: string; color: string | null; bold: boolean; dim: boolean; italic: boolean; underline: boolean };
 
-/** Escape sequences for other purposes than colour and style: cursor movement, titles, links. */
+/** Escape sequences for other purposes than color and style: cursor movement, titles, links. */
 const others = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[PX^_][\s\S]*?(?:\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-ln-~]|\u001b[()][0-9A-Za-z]|\u001b[=>78cDEHMNOZ]/g;
 /** Invisible control characters, and characters that reverse the direction of text. */
 const hidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f]/g;
@@ -14,10 +14,10 @@ export const plain = (line: string): string => spansOf(line).map((s) => s.text).
 /** Splits a line by style. Text stays text and never becomes an element of the page. */
 export function spansOf(line: string): Span[] {
   const clean = lastOverwritten(line).replace(others, "").replace(hidden, "");
-  if (!clean.includes("\u001b")) return [{ text: clean, colour: null, bold: false, dim: false, italic: false, underline: false }];
+  if (!clean.includes("\u001b")) return [{ text: clean, color: null, bold: false, dim: false, italic: false, underline: false }];
   return Anser.ansiToJson(clean, { use_classes: true, remove_empty: true, json: true }).map((e) => ({
     text: e.content.replaceAll("\u001b", ""),
-    colour: colourOf(e.fg),
+    color: colorOf(e.fg),
     bold: e.decorations.includes("bold"),
     dim: e.decorations.includes("dim"),
     italic: e.decorations.includes("italic"),
@@ -31,10 +31,10 @@ function lastOverwritten(line: string): string {
   return trimmed.slice(trimmed.lastIndexOf("\r") + 1);
 }
 
-const colours = new Set(["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"]);
+const colors = new Set(["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"]);
 
-/** The name of one of the sixteen colours; other colours are shown as plain text, which is readable on every background. */
-function colourOf(name: string | null): string | null {
-  const colour = /^ansi-(?:bright-)?([a-z]+)$/.exec(name ?? "")?.[1];
-  return colour && colours.has(colour) ? colour : null;
+/** The name of one of the sixteen colors; other colors are shown as plain text, which is readable on every background. */
+function colorOf(name: string | null): string | null {
+  const color = /^ansi-(?:bright-)?([a-z]+)$/.exec(name ?? "")?.[1];
+  return color && colors.has(color) ? color : null;
 }

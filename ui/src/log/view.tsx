@@ -217,7 +217,7 @@ function Line({ n, measure, top, text, query, here, onPick }: LineProps) {
       </button>
       <span className={css.text}>
         {spans.map((s, i) => (
-          <span key={i} data-colour={s.colour ?? undefined} data-bold={s.bold || undefined} data-dim={s.dim || undefined} data-italic={s.italic || undefined} data-underline={s.underline || undefined}>
+          <span key={i} data-color={s.color ?? undefined} data-bold={s.bold || undefined} data-dim={s.dim || undefined} data-italic={s.italic || undefined} data-underline={s.underline || undefined}>
             <Marked text={s.text} query={query} />
           </span>
         ))}

@@ -1,7 +1,7 @@
 import { type Look, lookOf, shortOf, wordOf } from "./state";
 import css from "./mark.module.css";
 
-/** The shape of a state, which is as distinctive as its colour. */
+/** The shape of a state, which is as distinctive as its color. */
 function Shape({ look }: { look: Look }) {
   switch (look) {
     case "done":
@@ -25,7 +25,7 @@ function Shape({ look }: { look: Look }) {
   }
 }
 
-/** The mark of a state: shape, colour, and a text for screen readers. */
+/** The mark of a state: shape, color, and a text for screen readers. */
 export function Mark({ state, size = 14, word = false }: { state: string; size?: number; word?: boolean }) {
   const look = lookOf(state);
   const short = word ? shortOf(state) : "";

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import type { Look } from "../parts/state";
 
-const colours: Partial<Record<Look, string>> = { failed: "#d63a2f", running: "#2c97e9", done: "#327162", canceled: "#822b96" };
+const colors: Partial<Record<Look, string>> = { failed: "#d63a2f", running: "#2c97e9", done: "#327162", canceled: "#822b96" };
 
 const shapes: Partial<Record<Look, string>> = {
   failed: '<path d="M11 11l10 10M21 11L11 21" stroke="#fff" stroke-width="3.6" stroke-linecap="round"/>',
@@ -12,8 +12,8 @@ const shapes: Partial<Record<Look, string>> = {
 
 /** The icon of the tab for a state; the icon of zerodag without one. */
 export function iconOf(look: Look | null): string {
-  if (look === null || !colours[look]) return "/icon.svg";
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="${colours[look]}"/>${shapes[look]}</svg>`;
+  if (look === null || !colors[look]) return "/icon.svg";
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="${colors[look]}"/>${shapes[look]}</svg>`;
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }
 
