@@ -63,7 +63,11 @@ func Open(folder string, o Options) (*Engine, error) {
 	if o.Evaluators != "" {
 		pool = evaluators.New(o.Evaluators)
 	}
-	e, err := embedded.Open(context.Background(), embedded.Options{Folder: folder, SecretKey: o.SecretKey, Migrate: true, Logger: o.Logger,
+	var keys [][]byte
+	if o.SecretKey != nil {
+		keys = [][]byte{o.SecretKey}
+	}
+	e, err := embedded.Open(context.Background(), embedded.Options{Folder: folder, SecretKeys: keys, Migrate: true, Logger: o.Logger,
 		Evaluators: pool, Limits: host.Limits{Threads: o.MaxTasks}})
 	if err != nil {
 		return nil, fmt.Errorf("open zerodag: %w", err)

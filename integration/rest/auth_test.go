@@ -86,7 +86,7 @@ func TestRoles(t *testing.T) {
 	admin := []string{"putProject", "deleteProject", "putProjectSecret", "deleteProjectSecret", "getTokens", "createToken", "deleteToken", "getAudit", "openUpload", "getUpload", "completeUpload", "getLimits", "setPool", "deletePool"}
 	operator := []string{"startAttempt", "killAttempt", "pauseAttempt", "unpauseAttempt", "pauseProject", "unpauseProject", "forkAttempt", "rerunAttempt", "skipSchedule", "backfillSchedule", "disableSchedule", "enableSchedule", "getProjectSecretList", "holdPool", "releasePool",
 		"checkStart", "startBackfill", "holdBackfill", "releaseBackfill", "killBackfill"}
-	owner := []string{"getBackup", "getMetrics", "redrive", "revive", "getSites", "getQueue", "getDeadLetters", "getDeadLetter", "redriveDeadLetter"}
+	owner := []string{"getBackup", "getMetrics", "redrive", "revive", "getSites", "getQueue", "getDeadLetters", "getDeadLetter", "redriveDeadLetter", "rekey"}
 	for _, role := range []string{"viewer", "operator", "admin", "owner"} {
 		if role == "owner" && server.deployed() {
 			t.Log("NOT RUN on a deployed stack: an owner there is who signs")

@@ -114,7 +114,7 @@ func TestSignInAtAProvider(t *testing.T) {
 			t.Errorf("%v: signed in %+v", c.claims, s)
 		}
 		if again := b.signs(); again.Problem != nil {
-			t.Errorf("the problem is told twice: %s", *again.Problem)
+			t.Errorf("the problem is reported twice: %s", *again.Problem)
 		}
 	}
 }

@@ -86,14 +86,14 @@ func serve(t *testing.T, options httpapi.Options) *running {
 // servers).
 func places(t *testing.T) []embedded.Options {
 	t.Helper()
-	own := embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKey: []byte(server.Key), Notices: silent{}}
+	own := embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKeys: [][]byte{[]byte(server.Key)}, Notices: silent{}}
 	place, found := server.Found()
 	if !found {
 		return []embedded.Options{own}
 	}
 	var list []embedded.Options
 	for range 2 {
-		both, err := shared.Open(t.Context(), shared.Options{Database: postgres.Options{URL: place.URL(), Schema: place.Schema, Migrate: true, SecretKey: own.SecretKey, Connections: 4}})
+		both, err := shared.Open(t.Context(), shared.Options{Database: postgres.Options{URL: place.URL(), Schema: place.Schema, Migrate: true, SecretKeys: own.SecretKeys, Connections: 4}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -120,6 +120,7 @@ func (v tenant) questions() map[string]asked {
 		"getPools":               {},
 		"getBackup":              {want: 403},
 		"redrive":                {want: 403},
+		"rekey":                  {want: 403},
 		"getLimits":              {},
 		"getSites":               {want: 403},
 		"getQueue":               {want: 403},

@@ -35,7 +35,7 @@ const (
 // different text.
 func Encrypt(key []byte, value string) (string, error) {
 	if len(value) > maxSecret {
-		return "", fmt.Errorf("the value has %d bytes, but at most %d are allowed", len(value), maxSecret)
+		return "", fmt.Errorf("the value is %d bytes, but at most %d are allowed", len(value), maxSecret)
 	}
 	gcm, err := newGCM(key)
 	if err != nil {

@@ -67,6 +67,38 @@ func (c *Client) DeleteSecret(ctx context.Context, project ID, key string) error
 	return c.send(ctx, http.MethodDelete, path("api", "projects", string(project), "secrets", key), nil, nil, nil)
 }
 
+// Rekeyed is the result of encrypting secrets with the current key.
+type Rekeyed struct {
+	Secrets         int          `json:"secrets"`
+	Changed         int          `json:"changed"`
+	UnreadableCount int          `json:"unreadable_count"`
+	Unreadable      []SecretName `json:"unreadable"` // at most 100
+}
+
+// SecretName names a secret of a project.
+type SecretName struct {
+	Site      ID     `json:"site"`
+	ProjectID ID     `json:"project_id"`
+	Key       string `json:"key"`
+}
+
+// Rekey encrypts the secrets of all sites with the server's current key.
+func (c *Client) Rekey(ctx context.Context) (Rekeyed, error) {
+	var answer struct {
+		Secrets, Changed, UnreadableCount int
+		Unreadable                        []struct {
+			Site, ProjectID ID
+			Key             string
+		}
+	}
+	err := c.send(ctx, http.MethodPost, "/api/x/admin/rekey", nil, struct{}{}, &answer)
+	out := Rekeyed{Secrets: answer.Secrets, Changed: answer.Changed, UnreadableCount: answer.UnreadableCount, Unreadable: []SecretName{}}
+	for _, s := range answer.Unreadable {
+		out.Unreadable = append(out.Unreadable, SecretName(s))
+	}
+	return out, err
+}
+
 // Redrive sends dead letters of the server's queues back, and reports how many there were.
 func (c *Client) Redrive(ctx context.Context) (int, error) {
 	var answer struct{ Messages int }

@@ -30,7 +30,7 @@ var settingKeys = []string{
 	"database.database", "database.host", "database.loginTimeout", "database.maximumPoolSize", "database.migrate", "database.password",
 	"database.path", "database.port", "database.schema", "database.ssl", "database.sslcert", "database.sslkey", "database.sslmode",
 	"database.sslrootcert", "database.synchronous", "database.type", "database.user",
-	"digdag.defaultParams", "digdag.secret-encryption-key",
+	"digdag.defaultParams", "digdag.secret-encryption-key", "digdag.secret-decryption-keys",
 	"eval.stored",
 	"executor.attempt_max_run", "executor.attempt_ttl", "executor.log_retention", "executor.task_max_run", "executor.task_ttl",
 	"executor.ttl_reaping_interval",
@@ -56,7 +56,7 @@ var settingKeys = []string{
 	"server.client-version-check.api-incompatible-if-older", "server.client-version-check.upgrade-recommended-if-older",
 	"server.enable-swagger", "server.executor.enabled", "server.folder", "server.http.headers.*", "server.http.hosts",
 	"server.http.io-idle-timeout", "server.http.max-connections", "server.http.no-request-timeout",
-	"server.http.request-parse-timeout", LogFormatKey, "server.port", "server.runtime-info.path", "server.secret-key-file",
+	"server.http.request-parse-timeout", LogFormatKey, "server.port", "server.runtime-info.path", "server.secret-key-file", "server.secret-key-lost",
 	"task-log.format", "tmpdir",
 	"traces.otlp.endpoint", "traces.otlp.headers.*", "traces.service",
 }

@@ -95,7 +95,7 @@ func addFolder(ctx context.Context, out *tar.Writer, folder, name string) error 
 	})
 }
 
-// addFile adds a file up to its present size: a log may grow meanwhile.
+// addFile adds a file up to its current size: a log may grow meanwhile.
 func addFile(out *tar.Writer, file, name string) error {
 	f, err := os.Open(file)
 	if err != nil {

@@ -40,11 +40,11 @@ func kinds() []kind {
 
 // databaseOptions holds the options of every kind.
 type databaseOptions struct {
-	path      string // of the file; "" means in memory
-	now       func() time.Time
-	secretKey []byte // nil: secrets cannot be used
-	sync      host.Sync
-	migrate   bool // an older database is brought up to date; otherwise it is refused
+	path       string // of the file; "" means in memory
+	now        func() time.Time
+	secretKeys [][]byte // none: secrets cannot be used
+	sync       host.Sync
+	migrate    bool // an older database is brought up to date; otherwise it is refused
 }
 
 // backuper is a Store that can be copied while it is open.
@@ -65,7 +65,7 @@ var (
 )
 
 func openSQLite(ctx context.Context, o databaseOptions) (Store, error) {
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: o.path, Now: o.now, Uptime: uptime.Clock(), SecretKey: o.secretKey, Sync: o.sync, Migrate: o.migrate})
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: o.path, Now: o.now, Uptime: uptime.Clock(), SecretKeys: o.secretKeys, Sync: o.sync, Migrate: o.migrate})
 	if err != nil {
 		return nil, err
 	}

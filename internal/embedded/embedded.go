@@ -54,20 +54,21 @@ type Options struct {
 	Temp       string // folder for workspaces; "" means the system's
 	Workspaces int64  // bytes of all workspaces together; 0 means half of the free space on their disk
 
-	SecretKey []byte // 16 bytes; nil: secrets can neither be stored nor read
-	Sync      host.Sync
-	Migrate   bool   // an older database is brought up to date; otherwise it is refused
-	AgentID   string // "" means <pid>@<host>
-	Archive   projectfiles.Limits
-	Limits    host.Limits
-	Config    *param.Map // of operators, below "config."
-	Stored    run.Stored
-	Network   operators.Network // with which tasks connect; nil: the machine's
-	Defaults  *param.Map        // parameters that the parameters of attempts override
-	Notices   host.Notices
-	Traces    host.Tracer        // nil: attempts leave no traces
-	Registry  operators.Registry // nil: all built-in operators
-	Commands  executors.Settings // Name and KillNow are chosen here
+	SecretKeys [][]byte // of 16 bytes: the first one encrypts secrets, all decrypt them; none: there are no secrets
+	KeyLost    bool     // the key of the stored secrets is lost: a different one is accepted
+	Sync       host.Sync
+	Migrate    bool   // an older database is brought up to date; otherwise it is refused
+	AgentID    string // "" means <pid>@<host>
+	Archive    projectfiles.Limits
+	Limits     host.Limits
+	Config     *param.Map // of operators, below "config."
+	Stored     run.Stored
+	Network    operators.Network // with which tasks connect; nil: the machine's
+	Defaults   *param.Map        // parameters that the parameters of attempts override
+	Notices    host.Notices
+	Traces     host.Tracer        // nil: attempts leave no traces
+	Registry   operators.Registry // nil: all built-in operators
+	Commands   executors.Settings // Name and KillNow are chosen here
 	// Evaluators evaluates expressions; Close closes it. nil means that they are evaluated in this process, where only the
 	// engine's own limits apply.
 	Evaluators *evaluators.Pool
@@ -136,7 +137,9 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 		if err := o.closeData(); err != nil {
 			return nil, err
 		}
-		e.Seal = seal.New(seal.Fixed(o.SecretKey))
+		if err := e.openSecrets(ctx, o); err != nil {
+			return nil, err
+		}
 		return e, e.wire(o)
 	}
 	of, err := kindOf(o.Kind)
@@ -161,11 +164,14 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 			return nil, err
 		}
 	}
-	e.DB, err = of.open(ctx, databaseOptions{path: database, now: o.Now, secretKey: o.SecretKey, sync: o.Sync, migrate: o.Migrate})
+	e.DB, err = of.open(ctx, databaseOptions{path: database, now: o.Now, secretKeys: o.SecretKeys, sync: o.Sync, migrate: o.Migrate})
 	if err != nil {
 		return nil, err
 	}
-	e.file, e.Seal = database, seal.New(seal.Fixed(o.SecretKey))
+	e.file = database
+	if err := e.openSecrets(ctx, o); err != nil {
+		return nil, err
+	}
 	if db, checks := e.DB.(checker); checks {
 		go func() {
 			if err := db.CheckLarge(); err != nil {
@@ -367,4 +373,24 @@ func (e *Engine) Close() error {
 		errs = append(errs, e.lock.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// openSecrets checks that the keys are those of the stored secrets.
+func (e *Engine) openSecrets(ctx context.Context, o Options) error {
+	e.Seal = sealOf(o.SecretKeys)
+	err := e.DB.CheckKey(ctx)
+	if err == nil || !o.KeyLost {
+		return err
+	}
+	o.Logger.Warn("the stored secrets cannot be read: set them again, run `zerodag secrets rekey`, and remove server.secret-key-lost", "error", err)
+	return nil
+}
+
+// sealOf returns the box that seals sign-ins with the first key and opens those of all keys. Without a key, sign-ins are
+// valid only for this process.
+func sealOf(keys [][]byte) *seal.Box {
+	if len(keys) == 0 {
+		return seal.New(seal.Fixed(nil))
+	}
+	return seal.New(seal.Fixed(keys[0]), keys[1:]...)
 }

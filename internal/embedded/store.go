@@ -26,6 +26,10 @@ type Store interface { //nolint:interfacebloat // it combines all ports of one d
 	host.Database
 	// Queue returns one of the two queues, "events" or "tasks".
 	Queue(name string) host.Queue
+	// CheckKey returns an error if the secrets belong to another key.
+	CheckKey(ctx context.Context) error
+	// RekeySecrets encrypts every secret with the first key.
+	RekeySecrets(ctx context.Context) (host.Rekeyed, error)
 	// ParamStore returns the parameter store of a site.
 	ParamStore(site int64) operators.ParamStore
 }

@@ -468,6 +468,18 @@ type Blobs interface {
 	Link(ctx context.Context, key string, valid time.Duration) (string, error)
 }
 
+// SecretName names a secret of a project.
+type SecretName struct {
+	Site, Project int64
+	Key           string
+}
+
+// Rekeyed is the result of encrypting secrets again.
+type Rekeyed struct {
+	Secrets, Changed int          // all secrets, and those that were encrypted again
+	Unreadable       []SecretName // secrets that none of the server's keys decrypts
+}
+
 // Secrets stores the secrets of projects in encrypted form.
 type Secrets interface {
 	// PutSecret sets a secret, or replaces it. A value of more than 16 KiB is refused.

@@ -63,7 +63,7 @@ func inBubble(t *testing.T, run func(*world)) {
 
 func (w *world) open(o sqlite.Options) *sqlite.DB {
 	w.t.Helper()
-	o.Migrate, o.Sync, o.SecretKey = true, host.SyncNone, []byte("0123456789abcdef")
+	o.Migrate, o.Sync, o.SecretKeys = true, host.SyncNone, [][]byte{[]byte("0123456789abcdef")}
 	db, err := sqlite.Open(w.t.Context(), o)
 	w.must(err)
 	w.t.Cleanup(func() { db.Close() })

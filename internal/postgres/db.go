@@ -30,7 +30,7 @@ type Options struct {
 	Schema      string           // of the tables; "" is DefaultSchema
 	Now         func() time.Time // time.Now when nil
 	UUID        func() string    // of new sessions; random when nil
-	SecretKey   []byte           // 16 bytes; nil: there are no secrets
+	SecretKeys  [][]byte         // none: there are no secrets
 	Migrate     bool             // upgrade an older schema or create a missing one; otherwise refuse it
 	Connections int              // at most, including the listening one; 0: 10
 	Types       []string         // the queue of tasks delivers only messages of these types, and messages for all; nil: all messages
@@ -74,7 +74,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	if db.now == nil {
 		db.now = time.Now
 	}
-	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKey: o.SecretKey}); err != nil {
+	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKeys: o.SecretKeys}); err != nil {
 		return nil, err
 	}
 	config.AfterConnect = db.follow

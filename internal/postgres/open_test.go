@@ -49,7 +49,7 @@ func testOptions(t *testing.T, l *lab) {
 		{Options{URL: l.url(l.Port), Schema: "public"}, []string{"public", "use a different schema"}},
 		{Options{URL: l.url(l.Port), Schema: strings.Repeat("x", 64)}, []string{"at most 63 bytes"}},
 		{Options{URL: l.url(l.Port), Schema: "pg_x"}, []string{"pg_"}},
-		{Options{URL: l.url(l.Port), SecretKey: []byte("short")}, []string{"5 bytes", "16 random bytes"}},
+		{Options{URL: l.url(l.Port), SecretKeys: [][]byte{[]byte("short")}}, []string{"5 bytes", "16 random bytes"}},
 		{Options{}, []string{"the URL is missing", "postgres://"}},
 		{Options{URL: "postgres://me:hush@127.0.0.1:x/db"}, []string{"URL"}},
 		{Options{URL: "postgres://me:hush@127.0.0.1:1/db?connect_timeout=1"}, []string{"db on 127.0.0.1:1"}},
@@ -81,7 +81,7 @@ func testKeys(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()
 	first, another := open(t, o), o
-	another.SecretKey = []byte("fedcba9876543210")
+	another.SecretKeys = [][]byte{[]byte("fedcba9876543210")}
 	second := open(t, another)
 	if err := second.CheckKey(ctx); err != nil {
 		t.Errorf("without secrets: %v", err)
@@ -93,7 +93,7 @@ func testKeys(t *testing.T, l *lab) {
 		t.Errorf("the same key: %v", err)
 	}
 	wantText(t, second.CheckKey(ctx), "digdag.secret-encryption-key", "all servers of a database need the key")
-	another.SecretKey = nil
+	another.SecretKeys = nil
 	if err := open(t, another).CheckKey(ctx); err != nil {
 		t.Errorf("without a key: %v", err)
 	}

@@ -75,7 +75,7 @@ func (l *lab) schema() string { return fmt.Sprintf("test %d", l.schemas.Add(1)) 
 
 // options returns the options of a new schema.
 func (l *lab) options() Options {
-	return Options{URL: l.url(l.Port), Schema: l.schema(), SecretKey: testKey, Migrate: true, Connections: 5}
+	return Options{URL: l.url(l.Port), Schema: l.schema(), SecretKeys: [][]byte{testKey}, Migrate: true, Connections: 5}
 }
 
 // listening waits until a program listens: from then on, its connection makes no requests that affect the test.

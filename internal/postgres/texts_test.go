@@ -101,7 +101,7 @@ func testLogs(t *testing.T, l *lab) {
 		all += unpack(t, r)
 	}
 	if len(all) != 640_000+len("two") || !strings.Contains(all, "05000") {
-		t.Errorf("the files have %d bytes", len(all))
+		t.Errorf("the files are %d bytes", len(all))
 	}
 	late := &taskLog{logs: logs, attempt: 2, task: "+late", source: "+late", wait: time.Hour}
 	late.behind = true // as after a failed store

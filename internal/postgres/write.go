@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits of attempts at a call. A failover takes longer than all of them: the host tries again after that.
+// Limits on attempts at a call. A failover takes longer than all of them: the host tries again after that.
 const (
 	tries     = 8
 	firstWait = 10 * time.Millisecond

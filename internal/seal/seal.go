@@ -31,16 +31,17 @@ const KeySize = 16
 
 // Box seals and opens. It is safe for concurrent use.
 type Box struct {
-	key func(ctx context.Context) ([]byte, error)
+	key    func(ctx context.Context) ([]byte, error)
+	others [][]byte // only open
 
 	mu    sync.Mutex
 	spent map[string]time.Time // until when, by name
 }
 
 // New returns a box. key is called each time and must be cheap; all boxes of a deployment have the same key of at least
-// KeySize bytes. If the key changes, texts sealed before cannot be opened.
-func New(key func(ctx context.Context) ([]byte, error)) *Box {
-	return &Box{key: key, spent: map[string]time.Time{}}
+// KeySize bytes. Texts that were sealed with an earlier key can be opened only if others contains it.
+func New(key func(ctx context.Context) ([]byte, error), others ...[]byte) *Box {
+	return &Box{key: key, others: others, spent: map[string]time.Time{}}
 }
 
 // Fixed returns a function that always returns key; if key is nil, it is a random key for the life of this process.
@@ -52,20 +53,24 @@ func Fixed(key []byte) func(context.Context) ([]byte, error) {
 	return func(context.Context) ([]byte, error) { return key, nil }
 }
 
-// derived derives a key for one use from the deployment's key, which may have other uses.
-func (b *Box) derived(ctx context.Context, use string) ([]byte, error) {
-	key, err := b.key(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the sealing key: %w", err)
-	}
+// derived derives a key for one use from a key of the deployment, which may have other uses.
+func derived(key []byte, use string) ([]byte, error) {
 	if len(key) < KeySize {
-		return nil, fmt.Errorf("the sealing key has %d bytes, but at least %d are required", len(key), KeySize)
+		return nil, fmt.Errorf("the sealing key is %d bytes, but at least %d are required", len(key), KeySize)
 	}
 	return hkdf.Key(sha256.New, key, nil, "zerodag seal 1 "+use, 32)
 }
 
-func (b *Box) cipher(ctx context.Context, purpose string) (cipher.AEAD, error) {
-	key, err := b.derived(ctx, "value "+purpose)
+func (b *Box) current(ctx context.Context) ([]byte, error) {
+	key, err := b.key(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the sealing key: %w", err)
+	}
+	return key, nil
+}
+
+func cipherOf(key []byte, purpose string) (cipher.AEAD, error) {
+	key, err := derived(key, "value "+purpose)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +83,11 @@ func (b *Box) cipher(ctx context.Context, purpose string) (cipher.AEAD, error) {
 
 // Seal returns a text that contains a value as JSON. It can be opened only for the same purpose.
 func (b *Box) Seal(ctx context.Context, purpose string, v any) (string, error) {
-	c, err := b.cipher(ctx, purpose)
+	key, err := b.current(ctx)
+	if err != nil {
+		return "", err
+	}
+	c, err := cipherOf(key, purpose)
 	if err != nil {
 		return "", err
 	}
@@ -92,7 +101,7 @@ func (b *Box) Seal(ctx context.Context, purpose string, v any) (string, error) {
 // Open reads a text into v. It returns ErrBroken if the text was not sealed by this box for this purpose, or another
 // error if the key cannot be read.
 func (b *Box) Open(ctx context.Context, purpose, text string, v any) error {
-	c, err := b.cipher(ctx, purpose)
+	current, err := b.current(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,18 +109,29 @@ func (b *Box) Open(ctx context.Context, purpose, text string, v any) error {
 	if err != nil {
 		return ErrBroken
 	}
-	plain, err := c.Open(nil, nil, sealed, nil)
-	if err != nil || json.Unmarshal(plain, v) != nil {
-		return ErrBroken
+	for _, key := range append([][]byte{current}, b.others...) {
+		c, err := cipherOf(key, purpose)
+		if err != nil {
+			return err
+		}
+		if plain, err := c.Open(nil, nil, sealed, nil); err == nil {
+			if json.Unmarshal(plain, v) != nil {
+				return ErrBroken
+			}
+			return nil
+		}
 	}
-	return nil
+	return ErrBroken
 }
 
 // Mark returns the mark of a text: the same text always has the same mark, and no one without the key can make a mark
 // or guess its text.
 func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
-	key, err := b.derived(ctx, "mark")
+	key, err := b.current(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if key, err = derived(key, "mark"); err != nil {
 		return nil, err
 	}
 	m := hmac.New(sha256.New, key)

@@ -34,6 +34,13 @@ func TestSeal(t *testing.T) {
 	if err := seal.New(seal.Fixed(key)).Open(t.Context(), "session", text, &got); err != nil || got.Who != "alice" {
 		t.Errorf("another process: %+v %v", got, err)
 	}
+	newer := bytes.Repeat([]byte{9}, 16)
+	if err := seal.New(seal.Fixed(newer), bytes.Repeat([]byte{8}, 16), key).Open(t.Context(), "session", text, &got); err != nil || got.Who != "alice" {
+		t.Errorf("a process that also has the key: %+v %v", got, err)
+	}
+	if text, err := seal.New(seal.Fixed(newer), key).Seal(t.Context(), "session", value{"bob"}); err != nil || box.Open(t.Context(), "session", text, &got) == nil {
+		t.Errorf("a further key sealed a text: %v", err)
+	}
 	for name, open := range map[string]error{
 		"purpose":     box.Open(t.Context(), "state", text, &got),
 		"key":         seal.New(seal.Fixed(bytes.Repeat([]byte{8}, 16))).Open(t.Context(), "session", text, &got),

@@ -1,6 +1,8 @@
 package serverconfig
 
 import (
+	"bytes"
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -184,8 +186,8 @@ func TestData(t *testing.T) {
 			continue
 		}
 		o, err := line.Options(r, nil)
-		if err != nil || o.Engine.Folder != c.want || o.Shared != nil || len(o.Engine.SecretKey) != 16 {
-			t.Errorf("%q %v: %q, %d bytes of a key, %v", c.config, c.args, o.Engine.Folder, len(o.Engine.SecretKey), err)
+		if err != nil || o.Engine.Folder != c.want || o.Shared != nil || len(o.Engine.SecretKeys) != 1 {
+			t.Errorf("%q %v: %q, %d keys, %v", c.config, c.args, o.Engine.Folder, len(o.Engine.SecretKeys), err)
 		}
 		if own := o.Engine.Commands.User == ""; c.project != "" && !own {
 			t.Errorf("%q %v: commands run as another user", c.config, c.args)
@@ -203,7 +205,7 @@ func TestSecretKeyIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := told(t, "", "-o", folder)
-	if diff := cmp.Diff(first.Engine.SecretKey, again.Engine.SecretKey); err != nil || diff != "" {
+	if diff := cmp.Diff(first.Engine.SecretKeys, again.Engine.SecretKeys); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	entries, err := os.ReadDir(folder)
@@ -232,6 +234,52 @@ func TestSecretKeyIsKept(t *testing.T) {
 	}
 }
 
+// TestSecretKeys proves which key encrypts and which keys only decrypt, from settings and from files, and that a broken
+// key is refused wherever it is.
+func TestSecretKeys(t *testing.T) {
+	t.Parallel()
+	text := func(b byte) string { return base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{b}, 16)) }
+	keys := func(list ...byte) (out [][]byte) {
+		for _, b := range list {
+			out = append(out, bytes.Repeat([]byte{b}, 16))
+		}
+		return out
+	}
+	file := filepath.Join(t.TempDir(), "keys")
+	for _, c := range []struct {
+		config, file string
+		want         [][]byte
+		error        string
+	}{
+		{"digdag.secret-encryption-key = " + text(1), "", keys(1), ""},
+		{"digdag.secret-encryption-key = " + text(1) + "\ndigdag.secret-decryption-keys = " + text(2) + ", " + text(3), "", keys(1, 2, 3), ""},
+		{"server.secret-key-file = " + file + "\ndigdag.secret-decryption-keys = " + text(3), text(1) + "\n" + text(2) + "\n", keys(1, 2, 3), ""},
+		{"server.secret-key-file = " + file, text(1) + "\r\n" + text(2) + "\r\n\n", keys(1, 2), ""},
+		{"server.secret-key-file = " + file, "\n", nil, file + " is empty"},
+		{"server.secret-key-file = " + file, text(1) + "\nx\n", nil, file + " must be base64"},
+		{"digdag.secret-encryption-key = " + text(1) + "\ndigdag.secret-decryption-keys = x", "", nil, "each key of digdag.secret-decryption-keys must be base64"},
+		{"database.type = postgresql\ndatabase.host = db\ndatabase.user = u\ndatabase.database = d\ndigdag.secret-decryption-keys = " + text(2), "", nil, "needs digdag.secret-encryption-key"},
+	} {
+		if err := os.WriteFile(file, []byte(c.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"-m"}
+		if strings.Contains(c.config, "postgresql") {
+			args = nil
+		}
+		o, err := told(t, c.config, args...)
+		if c.error != "" {
+			if err == nil || !strings.Contains(err.Error(), c.error) {
+				t.Errorf("%s, file %q: %v, want %s", c.config, c.file, err, c.error)
+			}
+			continue
+		}
+		if diff := cmp.Diff(c.want, o.Engine.SecretKeys); err != nil || diff != "" {
+			t.Errorf("%s, file %q: %v\n%s", c.config, c.file, err, diff)
+		}
+	}
+}
+
 // TestShared proves which data servers share and which each has alone, and that the settings that all of them need are
 // required.
 func TestShared(t *testing.T) {
@@ -252,7 +300,7 @@ func TestShared(t *testing.T) {
 	if diff := cmp.Diff([]string{"sh", "py"}, o.Engine.Limits.Types); diff != "" || o.Engine.Limits.Lease != 9*time.Second || o.Engine.Limits.Heartbeat != 3*time.Second {
 		t.Errorf("%s%+v", diff, o.Engine.Limits)
 	}
-	if len(o.Engine.SecretKey) > 0 || !strings.Contains(strings.Join(o.Notes, "\n"), "set digdag.secret-encryption-key to the same value on all servers") {
+	if len(o.Engine.SecretKeys) > 0 || !strings.Contains(strings.Join(o.Notes, "\n"), "set digdag.secret-encryption-key to the same value on all servers") {
 		t.Errorf("a server has a key of its own, or says nothing of it: %q", o.Notes)
 	}
 	for config, want := range map[string]string{

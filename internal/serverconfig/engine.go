@@ -47,10 +47,11 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 	if o.Defaults, err = c.defaults(r); err != nil || r.Err != nil {
 		return o, errors.Join(err, r.Err)
 	}
-	if o.SecretKey, err = secretKey(r, o.Folder, shares); err != nil || !shares {
+	o.KeyLost = r.Bool("server.secret-key-lost", false)
+	if o.SecretKeys, err = secretKeys(r, o.Folder, shares); err != nil || !shares {
 		return o, err
 	}
-	if o.SecretKey == nil {
+	if len(o.SecretKeys) == 0 {
 		r.Note("secrets can neither be stored nor read, and a sign-in in the browser is valid only for this server: set digdag.secret-encryption-key to the same value on all servers of this database")
 	}
 	return o, nil

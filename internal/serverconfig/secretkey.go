@@ -15,10 +15,30 @@ import (
 	"zerodag/internal/files"
 )
 
-// secretKey reads the key that encrypts secrets: configuration, environment, or a file. If none is set, it makes a new
+// secretKeys reads the key that encrypts secrets: configuration, environment, or a file. If none is set, it makes a new
 // one and keeps it with the data, so that secrets just work, but not if servers share a database, because each would
-// have a different key. nil means that there is no key.
-func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, error) {
+// have a different key. Keys that only decrypt follow it. None means that there is no key.
+func secretKeys(r *configuration.Reading, folder string, shares bool) ([][]byte, error) {
+	keys, err := encryptionKey(r, folder, shares)
+	more := strings.FieldsFunc(r.Text("digdag.secret-decryption-keys", ""), func(c rune) bool { return c == ',' || c == ' ' })
+	if err != nil || len(more) == 0 {
+		return keys, err
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("digdag.secret-decryption-keys needs digdag.secret-encryption-key, which encrypts")
+	}
+	for _, text := range more {
+		key, err := readKey("each key of digdag.secret-decryption-keys", text)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+// encryptionKey reads the key that encrypts, and further keys of its file.
+func encryptionKey(r *configuration.Reading, folder string, shares bool) ([][]byte, error) {
 	source, text := "configuration key digdag.secret-encryption-key", r.Text("digdag.secret-encryption-key", "")
 	if text == "" {
 		source, text = "environment variable ZERODAG_SECRET_KEY", os.Getenv("ZERODAG_SECRET_KEY")
@@ -30,7 +50,7 @@ func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, er
 	if text == "" && file == "" && folder == "" {
 		key := make([]byte, 16)
 		rand.Read(key) // never fails
-		return key, nil
+		return [][]byte{key}, nil
 	}
 	if text == "" {
 		made := file == ""
@@ -50,9 +70,29 @@ func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, er
 		if warning != "" {
 			r.Note(warning)
 		}
-		source, text = file, string(content)
+		return readKeys(file, string(content))
 	}
-	return readKey(source, text)
+	key, err := readKey(source, text)
+	if err != nil {
+		return nil, err
+	}
+	return [][]byte{key}, nil
+}
+
+// readKeys reads the keys of a file, one on each line: the first one encrypts.
+func readKeys(file, content string) ([][]byte, error) {
+	var keys [][]byte
+	for line := range strings.Lines(strings.TrimSpace(content)) {
+		key, err := readKey(file, line)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s is empty: it must contain 16 random bytes in base64; restore it from a backup, because the secrets were encrypted with its key", file)
+	}
+	return keys, nil
 }
 
 // readKey reads a key that a user provided.
@@ -64,11 +104,11 @@ func readKey(source, text string) ([]byte, error) {
 	return key, nil
 }
 
-func newSecretKey(file string) ([]byte, error) {
+func newSecretKey(file string) ([][]byte, error) {
 	key := make([]byte, 16)
 	rand.Read(key) // never fails
 	if err := os.WriteFile(file, []byte(base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
 		return nil, fmt.Errorf("store the secret key: %w", err)
 	}
-	return key, nil
+	return [][]byte{key}, nil
 }

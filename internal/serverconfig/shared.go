@@ -42,7 +42,7 @@ func sharedOptions(r *configuration.Reading, own embedded.Options) (shared.Optio
 	if err != nil {
 		return shared.Options{}, err
 	}
-	database.Migrate, database.SecretKey, database.Now = own.Migrate, own.SecretKey, own.Now
+	database.Migrate, database.SecretKeys, database.Now = own.Migrate, own.SecretKeys, own.Now
 	database.Types = own.Limits.Types
 	o := shared.Options{Database: database, AgentID: own.AgentID, LogForm: own.LogForm}
 	switch r.OneOf("archive.type", configuration.InDatabase, configuration.InS3, configuration.InFolder) {

@@ -63,9 +63,6 @@ func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	if err := db.CheckKey(ctx); err != nil {
-		return nil, err
-	}
 	s := &embedded.Shared{Store: store{db}, Logs: host.NoLogs{}, RemoveLogs: func(context.Context, []host.Attempt) error { return nil },
 		Backup: "The data of this server is in PostgreSQL: back it up with pg_dump, and objects in S3 with bucket versioning"}
 	if s.Blobs, err = archives(ctx, db, o.Archives); err != nil {

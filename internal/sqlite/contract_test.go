@@ -45,11 +45,11 @@ var testKey = []byte("0123456789abcdef")
 
 // inMemory runs cases on a fake clock, on which waits take no time.
 func inMemory(t *testing.T, run func(*testing.T, suite.Stores)) {
-	synctest.Test(t, func(t *testing.T) { run(t, storesOf(open(t, Options{SecretKey: testKey}))) })
+	synctest.Test(t, func(t *testing.T) { run(t, storesOf(open(t, Options{SecretKeys: [][]byte{testKey}}))) })
 }
 
 func inFile(t *testing.T, run func(*testing.T, suite.Stores)) {
-	run(t, inFileOf(t, Options{Path: fileOf(t), SecretKey: testKey, Sync: host.SyncNone}))
+	run(t, inFileOf(t, Options{Path: fileOf(t), SecretKeys: [][]byte{testKey}, Sync: host.SyncNone}))
 }
 
 // inFileOf returns the ports of a database file, which can be reopened.

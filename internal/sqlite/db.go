@@ -18,14 +18,14 @@ import (
 
 // Options holds the settings for opening a database.
 type Options struct {
-	Path      string           // of the file; "" means in memory
-	Now       func() time.Time // time.Now when nil
-	Steady    func() time.Time // a clock that is never set; nil: the machine's
-	Uptime    func() time.Time // like Steady, but including the time that the machine sleeps; nil: none
-	UUID      func() string    // of new sessions; random when nil
-	SecretKey []byte           // 16 bytes; nil: there are no secrets
-	Sync      host.Sync
-	Migrate   bool // upgrade an older schema; otherwise refuse it
+	Path       string           // of the file; "" means in memory
+	Now        func() time.Time // time.Now when nil
+	Steady     func() time.Time // a clock that is never set; nil: the machine's
+	Uptime     func() time.Time // like Steady, but including the time that the machine sleeps; nil: none
+	UUID       func() string    // of new sessions; random when nil
+	SecretKeys [][]byte         // the first one encrypts, all decrypt; none: there are no secrets
+	Sync       host.Sync
+	Migrate    bool // upgrade an older schema; otherwise refuse it
 
 	migrations fs.FS // in tests; nil: those of this program
 }
@@ -58,7 +58,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	if db.now == nil {
 		db.now = time.Now
 	}
-	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKey: o.SecretKey}); err != nil {
+	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKeys: o.SecretKeys}); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -60,7 +60,7 @@ func TestVersions(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	path, ctx := fileOf(t), t.Context()
-	old := open(t, Options{Path: path, SecretKey: testKey})
+	old := open(t, Options{Path: path, SecretKeys: [][]byte{testKey}})
 	id := started(t, old, 1)[0]
 	if err := errors.Join(old.Append(ctx, id, host.Entry{Seq: 2, Nonce: "n", Changes: []byte("changes")}), old.PutSecret(ctx, 1, 1, "key", "value"), old.Close()); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestUpgrade(t *testing.T) {
 	broken := Options{Path: path, Migrate: true, migrations: planted(t, "0002_broken.sql", change+"INSERT INTO nowhere VALUES (1);")}
 	_, err := Open(ctx, broken)
 	wantText(t, err, "0002_broken", "nowhere")
-	later := Options{Path: path, SecretKey: testKey, migrations: planted(t, "0002_motto.sql", change)}
+	later := Options{Path: path, SecretKeys: [][]byte{testKey}, migrations: planted(t, "0002_motto.sql", change)}
 	if list, err := later.pending(); err != nil || !slices.Equal(list, []string{"0002_motto"}) {
 		t.Errorf("pending = %v, %v", list, err)
 	}

@@ -13,7 +13,7 @@ import (
 type Driver interface {
 	// Read runs statements that change nothing. They see every acknowledged change.
 	Read(ctx context.Context, run func(Conn) error) error
-	// Write commits what run does, or nothing of it.
+	// Write commits everything that run does, or nothing.
 	Write(ctx context.Context, run func(Conn) error) error
 	// Acknowledge is Write for changes that are acknowledged to a user: the commit survives a loss of power.
 	Acknowledge(ctx context.Context, run func(Conn) error) error
@@ -31,9 +31,10 @@ type Begin func(attempt int64, known bool, first host.Entry, m host.Message) err
 
 // Options configures a Store.
 type Options struct {
-	Now       func() time.Time
-	UUID      func() string // of new sessions; random if nil
-	SecretKey []byte        // 16 bytes; nil: there are no secrets
+	Now  func() time.Time
+	UUID func() string // of new sessions; random if nil
+	// SecretKeys encrypt and decrypt secrets; none means that secrets can neither be stored nor read.
+	SecretKeys aesgcm.Keys
 }
 
 // Store implements the ports that both databases have in common. It implements host.Projects, host.Workflows,
@@ -45,20 +46,18 @@ type Store struct {
 	texts   texts
 	now     func() time.Time
 	uuid    func() string
-	key     []byte
+	keys    aesgcm.Keys
 }
 
 // New returns a Store, which uses the driver only when its methods are called.
 func New(d Driver, words Dialect, o Options) (*Store, error) {
-	if n := len(o.SecretKey); n != 0 && n != aesgcm.KeySize {
-		return nil, fmt.Errorf("open database: the secret key has %d bytes, not %d: set digdag.secret-encryption-key to %d"+
-			" random bytes in base64",
-			n, aesgcm.KeySize, aesgcm.KeySize)
+	if err := o.SecretKeys.Check(); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
 	}
 	if o.UUID == nil {
 		o.UUID = host.NewUUID
 	}
-	return &Store{driver: d, dialect: words, texts: textsOf(words), now: o.Now, uuid: o.UUID, key: o.SecretKey}, nil
+	return &Store{driver: d, dialect: words, texts: textsOf(words), now: o.Now, uuid: o.UUID, keys: o.SecretKeys}, nil
 }
 
 // tries limits how often a transaction looks for a row that others insert and delete.

@@ -39,6 +39,8 @@ type Options struct {
 	Admin bool
 	// Backup writes all data of all sites; nil if the store has its own backups.
 	Backup func(ctx context.Context, w io.Writer) error
+	// Rekey encrypts the secrets of all sites with the current key; nil if the store of secrets manages its own keys.
+	Rekey func(ctx context.Context) (host.Rekeyed, error)
 	// Writable reports whether the store can be written now; nil checks only whether it can be read.
 	Writable func(ctx context.Context) error
 	// Vitals reports how full the server is; nil if that is monitored elsewhere.

@@ -35,6 +35,8 @@ func (r *Room) Routes() []endpoint.Route {
 			Change: "revoke token", Serve: revokeToken},
 		{Method: http.MethodGet, Path: "/api/backup", Name: "getBackup", Role: access.Owner,
 			Kind: endpoint.Transfer, Serve: getBackup},
+		{Method: http.MethodPost, Path: "/api/x/admin/rekey", Name: "rekey", Role: access.Owner,
+			Change: "rekey secrets", Serve: rekey},
 		{Method: http.MethodPost, Path: "/api/redrive", Name: "redrive", Role: access.Owner,
 			Change: "redrive", Serve: redrive},
 		{Method: http.MethodPost, Path: "/api/revive", Name: "revive", Role: access.Owner, Change: "revive", Serve: revive},

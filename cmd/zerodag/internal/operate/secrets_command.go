@@ -14,6 +14,7 @@ import (
 	"zerodag/internal/localsecret"
 	"zerodag/internal/program"
 	"zerodag/internal/remedy"
+	"zerodag/internal/term"
 )
 
 type secretsCommand struct {
@@ -27,7 +28,7 @@ type secretsCommand struct {
 func NewSecrets(s cli.Streams) *cobra.Command {
 	c := &secretsCommand{Remote: cli.Remote{Streams: s}}
 	cmd := &cobra.Command{
-		Use:     "secrets (--project NAME | --local) [--set KEY=VALUE... | --delete KEY...]",
+		Use:     "secrets (--project NAME | --local) [--set KEY=VALUE... | --delete KEY...] | secrets rekey",
 		Aliases: []string{"secret"},
 		Short:   "List, set or delete secrets of a project or of this machine",
 		Long: `List, set or delete secrets of a project, or of this machine for ` + "`zerodag run`" + `.
@@ -39,6 +40,8 @@ func NewSecrets(s cli.Streams) *cobra.Command {
   --set @FILE       all keys and values of a YAML or JSON file
   --set @-          the same from stdin
 
+  rekey             encrypts all secrets of the server with its current key (owner)
+
 If a file or stdin has one line, its line end is not part of the secret. Several lines are kept unchanged.`,
 	}
 	flags := cmd.Flags()
@@ -47,6 +50,9 @@ If a file or stdin has one line, its line end is not part of the secret. Several
 	flags.StringArrayVar(&c.set, "set", nil, "set a secret: `KEY=VALUE` (several may follow)")
 	flags.StringArrayVar(&c.delete, "delete", nil, "delete a secret: `KEY` (several may follow)")
 	return c.Command(cmd, 0, 1<<20, func(ctx context.Context, args []string) error {
+		if len(args) == 1 && args[0] == "rekey" && len(c.set)+len(c.delete) == 0 && c.project == "" && !c.local {
+			return c.rekey(ctx)
+		}
 		if err := c.takeRest(args); err != nil {
 			return err
 		}
@@ -63,6 +69,30 @@ If a file or stdin has one line, its line end is not part of the secret. Several
 		}
 		return program.UsageError(errors.New("Please specify either --project or --local"))
 	})
+}
+
+// rekey encrypts all secrets of the server with its current key.
+func (c *secretsCommand) rekey(ctx context.Context) error {
+	if err := c.Open(ctx); err != nil {
+		return err
+	}
+	done, err := c.Rekey(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.Show(done, func(p cli.Printer) {
+		p.Line("Encrypted %d of %s with the current key.", done.Changed, term.Counted(done.Secrets, "secret"))
+		for _, s := range done.Unreadable {
+			p.Line("Unreadable: %s of project %s on site %s", s.Key, s.ProjectID, s.Site)
+		}
+	}); err != nil {
+		return err
+	}
+	if done.UnreadableCount > 0 {
+		return fmt.Errorf("none of the server's keys decrypts %s: add the missing key to digdag.secret-decryption-keys and repeat this command, or set these secrets again", term.Counted(done.UnreadableCount, "secret"))
+	}
+	c.Hint("No secret needs another key. Remove the old key from the configuration of all servers.")
+	return nil
 }
 
 // takeRest adds arguments that follow --set or --delete to that option.
