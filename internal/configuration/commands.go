@@ -25,6 +25,7 @@ func (r *Reading) Commands() executors.Settings {
 	if r.OneOf(keys+"process.environment", "inherited", "bare") == "bare" {
 		s.Environment = lineage.Bare
 	}
+	s.Isolation = r.OneOf(keys+"process.isolation", executors.IsolateAuto, executors.IsolateAlways, executors.IsolateNone)
 	for name := range strings.SplitSeq(r.Text(keys+"allow", ""), ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			s.Allow = append(s.Allow, name)
@@ -44,6 +45,6 @@ func (r *Reading) Commands() executors.Settings {
 // OwnFolder returns the settings for commands that work in the folder of the user who started this program: they run as
 // that user, because any other user would first need access to the files.
 func OwnFolder(s executors.Settings) executors.Settings {
-	s.User = ""
+	s.User, s.Isolation = "", executors.IsolateNone
 	return s
 }

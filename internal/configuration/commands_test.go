@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	gocmp "cmp"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ func TestCommandSettings(t *testing.T) {
 		want executors.Settings
 	}{
 		{Settings{}, executors.Settings{}},
+		{Settings{k + "process.isolation": "required"}, executors.Settings{Isolation: executors.IsolateAlways}},
 
 		{Settings{k + "type": "simple"}, executors.Settings{Default: operators.InProcess}},
 		{Settings{k + "type": "docker", k + "docker.image": "a:1", k + "docker.options": "true", k + "allow": "docker, process", k + "process.user": "nobody",
@@ -33,11 +35,12 @@ func TestCommandSettings(t *testing.T) {
 		r := c.in.Reading()
 		got := r.Commands()
 		c.want.Alone, c.want.Environment = true, max(c.want.Environment, lineage.NotOwn)
+		c.want.Isolation = gocmp.Or(c.want.Isolation, executors.IsolateAuto)
 		if diff := cmp.Diff(c.want, got); diff != "" || r.Err != nil || len(r.Unread()) > 0 {
 			t.Errorf("%v: %v, unread %v\n%s", c.in, r.Err, r.Unread(), diff)
 		}
 	}
-	for key, value := range map[string]string{"limits.memory": "2", "limits.timeout": "soon", "docker.options": "maybe"} {
+	for key, value := range map[string]string{"limits.memory": "2", "limits.timeout": "soon", "docker.options": "maybe", "process.isolation": "yes"} {
 		r := Settings{k + key: value}.Reading()
 		if r.Commands(); r.Err == nil || !strings.Contains(r.Err.Error(), k+key) {
 			t.Errorf("%s = %s: got %v", key, value, r.Err)

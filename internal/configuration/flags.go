@@ -42,6 +42,18 @@ func (f *Flags) RegisterParams(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.paramsFile, "params-file", "P", "", "read parameters from a YAML `FILE`")
 }
 
+// Files returns the absolute paths of the files that Load reads: they may contain passwords.
+func (f *Flags) Files() []string {
+	file := f.Config
+	if file == "" {
+		file = filepath.Join(Folder(), "config")
+	}
+	if file, err := filepath.Abs(file); err == nil {
+		return []string{file}
+	}
+	return nil
+}
+
 // Load reads the default file, the environment, -X and -c in Digdag's order. A key that is a typo of a known one is an
 // error.
 func (f *Flags) Load() (Settings, error) {

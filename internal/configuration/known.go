@@ -18,7 +18,7 @@ var settingKeys = []string{
 	"agent.command_executor.docker.image", "agent.command_executor.docker.options", "agent.command_executor.ecs.*",
 	"agent.command_executor.kubernetes.*", "agent.command_executor.limits.disk", "agent.command_executor.limits.memory",
 	"agent.command_executor.limits.output", "agent.command_executor.limits.processes", "agent.command_executor.limits.timeout",
-	"agent.command_executor.process.environment", "agent.command_executor.process.user", "agent.command_executor.type",
+	"agent.command_executor.process.environment", "agent.command_executor.process.isolation", "agent.command_executor.process.user", "agent.command_executor.type",
 	"agent.enabled", "agent.heartbeat-interval", "agent.id", "agent.lock-retention-time", "agent.max-task-threads",
 	"agent.max_crashes", "agent.task-types", "agent.workspaces.disk",
 	"api.max_archive_total_size_limit", "api.max_attempts_page_size", "api.max_sessions_page_size",

@@ -281,6 +281,11 @@ func (e *Engine) keep(o Options) (*Shared, error) {
 func (o Options) executors() (*executors.Executors, error) {
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(o.Folder)))[:16]
 	o.Commands.Name, o.Commands.KillNow = name, true
+	for _, folder := range []string{o.Folder, o.Database, o.Archives, o.Logs} {
+		if filepath.IsAbs(folder) {
+			o.Commands.Hidden = append(o.Commands.Hidden, folder)
+		}
+	}
 	commands, err := executors.New(o.Commands)
 	if err != nil {
 		return nil, err
@@ -374,6 +379,9 @@ func (e *Engine) Close() error {
 	}
 	return errors.Join(errs...)
 }
+
+// Exposed explains why commands can read the data of this server; "" if they cannot, or if the configuration lets them.
+func (e *Engine) Exposed() string { return e.commands.Exposed() }
 
 // openSecrets checks that the keys are those of the stored secrets.
 func (e *Engine) openSecrets(ctx context.Context, o Options) error {

@@ -19,6 +19,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/docker"
+	"zerodag/internal/landlock"
 	"zerodag/internal/limits"
 	"zerodag/internal/lineage"
 	"zerodag/internal/placement"
@@ -35,6 +36,9 @@ type Settings struct {
 	// anyway.
 	Options *bool
 	User    string // name of the user that processes run as; "" means the user of this program
+	// Isolation decides whether files of this program are hidden from processes; "" means IsolateNone.
+	Isolation string
+	Hidden    []string // absolute paths of these files and folders
 	Limits  Limits // for commands that request none
 	Most    Limits // maximum that tasks may request; zero means the whole machine
 	Name    string // of the commands, to find them after a crash; "" means a random name
@@ -43,6 +47,15 @@ type Settings struct {
 	// Environment selects the variables of this program that plain processes get.
 	Environment lineage.Environment
 }
+
+// Values of Settings.Isolation.
+const (
+	IsolateNone = "none"
+	// IsolateAuto hides the files if the system can do so without side effects: see landlock.Rules.Beside.
+	IsolateAuto = "auto"
+	// IsolateAlways hides the files, and refuses to start if the system cannot.
+	IsolateAlways = "required"
+)
 
 // Limits holds the limits of commands; 0 means none, or the driver's own limit.
 type Limits struct {
@@ -59,6 +72,7 @@ type Executors struct {
 	table    placement.Table
 	process  *process.Driver
 	docker   *docker.Driver
+	exposed  string
 	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: nothing reclaims them
 	cuts     *cuts
 }
@@ -99,12 +113,42 @@ func New(s Settings) (*Executors, error) {
 	if err != nil {
 		return nil, err
 	}
+	hide, exposed, err := s.hide()
+	if err != nil {
+		return nil, err
+	}
 	table := placement.Table{Place: "on this machine", Known: here(), Allowed: s.Allow, Default: s.Default, NoRoles: true,
 		Hints: map[string]string{operators.InProcess: "agent.command_executor.allow", operators.InDocker: "agent.command_executor.allow"}}
 	cuts := &cuts{cut: make(chan struct{}), stops: map[int]context.CancelFunc{}}
-	return &Executors{settings: s, table: table, cuts: cuts,
-		process: process.New(process.Options{KillNow: s.KillNow, Name: s.Name, User: whom, Cut: cuts.cut, Alone: s.Alone, Environment: s.Environment}),
+	return &Executors{settings: s, table: table, cuts: cuts, exposed: exposed,
+		process: process.New(process.Options{KillNow: s.KillNow, Name: s.Name, User: whom, Hide: hide, Cut: cuts.cut, Alone: s.Alone, Environment: s.Environment}),
 		docker:  docker.New(docker.Options{KillNow: s.KillNow, Cut: cuts.cut, Name: s.Name, NoOptions: !free})}, nil
+}
+
+// Exposed explains why processes can reach the files of this program that should be hidden from them; "" if they
+// cannot, or if nothing should be hidden.
+func (e *Executors) Exposed() string { return e.exposed }
+
+// hide returns what hides the files of this program from processes, or explains why they are not hidden.
+func (s Settings) hide() (_ *landlock.Rules, exposed string, err error) {
+	if s.Isolation == "" || s.Isolation == IsolateNone || s.User != "" || len(s.Hidden) == 0 || !slices.Contains(s.Allow, operators.InProcess) {
+		return nil, "", nil
+	}
+	rules, err := landlock.New(s.Hidden...)
+	if err = errors.Join(landlock.Supported(), err); err != nil {
+		exposed = err.Error()
+	}
+	switch {
+	case exposed != "" && s.Isolation == IsolateAlways:
+		return nil, "", errors.New("configuration key agent.command_executor.process.isolation: " + exposed)
+	case exposed != "":
+		return nil, exposed, nil
+	case s.Isolation == IsolateAuto && os.Getuid() == 0:
+		return nil, "the server runs as root", nil
+	case s.Isolation == IsolateAuto && rules.Beside() != "":
+		return nil, "this user may create files in " + rules.Beside() + ", which the commands could then not use", nil
+	}
+	return &rules, "", nil
 }
 
 // userOf looks up the user that commands run as.

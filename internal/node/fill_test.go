@@ -436,7 +436,7 @@ func TestFillTimes(t *testing.T) {
 			"order":                 {"daily", request{From: "1999-12-01", Order: "up"}, `unknown order "up": use asc or desc`},
 			"existing":              {"daily", request{From: "1999-12-01", Existing: "leave"}, `existing is "leave": use error, skip or retry`},
 			"priority":              {"daily", request{From: "1999-12-01", Priority: "urgent"}, `unknown priority "urgent": use highest, high, normal, low or lowest`},
-			"parameters":            {"daily", request{From: "1999-12-01", Params: param.New("x", strings.Repeat("x", 70_000))}, "The parameters of a backfill have 70008 bytes, but at most 65536 are allowed: store the data where tasks can read it"},
+			"parameters":            {"daily", request{From: "1999-12-01", Params: param.New("x", strings.Repeat("x", 70_000))}, "The parameters of a backfill take up 70008 bytes, but at most 65536 are allowed: store the data where tasks can read it"},
 		} {
 			c.r.Workflow, c.r.Name = p.workflow(c.workflow).ID, "b"
 			plan, err := p.PlanFill(t.Context(), c.r)

@@ -7,7 +7,7 @@ import (
 )
 
 // environment returns the host's variables, then the run's; if a name is repeated, the last one counts.
-func (d *Driver) environment(mark, dir string, own []string) []string {
+func (d *Driver) environment(mark, root, dir string, own []string) []string {
 	theirs := d.theirs()
 	if theirs.mark != "" {
 		mark = theirs.mark + "," + mark
@@ -15,6 +15,9 @@ func (d *Driver) environment(mark, dir string, own []string) []string {
 	all := append(make([]string, 0, len(own)+5), "PWD="+dir)
 	if u := d.options.User; u != nil {
 		all = append(all, "HOME="+u.Home, "USER="+u.Name, "LOGNAME="+u.Name)
+	}
+	if d.noHome {
+		all = append(all, "HOME="+root)
 	}
 	all = append(append(all, own...), markName+"="+mark)
 	last := make(map[string]int, len(all))

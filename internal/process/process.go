@@ -3,8 +3,8 @@
 // The local server and the command line call it. It must never leave a process behind: when a command has ended,
 // everything that it started is gone, including processes that moved to another session and cleared their environment.
 // A process that had the rights to change its mark, and so cannot be distinguished from another command's, is gone once
-// all commands that were running when it was first seen have ended. It isolates nothing: a command may do whatever its
-// user may do.
+// all commands that were running when it was first seen have ended. Unless files are hidden (Options.Hide), a command may
+// do whatever its user may do.
 package process
 
 import (
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"zerodag/engine/param"
+	"zerodag/internal/landlock"
 	"zerodag/internal/limits"
 	"zerodag/internal/lineage"
 	"zerodag/internal/scratch"
@@ -37,6 +38,9 @@ type Options struct {
 	// random name.
 	Name string
 	User *User // that commands run as; nil means the user of this program
+	// Hide, unless nil, hides files of this program from commands, except their own workspace. It is not for commands of
+	// another user, who has no access to the files anyway.
+	Hide *landlock.Rules
 	// Alone means that this program has no children except those of this driver, clients of container engines and
 	// copies of itself: any other process that it adopts was left by a command.
 	Alone       bool
@@ -59,6 +63,7 @@ type Driver struct {
 
 	base    lineage.Mark // of this driver's commands: their number is added
 	theirs  func() *variables
+	noHome  bool          // the home folder of this program is hidden: that of a command is its workspace
 	starts  chan struct{} // one for each running command: as many as there are descriptors for
 	buffers sync.Pool
 
@@ -82,6 +87,9 @@ func New(o Options) *Driver {
 		running: map[int]bool{}, live: map[int]bool{}, strange: map[int]*stranger{},
 		buffers: sync.Pool{New: func() any { return new([32 << 10]byte) }}}
 	d.theirs = sync.OnceValue(func() *variables { return d.given(os.Environ()) })
+	if home, err := os.UserHomeDir(); err == nil && o.Hide != nil {
+		d.noHome = o.Hide.Hides(home)
+	}
 	d.join()
 	return d
 }

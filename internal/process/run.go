@@ -40,7 +40,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	var p *os.Process
 	var reader *os.File
 	err := limits.Patiently(ctx, c.Stdout, func() (err error) {
-		p, reader, err = d.start(filepath.Join(root, filepath.FromSlash(c.Dir)), c, number)
+		p, reader, err = d.start(root, c, number)
 		return err
 	})
 	if err != nil {
@@ -100,7 +100,8 @@ func ended(n int) string {
 }
 
 // start starts a command, whose output is read from output.
-func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Process, output *os.File, err error) {
+func (d *Driver) start(root string, c operators.Command, number int) (_ *os.Process, output *os.File, err error) {
+	dir := filepath.Join(root, filepath.FromSlash(c.Dir))
 	program, err := programOf(c.Args[0])
 	if err != nil {
 		return nil, nil, startError(dir, c.Args[0], err)
@@ -118,9 +119,9 @@ func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Proce
 	}
 	defer writer.Close()
 	// In a separate session, nothing that a command starts can affect ours.
-	attr := &os.ProcAttr{Dir: dir, Env: d.environment(d.mark(number), dir, c.Env),
+	attr := &os.ProcAttr{Dir: dir, Env: d.environment(d.mark(number), root, dir, c.Env),
 		Files: []*os.File{null, writer, writer}, Sys: apart()}
-	p, err := d.spawn(program, c, number, attr)
+	p, err := d.spawn(root, program, c, number, attr)
 	if err != nil {
 		reader.Close()
 		return nil, nil, startError(dir, c.Args[0], tooLarge(err, attr.Env))
@@ -128,12 +129,18 @@ func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Proce
 	return p, reader, nil
 }
 
-func (d *Driver) spawn(program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
+func (d *Driver) spawn(root, program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
 	if d.options.User != nil {
 		return d.spawnAs(d.options.User, program, c, number, attr)
 	}
 	var p *os.Process
-	err := lineage.Start(d.base+lineage.Mark(number), func() (err error) { p, err = os.StartProcess(program, c.Args, attr); return err })
+	start := func() (err error) { p, err = os.StartProcess(program, c.Args, attr); return err }
+	err := lineage.Start(d.base+lineage.Mark(number), func() error {
+		if d.options.Hide != nil {
+			return d.options.Hide.Start(root, start)
+		}
+		return start()
+	})
 	return p, err
 }
 

@@ -159,7 +159,7 @@ func (s Folder) Outputs() (map[string][]byte, error) {
 		case !info.Mode().IsRegular(): // opening a pipe would wait forever
 			return nil, fmt.Errorf("%s is not a regular file", name)
 		case info.Size() > maxOutput:
-			return nil, fmt.Errorf("%s has %d bytes, but at most %d are allowed", name, info.Size(), maxOutput)
+			return nil, fmt.Errorf("%s is %d bytes, but at most %d are allowed", name, info.Size(), maxOutput)
 		}
 		if outputs[name], err = os.ReadFile(s.path(name)); err != nil {
 			return nil, err

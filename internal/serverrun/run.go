@@ -38,6 +38,10 @@ func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *sl
 		return err
 	}
 	defer engine.Close()
+	if why := engine.Exposed(); why != "" && !o.Web.Open() {
+		logger.Warn("commands of tasks can read the data of this server and the workspaces of other sites, because " + why +
+			": see agent.command_executor.process.isolation")
+	}
 	if o.Web.Token {
 		if err := firstToken(ctx, engine, o.Engine.Folder, logger); err != nil {
 			return err

@@ -116,7 +116,7 @@ func TestEnds(t *testing.T) {
 		"no JSON and code":   {answering(`oops`, "4"), operatortest.Ended{Error: "mine> ended with code 4, and its answer cannot be read: it is not valid JSON: invalid character 'o' looking for beginning of value", Kind: "runtime"}},
 		"unknown field":      {answering(`{"stores": {}}`, "0"), operatortest.Ended{Error: "mine> wrote an answer that cannot be read: it has the unknown field 'stores': did you mean 'store'?", Kind: "runtime"}},
 		"too large":          {big, operatortest.Ended{Error: "mine> wrote an answer that cannot be read: it is 1048577 bytes, but an answer may have at most 1048576: store large data in files or elsewhere", Kind: "runtime"}},
-		"far too large":      {huge, operatortest.Ended{Error: "read scratch folder: result.json has 20000000 bytes, but at most 16777216 are allowed", Kind: "runtime"}},
+		"far too large":      {huge, operatortest.Ended{Error: "read scratch folder: result.json is 20000000 bytes, but at most 16777216 are allowed", Kind: "runtime"}},
 		"pipe":               {"#!/bin/sh\nmkfifo \"$ZERODAG_RESULT\"\n", operatortest.Ended{Error: "read scratch folder: result.json is not a regular file", Kind: "runtime"}},
 		"no interpreter":     {"#!/nosuch/python\n", operatortest.Ended{Error: "mine> ended with code 127: operators/mine or the interpreter in its first line cannot be started; see the task's log", Kind: "runtime"}},
 		"poll":               {answering(`{"poll": {"after": "1m 30s", "state": {"n": 1}, "cancel": true}}`, "0"), operatortest.Ended{Error: "run again after 1m30s", Kind: "later"}},
