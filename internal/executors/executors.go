@@ -39,11 +39,11 @@ type Settings struct {
 	// Isolation decides whether files of this program are hidden from processes; "" means IsolateNone.
 	Isolation string
 	Hidden    []string // absolute paths of these files and folders
-	Limits  Limits // for commands that request none
-	Most    Limits // maximum that tasks may request; zero means the whole machine
-	Name    string // of the commands, to find them after a crash; "" means a random name
-	KillNow bool   // a canceled command is killed at once
-	Alone   bool   // see process.Options
+	Limits    Limits   // for commands that request none
+	Most      Limits   // maximum that tasks may request; zero means the whole machine
+	Name      string   // of the commands, to find them after a crash; "" means a random name
+	KillNow   bool     // a canceled command is killed at once
+	Alone     bool     // see process.Options
 	// Environment selects the variables of this program that plain processes get.
 	Environment lineage.Environment
 }

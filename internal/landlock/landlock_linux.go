@@ -123,7 +123,7 @@ func allow(ruleset int, path string, rights uint64) error {
 	if err != nil {
 		return nil // the entry cannot be used anyway
 	}
-	defer unix.Close(fd) //nolint:errcheck // nothing is written
+	defer unix.Close(fd)                                                                                                                                  //nolint:errcheck // nothing is written
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}                                                                    // #nosec G115 -- a descriptor is small
 	_, _, failed := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0) // #nosec G103 -- the call takes a structure
 	if failed != 0 && !errors.Is(failed, syscall.EBADFD) && !errors.Is(failed, syscall.EINVAL) {                                                          // special files that take no rights
