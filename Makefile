@@ -93,11 +93,12 @@ versions: ## check the versions of what README says is needed
 	@$(call atleast,python3 --version,3.8,Python)
 
 .PHONY: tools
-tools: versions $(CLIENT) ## install what tests need besides Go, Node and Python: Ruby, Chromium, PostgreSQL, MariaDB, OpenSSH, busybox, a JDK, Maven, Digdag's Java client
+tools: versions $(CLIENT) ## install what tests need besides Go, Node and Python: Ruby, Chromium, PostgreSQL, PgBouncer, MariaDB, OpenSSH, busybox, a JDK, Maven, Digdag's Java client
 	@$(call program,ruby,ruby,rb>)
 	@$(call program,chromium,chromium,the web console)
 	@$(call program,busybox,busybox-static,the images of commands)
 	@$(call program,initdb /usr/lib/postgresql/*/bin/initdb,postgresql,pg>)
+	@$(call program,/usr/sbin/pgbouncer,pgbouncer,several servers behind a pooler)
 	@$(call program,/usr/sbin/mariadbd,mariadb-server,mysql>)
 	@$(call program,/usr/sbin/sshd,openssh-server,ssh>)
 	@$(call atleast,ruby --version,2.7,Ruby)

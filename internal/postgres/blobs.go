@@ -64,10 +64,10 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) er
 // begin makes a blob without a key, and removes abandoned blobs. If it is repeated, one more abandoned blob remains.
 func (b *Blobs) begin(ctx context.Context, size int64) (id int64, err error) {
 	err = b.db.alone(ctx, func(c *conn) (err error) {
-		if _, err := c.Exec("DELETE FROM blobs WHERE key IS NULL AND created_at < "+clock+" - $1", abandoned.Microseconds()); err != nil {
+		if _, err := c.Exec("DELETE FROM @blobs WHERE key IS NULL AND created_at < "+clock+" - $1", abandoned.Microseconds()); err != nil {
 			return err
 		}
-		id, err = c.Insert("INSERT INTO blobs (size, created_at) VALUES ($1, "+clock+")", size)
+		id, err = c.Insert("INSERT INTO @blobs (size, created_at) VALUES ($1, "+clock+")", size)
 		return err
 	})
 	return id, err
@@ -89,7 +89,7 @@ func (b *Blobs) fill(ctx context.Context, id int64, r io.Reader, size int64) err
 		}
 		if n > 0 {
 			if err := b.db.alone(ctx, func(c *conn) error {
-				_, err := c.Exec("INSERT INTO blob_parts (blob_id, part, content) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", id, part, buffer[:n])
+				_, err := c.Exec("INSERT INTO @blob_parts (blob_id, part, content) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", id, part, buffer[:n])
 				return err
 			}); err != nil {
 				return err
@@ -107,15 +107,15 @@ func (b *Blobs) finish(ctx context.Context, id int64, key string) error {
 		if _, err := c.Exec("SELECT pg_advisory_xact_lock($1)", hashOf("blob", b.db.schema, key)); err != nil {
 			return err
 		}
-		_, taken, err := sqlstore.One(c, (*row).ID, "SELECT id FROM blobs WHERE key = $1", key)
+		_, taken, err := sqlstore.One(c, (*row).ID, "SELECT id FROM @blobs WHERE key = $1", key)
 		if err != nil {
 			return err
 		}
 		if taken {
-			_, err := c.Exec("DELETE FROM blobs WHERE id = $1", id)
+			_, err := c.Exec("DELETE FROM @blobs WHERE id = $1", id)
 			return err
 		}
-		n, err := c.Exec("UPDATE blobs SET key = $2 WHERE id = $1", id, key)
+		n, err := c.Exec("UPDATE @blobs SET key = $2 WHERE id = $1", id, key)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("it took more than %v, and its parts were removed", abandoned)
 		}
@@ -126,7 +126,7 @@ func (b *Blobs) finish(ctx context.Context, id int64, key string) error {
 // remove deletes an unfinished blob.
 func (b *Blobs) remove(ctx context.Context, id int64) error {
 	return b.db.alone(ctx, func(c *conn) error {
-		_, err := c.Exec("DELETE FROM blobs WHERE id = $1 AND key IS NULL", id)
+		_, err := c.Exec("DELETE FROM @blobs WHERE id = $1 AND key IS NULL", id)
 		return err
 	})
 }
@@ -135,7 +135,7 @@ func (b *Blobs) remove(ctx context.Context, id int64) error {
 type blob struct{ id, size int64 }
 
 func (b *Blobs) find(ctx context.Context, key string) (blob, error) {
-	return sqlstore.ReadOne(ctx, b.db.Store, func(r *row) blob { return blob{r.ID(), r.ID()} }, sqlstore.Select("SELECT id, size FROM blobs WHERE key = ?", key))
+	return sqlstore.ReadOne(ctx, b.db.Store, func(r *row) blob { return blob{r.ID(), r.ID()} }, sqlstore.Select("SELECT id, size FROM @blobs WHERE key = ?", key))
 }
 
 // Open reads a blob. The context applies to all reads.
@@ -148,7 +148,7 @@ func (b *Blobs) Open(ctx context.Context, key string) (io.ReadCloser, int64, err
 		return nil, 0, fmt.Errorf("open blob %s: %w", key, err)
 	}
 	return &parts{ctx: ctx, db: b.db, what: "blob " + key, args: []any{x.id}, last: (x.size + blobPart - 1) / blobPart,
-		sql: "SELECT part, content FROM blob_parts WHERE part > $1 AND part <= $2 AND blob_id = $4 ORDER BY part"}, x.size, nil
+		sql: "SELECT part, content FROM @blob_parts WHERE part > $1 AND part <= $2 AND blob_id = $4 ORDER BY part"}, x.size, nil
 }
 
 // Delete removes a blob; a missing blob is not an error.
@@ -157,7 +157,7 @@ func (b *Blobs) Delete(ctx context.Context, key string) error {
 		return err
 	}
 	return b.db.alone(ctx, func(c *conn) error {
-		_, err := c.Exec("DELETE FROM blobs WHERE key = $1", key)
+		_, err := c.Exec("DELETE FROM @blobs WHERE key = $1", key)
 		return err
 	})
 }

@@ -21,11 +21,22 @@ type speaker interface {
 }
 
 // conn runs the statements of one call. Those of this package number their arguments; those of package sqlstore have
-// question marks.
+// question marks. Both name tables as @table, which gets the schema: a pooler may hand each transaction to a different
+// connection of PostgreSQL, so no search path is set on any of them.
 type conn struct {
-	ctx context.Context //nolint:containedctx // it is that of the one call that this is made for
-	to  speaker
+	ctx    context.Context //nolint:containedctx // it is that of the one call that this is made for
+	to     speaker
+	schema string   // quoted, with a dot
+	woken  []*Queue // to which it added messages
 }
+
+// connTo returns a conn for one call.
+func (db *DB) connTo(ctx context.Context, to speaker) *conn {
+	return &conn{ctx: ctx, to: to, schema: qualifier(db.schema)}
+}
+
+// qualifier returns what precedes the name of a table.
+func qualifier(schema string) string { return pgx.Identifier{schema}.Sanitize() + "." }
 
 type (
 	row       = sqlstore.Row
@@ -38,7 +49,7 @@ func (c *conn) Exec(sql string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	tag, err := c.to.Exec(c.ctx, numbered(sql), values...)
+	tag, err := c.to.Exec(c.ctx, c.finished(sql), values...)
 	return tag.RowsAffected(), translated(c.ctx, err)
 }
 
@@ -56,7 +67,7 @@ func (c *conn) Batch(list ...statement) error {
 		if err != nil {
 			return err
 		}
-		b.Queue(numbered(s.SQL), values...)
+		b.Queue(c.finished(s.SQL), values...)
 	}
 	results := c.to.SendBatch(c.ctx, b)
 	var failed error
@@ -77,7 +88,7 @@ func (c *conn) Query(each func(*row), sql string, args ...any) error {
 	if err != nil {
 		return err
 	}
-	rows, err := c.to.Query(c.ctx, numbered(sql), values...)
+	rows, err := c.to.Query(c.ctx, c.finished(sql), values...)
 	if err != nil {
 		return translated(c.ctx, err)
 	}
@@ -97,21 +108,25 @@ func (c *conn) Query(each func(*row), sql string, args ...any) error {
 	return translated(c.ctx, rows.Err())
 }
 
-// numbered turns the question marks of a statement into the numbers of its arguments.
-func numbered(sql string) string {
-	if !strings.Contains(sql, "?") {
-		return sql
-	}
+// finished turns the question marks of a statement into the numbers of its arguments, and names the schema of its
+// tables.
+func (c *conn) finished(sql string) string {
 	var text strings.Builder
-	text.Grow(len(sql) + 32)
-	for n := 1; ; n++ {
-		head, tail, more := strings.Cut(sql, "?")
-		text.WriteString(head)
-		if !more {
+	text.Grow(len(sql) + 64)
+	for n := 0; ; {
+		i := strings.IndexAny(sql, "?@")
+		if i < 0 {
+			text.WriteString(sql)
 			return text.String()
 		}
-		text.WriteString("$" + strconv.Itoa(n))
-		sql = tail
+		text.WriteString(sql[:i])
+		if sql[i] == '@' {
+			text.WriteString(c.schema)
+		} else {
+			n++
+			text.WriteString("$" + strconv.Itoa(n))
+		}
+		sql = sql[i+1:]
 	}
 }
 

@@ -30,16 +30,16 @@ func TestCrashInCommit(t *testing.T) {
 	}{
 		"record": {func(n int) error {
 			return db.Record(t.Context(), host.Record{At: at(0), Site: 1, Who: fmt.Sprint(n)})
-		}, "SELECT count(*) FROM audits WHERE who = ?"},
+		}, "SELECT count(*) FROM @audits WHERE who = ?"},
 		"send": {func(n int) error {
 			return db.Queue("tasks").Send(t.Context(), host.Message{ID: fmt.Sprint(n)})
-		}, "SELECT count(*) FROM queued_messages WHERE unique_name = ?"},
+		}, "SELECT count(*) FROM @queued_messages WHERE unique_name = ?"},
 		"start": {func(n int) error {
 			a := attempts.attempt()
 			a.RetryName = fmt.Sprint(n)
 			_, err := db.Start(t.Context(), a)
 			return err
-		}, "SELECT count(*) FROM session_attempts WHERE attempt_name = ?"},
+		}, "SELECT count(*) FROM @session_attempts WHERE attempt_name = ?"},
 	} {
 		for i, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, commit executed: %v", name, after), func(t *testing.T) { // one after the other: they share the server

@@ -153,8 +153,8 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 			return err
 		}, func(t *testing.T, n int64) error {
 			group := fmt.Sprint(made[n].ID)
-			return errors.Join(want("attempts", number(t, direct, "SELECT count(*) FROM session_attempts WHERE params = ?", param.New("n", n)), 1),
-				want("messages", number(t, direct, "SELECT count(*) FROM queued_messages WHERE message_group = ? AND free_at IS NOT NULL", group), 1))
+			return errors.Join(want("attempts", number(t, direct, "SELECT count(*) FROM @session_attempts WHERE params = ?", param.New("n", n)), 1),
+				want("messages", number(t, direct, "SELECT count(*) FROM @queued_messages WHERE message_group = ? AND free_at IS NOT NULL", group), 1))
 		}, nil},
 		"begin": {func(t *testing.T, n int64) error {
 			second := s.attempt()
@@ -167,7 +167,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 		}, func(t *testing.T, n int64) error {
 			return db.Begin(t.Context(), made[n].ID, host.Entry{Seq: 1, Nonce: "b"}, host.Message{ID: "go"})
 		}, func(t *testing.T, n int64) error {
-			return want("messages", number(t, direct, "SELECT count(*) FROM queued_messages WHERE message_group = ? AND free_at IS NOT NULL", fmt.Sprint(made[n].ID)), 1)
+			return want("messages", number(t, direct, "SELECT count(*) FROM @queued_messages WHERE message_group = ? AND free_at IS NOT NULL", fmt.Sprint(made[n].ID)), 1)
 		}, nil},
 		"finish": {fresh, func(t *testing.T, n int64) error {
 			return db.Finish(t.Context(), made[n].ID, host.End{At: at(5), Success: true, Archive: []byte("end")})
@@ -182,7 +182,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 			_, err := db.Push(t.Context(), pushOf("pushed", fmt.Sprint(n)))
 			return err
 		}, func(t *testing.T, n int64) error {
-			return want("revisions", number(t, direct, "SELECT count(*) FROM revisions WHERE name = ?", fmt.Sprint(n)), 1)
+			return want("revisions", number(t, direct, "SELECT count(*) FROM @revisions WHERE name = ?", fmt.Sprint(n)), 1)
 		}, nil},
 		"log": {nil, func(t *testing.T, n int64) error {
 			log := NewLogs(db, LogOptions{AgentID: "me"}).Open(operators.Identity{AttemptID: n, TaskName: "+a"}, at(0))
@@ -231,12 +231,12 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 			}
 			return errors.Join(err, want("attempts that were told of", cleared, 1))
 		}, func(t *testing.T, n int64) error {
-			return want("sessions", number(t, direct, "SELECT count(*) FROM sessions WHERE id = ?", made[n].SessionID-1), 0)
+			return want("sessions", number(t, direct, "SELECT count(*) FROM @sessions WHERE id = ?", made[n].SessionID-1), 0)
 		}, nil},
 		"audit": {nil, func(t *testing.T, n int64) error {
 			return db.Record(t.Context(), host.Record{At: at(0), Site: 1, Who: "me", Action: "push", Target: fmt.Sprint(n)})
 		}, func(t *testing.T, n int64) error {
-			return want("records", number(t, direct, "SELECT count(*) FROM audits WHERE target = ?", fmt.Sprint(n)), 1)
+			return want("records", number(t, direct, "SELECT count(*) FROM @audits WHERE target = ?", fmt.Sprint(n)), 1)
 		}, nil},
 		"token": {nil, func(t *testing.T, n int64) error {
 			_, err := db.Create(t.Context(), host.Token{Site: 1, Name: "x", Role: "viewer", Hash: fmt.Append(nil, n), CreatedAt: at(0)})
@@ -252,7 +252,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 		}, func(t *testing.T, n int64) error {
 			return db.Queue("tasks").Send(t.Context(), host.Message{ID: fmt.Sprint(n)})
 		}, func(t *testing.T, n int64) error {
-			left := number(t, direct, "SELECT count(*) FROM queued_messages WHERE queue = 2")
+			left := number(t, direct, "SELECT count(*) FROM @queued_messages WHERE queue = 2")
 			consume(direct, "tasks", 10*time.Second, left)
 			return want("times the message was there", int(taken.Load())+left, 1)
 		}, func() { taken.Add(int64(consume(direct, "tasks", 100*time.Millisecond, 1))) }},
@@ -272,7 +272,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 				}
 			}
 		}, func(t *testing.T, n int64) error {
-			return want("messages", number(t, direct, "SELECT count(*) FROM queued_messages WHERE queue = 1 AND unique_name = ?", fmt.Sprint(n)), 0)
+			return want("messages", number(t, direct, "SELECT count(*) FROM @queued_messages WHERE queue = 1 AND unique_name = ?", fmt.Sprint(n)), 0)
 		}, nil},
 	}
 }
@@ -297,7 +297,7 @@ func testDoubt(t *testing.T, l *lab) {
 	if !errors.Is(err, host.ErrUnavailable) {
 		t.Errorf("the error is %v, want %v", err, host.ErrUnavailable)
 	}
-	if n := number(t, direct, "SELECT count(*) FROM audits"); n != 2 {
+	if n := number(t, direct, "SELECT count(*) FROM @audits"); n != 2 {
 		t.Errorf("%d records, want 2", n)
 	}
 	if _, err := db.Attempt(t.Context(), 1, 1); !errors.Is(err, host.ErrUnavailable) {
@@ -397,7 +397,7 @@ func testListener(t *testing.T, l *lab) {
 		case id := <-arrived:
 			have[id] = true
 		case <-ctx.Done():
-			t.Fatalf("%d of %d messages arrived; left are %d", len(have), messages, number(t, two, "SELECT count(*) FROM queued_messages"))
+			t.Fatalf("%d of %d messages arrived; left are %d", len(have), messages, number(t, two, "SELECT count(*) FROM @queued_messages"))
 		}
 	}
 	stop()

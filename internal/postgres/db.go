@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -57,6 +58,9 @@ type DB struct {
 	working sync.WaitGroup // background work
 	outage  outage
 	marks   marks
+
+	pooled   atomic.Bool  // connections end at a pooler
+	timeline atomic.Int64 // that each transaction must be on; 0: only new connections are checked
 }
 
 // leastVersion is the oldest PostgreSQL version that is known to work.
@@ -77,6 +81,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKeys: o.SecretKeys}); err != nil {
 		return nil, err
 	}
+	config.BeforeConnect = db.prepares
 	config.AfterConnect = db.follow
 	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", place(config.ConnConfig), err)
@@ -136,15 +141,8 @@ func configOf(o Options) (*pgxpool.Config, string, error) {
 	if of.ValidateConnect == nil {
 		of.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	for name, value := range map[string]string{
-		"search_path":                         pgx.Identifier{schema}.Sanitize(),
-		"default_transaction_isolation":       "read committed", // all statements here are written for it
-		"idle_in_transaction_session_timeout": "30000",          // a hanging process must not block others
-		"client_encoding":                     "UTF8",
-		"random_page_cost":                    "1.1", // with the cost of spinning disks, lists are read by filtering another site's rows
-	} {
-		of.RuntimeParams[name] = value
-	}
+	of.RuntimeParams["client_encoding"] = "UTF8" // poolers refuse other parameters
+	of.DefaultQueryExecMode = unprepared
 	if of.RuntimeParams["application_name"] == "" {
 		of.RuntimeParams["application_name"] = "zerodag"
 	}

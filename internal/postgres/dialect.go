@@ -9,7 +9,7 @@ import (
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Join: "JOIN", Contains: "position(?::bytea IN %s) > 0", Same: "IS NOT DISTINCT FROM", True: "true", RowLocks: true,
-		SetParam: "INSERT INTO params (site_id, key_digest, key, value, updated_at) VALUES ($1, sha256($2), $2, $3, $4)" +
+		SetParam: "INSERT INTO @params (site_id, key_digest, key, value, updated_at) VALUES ($1, sha256($2), $2, $3, $4)" +
 			" ON CONFLICT (site_id, key_digest) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
 		ParamKey: "key_digest = sha256(?)",
 		Attempts: attempts,

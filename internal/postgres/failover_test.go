@@ -12,15 +12,27 @@ import (
 )
 
 // TestFailover proves that data that a process remembers from commits lost in a failover does not become part of an
-// attempt, and that lost numbers are not assigned again.
+// attempt, and that lost numbers are not assigned again: not even through a pooler, to which connections stay open.
 func TestFailover(t *testing.T) {
 	t.Parallel()
+	t.Run("direct", func(t *testing.T) {
+		t.Parallel()
+		testFailover(t, func(p *proxy) int { return p.port() })
+	})
+	t.Run("pooler", func(t *testing.T) {
+		t.Parallel()
+		testFailover(t, func(p *proxy) int { return postgres.Pooler(t, p.port()) })
+	})
+}
+
+// testFailover reaches the database at the port that through returns for a proxy.
+func testFailover(t *testing.T, through func(*proxy) int) {
 	primary := postgres.StartKeeping(t)
 	standby := primary.Standby(t, false)
 	l := &lab{Server: primary, room: make(chan struct{}, 1)}
 	p := newProxy(t, primary.Port)
 	o := l.options()
-	o.URL = l.url(p.port())
+	o.URL = l.url(through(p))
 	db, ctx := open(t, o), t.Context()
 	scene := setScene(t, db)
 	started := func(name string) host.Attempt {

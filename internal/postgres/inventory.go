@@ -15,14 +15,14 @@ const ofAttempt = "m.queue IN (1, 2) AND m.unique_name >= convert_to(a.id || '/'
 func (db *DB) MessagesOf(ctx context.Context, attempt int64) ([]host.Message, error) {
 	return sqlstore.ReadAll(ctx, db.Store, func(r *row) host.Message {
 		return host.Message{ID: r.Text(), Group: r.Text(), Body: r.Blob()}
-	}, sqlstore.Select("SELECT m.unique_name, m.message_group, m.body FROM (SELECT ?::bigint AS id) AS a, queued_messages m WHERE "+ofAttempt, attempt))
+	}, sqlstore.Select("SELECT m.unique_name, m.message_group, m.body FROM (SELECT ?::bigint AS id) AS a, @queued_messages m WHERE "+ofAttempt, attempt))
 }
 
 // Silent implements host.Inventory. Messages of deadlines (host.IsDeadline) do not count.
 func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
-	q := sqlstore.Select("SELECT a.id FROM session_attempts a WHERE a.finished_at IS NULL AND a.id > ?"+
+	q := sqlstore.Select("SELECT a.id FROM @session_attempts a WHERE a.finished_at IS NULL AND a.id > ?"+
 		" AND a.dependent_session_id IS NULL AND a.state_flags & ? = 0"+
-		" AND NOT EXISTS (SELECT 1 FROM queued_messages m WHERE "+ofAttempt+" AND m.unique_name <> convert_to(a.id || '/' || ?::text, 'UTF8')"+
+		" AND NOT EXISTS (SELECT 1 FROM @queued_messages m WHERE "+ofAttempt+" AND m.unique_name <> convert_to(a.id || '/' || ?::text, 'UTF8')"+
 		" AND NOT (m.unique_name >= convert_to(a.id || '/' || ?::text, 'UTF8') AND m.unique_name < convert_to(a.id || '/' || ?::text, 'UTF8')))",
 		after, sqlstore.Paused, host.SLAGuard, host.TimeoutMark, nextMark(host.TimeoutMark))
 	q.Order("a.id", n)

@@ -9,15 +9,15 @@ import (
 )
 
 // logExists finds an entry of an attempt.
-const logExists = "SELECT seq FROM attempt_entries WHERE attempt_id = $1 LIMIT 1"
+const logExists = "SELECT seq FROM @attempt_entries WHERE attempt_id = $1 LIMIT 1"
 
 func logDialect() sqlstore.LogDialect {
-	const entries = " FROM attempt_entries e LEFT JOIN attempt_snapshots s ON s.attempt_id = e.attempt_id AND s.seq = e.seq WHERE e.attempt_id = $1 AND e.seq >= "
+	const entries = " FROM @attempt_entries e LEFT JOIN @attempt_snapshots s ON s.attempt_id = e.attempt_id AND s.seq = e.seq WHERE e.attempt_id = $1 AND e.seq >= "
 	return sqlstore.LogDialect{
 		Load: "SELECT e.seq, e.nonce, e.at, e.changes, NULL::bytea, s.state" + entries +
-			"coalesce((SELECT max(seq) FROM attempt_snapshots WHERE attempt_id = $1), 0) ORDER BY e.seq",
+			"coalesce((SELECT max(seq) FROM @attempt_snapshots WHERE attempt_id = $1), 0) ORDER BY e.seq",
 		Exists:  logExists,
-		Before:  "SELECT seq, state FROM attempt_snapshots WHERE attempt_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1",
+		Before:  "SELECT seq, state FROM @attempt_snapshots WHERE attempt_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1",
 		Entries: "SELECT e.seq, e.nonce, e.at, e.changes, e.events, s.state" + entries + "$2 ORDER BY e.seq LIMIT $3",
 	}
 }
@@ -39,11 +39,11 @@ func (c *conn) append(attempt int64, e host.Entry) error {
 	if e.Basis.Receipt != "" && !held {
 		return host.ErrLeaseLost
 	}
-	sql := "INSERT INTO attempt_entries (attempt_id, seq, nonce, at, changes, events) SELECT $1::bigint, $2::bigint, $3::bytea, $4::bigint, $5::bytea, $6::bytea" +
-		" FROM attempt_entries before WHERE before.attempt_id = $1 AND before.seq = $2 - 1 AND " + stands + " FOR KEY SHARE OF before ON CONFLICT DO NOTHING"
+	sql := "INSERT INTO @attempt_entries (attempt_id, seq, nonce, at, changes, events) SELECT $1::bigint, $2::bigint, $3::bytea, $4::bigint, $5::bytea, $6::bytea" +
+		" FROM @attempt_entries before WHERE before.attempt_id = $1 AND before.seq = $2 - 1 AND " + stands + " FOR KEY SHARE OF before ON CONFLICT DO NOTHING"
 	args := []any{attempt, e.Seq, e.Nonce, e.At, e.Changes, e.Events, e.Basis.After, row, receipt}
 	if e.Snapshot != nil {
-		sql = "WITH made AS (" + sql + " RETURNING attempt_id, seq) INSERT INTO attempt_snapshots (attempt_id, seq, state) SELECT attempt_id, seq, $10 FROM made"
+		sql = "WITH made AS (" + sql + " RETURNING attempt_id, seq) INSERT INTO @attempt_snapshots (attempt_id, seq, state) SELECT attempt_id, seq, $10 FROM made"
 		args = append(args, e.Snapshot)
 	}
 	n, err := c.Exec(sql, args...)
@@ -55,11 +55,11 @@ func (c *conn) append(attempt int64, e host.Entry) error {
 
 // stands checks the basis of an entry. PostgreSQL loses commits from the end: if a receipt or a nonce is still there,
 // so is every earlier commit.
-const stands = "($7::bytea = '' OR before.nonce = $7) AND ($8::bigint = 0 OR EXISTS (SELECT 1 FROM queued_messages m WHERE m.id = $8 AND m.receipt = $9::bigint))"
+const stands = "($7::bytea = '' OR before.nonce = $7) AND ($8::bigint = 0 OR EXISTS (SELECT 1 FROM @queued_messages m WHERE m.id = $8 AND m.receipt = $9::bigint))"
 
 // whyNot explains an append that changed nothing.
 func (c *conn) whyNot(attempt int64, e host.Entry) error {
-	nonce, taken, err := sqlstore.One(c, (*row).Text, "SELECT nonce FROM attempt_entries WHERE attempt_id = $1 AND seq = $2", attempt, e.Seq)
+	nonce, taken, err := sqlstore.One(c, (*row).Text, "SELECT nonce FROM @attempt_entries WHERE attempt_id = $1 AND seq = $2", attempt, e.Seq)
 	switch {
 	case err != nil:
 		return err
@@ -68,7 +68,7 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 	case taken:
 		return host.ErrConflict
 	}
-	before, there, err := sqlstore.One(c, (*row).Text, "SELECT nonce FROM attempt_entries WHERE attempt_id = $1 AND seq = $2", attempt, e.Seq-1)
+	before, there, err := sqlstore.One(c, (*row).Text, "SELECT nonce FROM @attempt_entries WHERE attempt_id = $1 AND seq = $2", attempt, e.Seq-1)
 	switch {
 	case err != nil:
 		return err
@@ -89,11 +89,11 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 
 // first writes entry 1. Nothing else makes a log.
 func (c *conn) first(attempt int64, e host.Entry) error {
-	if _, err := c.Exec("INSERT INTO attempt_entries (attempt_id, seq, nonce, at, changes, events) VALUES ($1, 1, $2, $3, $4, $5)",
+	if _, err := c.Exec("INSERT INTO @attempt_entries (attempt_id, seq, nonce, at, changes, events) VALUES ($1, 1, $2, $3, $4, $5)",
 		attempt, e.Nonce, e.At, e.Changes, e.Events); err != nil || e.Snapshot == nil {
 		return err
 	}
-	_, err := c.Exec("INSERT INTO attempt_snapshots (attempt_id, seq, state) VALUES ($1, 1, $2)", attempt, e.Snapshot)
+	_, err := c.Exec("INSERT INTO @attempt_snapshots (attempt_id, seq, state) VALUES ($1, 1, $2)", attempt, e.Snapshot)
 	return err
 }
 
@@ -102,7 +102,7 @@ func (c *conn) first(attempt int64, e host.Entry) error {
 // next iteration sees the new entry.
 func eraseLog(c sqlstore.Conn, attempt int64) error {
 	for {
-		n, err := c.Exec("DELETE FROM attempt_entries WHERE attempt_id = $1", attempt)
+		n, err := c.Exec("DELETE FROM @attempt_entries WHERE attempt_id = $1", attempt)
 		if err != nil {
 			return err
 		}
@@ -110,6 +110,6 @@ func eraseLog(c sqlstore.Conn, attempt int64) error {
 			break
 		}
 	}
-	return c.Batch(sqlstore.Do("DELETE FROM attempt_snapshots WHERE attempt_id = $1", attempt),
-		sqlstore.Do("UPDATE session_attempts SET has_log = false WHERE id = $1", attempt))
+	return c.Batch(sqlstore.Do("DELETE FROM @attempt_snapshots WHERE attempt_id = $1", attempt),
+		sqlstore.Do("UPDATE @session_attempts SET has_log = false WHERE id = $1", attempt))
 }

@@ -22,13 +22,14 @@ const (
 )
 
 // setMark is the first statement of a transaction. No one else writes to the slot while the transaction is open, so it
-// never waits.
-const setMark = "INSERT INTO transaction_marks (slot, mark, at) VALUES ($1, $2, " + clock + ") ON CONFLICT (slot) DO UPDATE SET mark = excluded.mark, at = excluded.at"
+// never waits. It also limits how long a hanging process can block others with an open transaction.
+const setMark = "INSERT INTO @transaction_marks (slot, mark, at) VALUES ($1, $2, " + clock + ") ON CONFLICT (slot) DO UPDATE SET mark = excluded.mark, at = excluded.at" +
+	" RETURNING set_config('idle_in_transaction_session_timeout', '30000', true)"
 
 // askMark returns the mark that was last committed in a slot. It writes to the slot on purpose: the write waits for an
 // open transaction on the same slot, and its commit waits for the synchronous standbys, which then have all earlier
 // commits.
-const askMark = "INSERT INTO transaction_marks (slot, mark, at) VALUES ($1, 0, " + clock + ") ON CONFLICT (slot) DO UPDATE SET at = excluded.at RETURNING mark"
+const askMark = "INSERT INTO @transaction_marks (slot, mark, at) VALUES ($1, 0, " + clock + ") ON CONFLICT (slot) DO UPDATE SET at = excluded.at RETURNING mark"
 
 // mark identifies one transaction.
 type mark struct {
@@ -65,12 +66,16 @@ func (m *marks) release(x mark) {
 func (db *DB) settle(ctx context.Context, m mark, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.bound)
 	defer cancel()
+	ask := db.connTo(ctx, nil).finished(askMark)
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		var found int64
-		err := db.pool.QueryRow(ctx, askMark, m.slot).Scan(&found)
+		err := db.pool.QueryRow(ctx, ask, m.slot).Scan(&found)
 		switch {
 		case err == nil && found == m.number:
 			db.marks.release(m)
+			for _, q := range db.queues {
+				q.wake() // the transaction may have sent messages
+			}
 			return nil
 		case err == nil && time.Now().Round(0).Sub(m.taken) > markTrusted:
 			return &doubt{cause}
@@ -86,7 +91,7 @@ func (db *DB) settle(ctx context.Context, m mark, cause error) error {
 
 // sweepMarks removes the rows of unused slots, such as those of processes that have ended.
 func (c *conn) sweepMarks() error {
-	_, err := c.Exec("DELETE FROM transaction_marks WHERE at < "+clock+" - $1", marksKept.Microseconds())
+	_, err := c.Exec("DELETE FROM @transaction_marks WHERE at < "+clock+" - $1", marksKept.Microseconds())
 	return err
 }
 

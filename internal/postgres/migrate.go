@@ -52,7 +52,7 @@ func looking(ctx context.Context, o Options, look func(c *conn, schema string) e
 		return fmt.Errorf("open database %s: %w", place(config.ConnConfig), translated(ctx, err))
 	}
 	defer func() { err = errors.Join(err, to.Close(context.WithoutCancel(ctx))) }()
-	if err := look(&conn{ctx: ctx, to: to}, schema); err != nil {
+	if err := look(&conn{ctx: ctx, to: to, schema: qualifier(schema)}, schema); err != nil {
 		return fmt.Errorf("open database %s: %w", place(config.ConnConfig), err)
 	}
 	return nil
@@ -90,7 +90,7 @@ func (o Options) missing(c *conn, schema string) (sqlstore.Migrations, error) {
 	if err != nil || !exists {
 		return list, err
 	}
-	at, _, err := sqlstore.One(c, (*row).Int, "SELECT max(version) FROM schema_migrations")
+	at, _, err := sqlstore.One(c, (*row).Int, "SELECT max(version) FROM @schema_migrations")
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (c *conn) apply(schema string, m sqlstore.Migration, now time.Time) (err er
 		return err
 	}
 	if made {
-		_, done, err := sqlstore.One(c, (*row).Int, "SELECT 1 FROM schema_migrations WHERE version = $1", m.Version)
+		_, done, err := sqlstore.One(c, (*row).Int, "SELECT 1 FROM @schema_migrations WHERE version = $1", m.Version)
 		if err != nil {
 			return err
 		}
@@ -145,10 +145,13 @@ func (c *conn) apply(schema string, m sqlstore.Migration, now time.Time) (err er
 			return err
 		}
 	}
+	if _, err := c.Exec("SET LOCAL search_path TO " + pgx.Identifier{schema}.Sanitize()); err != nil { // the files do not know the schema
+		return err
+	}
 	if _, err := c.to.Exec(c.ctx, m.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return translated(c.ctx, err)
 	}
-	if _, err := c.Exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)", m.Version, m.Name, now); err != nil {
+	if _, err := c.Exec("INSERT INTO @schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)", m.Version, m.Name, now); err != nil {
 		return err
 	}
 	_, err = c.Exec("COMMIT")
@@ -171,6 +174,6 @@ func (c *conn) madeSchema(schema string) (there bool, err error) {
 			return false, err
 		}
 	}
-	_, err = c.Exec("CREATE TABLE schema_migrations (version bigint PRIMARY KEY, name bytea NOT NULL, applied_at bigint NOT NULL)")
+	_, err = c.Exec("CREATE TABLE @schema_migrations (version bigint PRIMARY KEY, name bytea NOT NULL, applied_at bigint NOT NULL)")
 	return false, err
 }

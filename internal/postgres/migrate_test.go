@@ -31,7 +31,7 @@ func testVersions(t *testing.T, l *lab) {
 	}
 	db := open(t, o)
 	if err := db.write(ctx, func(c *conn) error {
-		_, err := c.Exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES (99, 'later', 0)")
+		_, err := c.Exec("INSERT INTO @schema_migrations (version, name, applied_at) VALUES (99, 'later', 0)")
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -103,10 +103,10 @@ func testUpgrade(t *testing.T, l *lab) {
 func serves(t *testing.T, db *DB, id int64) {
 	t.Helper()
 	ctx := t.Context()
-	if n := number(t, db, "SELECT count(*) FROM projects WHERE motto = 'we are '::bytea || name"); n != 1 {
+	if n := number(t, db, "SELECT count(*) FROM @projects WHERE motto = 'we are '::bytea || name"); n != 1 {
 		t.Errorf("%d projects have a motto", n)
 	}
-	if n := number(t, db, "SELECT count(*) FROM schema_migrations"); n != 2 {
+	if n := number(t, db, "SELECT count(*) FROM @schema_migrations"); n != 2 {
 		t.Errorf("%d migrations are noted", n)
 	}
 	l, err := db.Load(ctx, id)

@@ -34,7 +34,7 @@ func testOpenAtOnce(t *testing.T, l *lab) {
 		t.Errorf("8 servers have written %d records (%v)", len(list), err)
 	}
 	list, err := o.known()
-	if n := number(t, db, "SELECT count(*) FROM schema_migrations"); err != nil || n != len(list) {
+	if n := number(t, db, "SELECT count(*) FROM @schema_migrations"); err != nil || n != len(list) {
 		t.Errorf("%d migrations were made, there are %d (%v)", n, len(list), err)
 	}
 }
@@ -70,7 +70,7 @@ func testBeside(t *testing.T, l *lab) {
 	if rows := l.Rows(t, "SELECT id FROM public.projects"); len(rows) != 1 || rows[0] != "7" {
 		t.Errorf("the table of another has %q", rows)
 	}
-	if n := number(t, db, "SELECT count(*) FROM projects"); n != 1 {
+	if n := number(t, db, "SELECT count(*) FROM @projects"); n != 1 {
 		t.Errorf("%d projects are in our own", n)
 	}
 }

@@ -67,19 +67,19 @@ func many(t testing.TB, db *DB) {
 	s.start(t, db)
 	if err := db.alone(t.Context(), func(c *conn) error {
 		for _, sql := range []string{
-			"DELETE FROM queued_messages", "DELETE FROM attempt_entries", "DELETE FROM session_attempts", "DELETE FROM sessions",
-			"INSERT INTO projects (site_id, name, created_at, latest_revision_id) SELECT 1 + i % 4, convert_to(i::text, 'UTF8'), 0, 1 FROM generate_series(2::bigint, 400) AS i",
-			"INSERT INTO sessions (id, site_id, project_id, workflow_name, session_time, session_uuid, last_attempt_id, attempts) OVERRIDING SYSTEM VALUE" +
+			"DELETE FROM @queued_messages", "DELETE FROM @attempt_entries", "DELETE FROM @session_attempts", "DELETE FROM @sessions",
+			"INSERT INTO @projects (site_id, name, created_at, latest_revision_id) SELECT 1 + i % 4, convert_to(i::text, 'UTF8'), 0, 1 FROM generate_series(2::bigint, 400) AS i",
+			"INSERT INTO @sessions (id, site_id, project_id, workflow_name, session_time, session_uuid, last_attempt_id, attempts) OVERRIDING SYSTEM VALUE" +
 				" SELECT i, 1 + (1 + i % 400) % 4, 1 + i % 400, CASE i % 3 WHEN 0 THEN 'main'::bytea ELSE 'other' END, i * 1000000, convert_to(i::text, 'UTF8'), 2 * i, 2 FROM generate_series(1::bigint, 50000) AS i",
-			"INSERT INTO session_attempts (id, session_id, site_id, project_id, workflow_name, workflow_definition_id, attempt_name, attempt_index, state_flags," +
+			"INSERT INTO @session_attempts (id, session_id, site_id, project_id, workflow_name, workflow_definition_id, attempt_name, attempt_index, state_flags," +
 				" timezone, params, created_at, finished_at, retried, has_log) OVERRIDING SYSTEM VALUE" +
 				" SELECT 2 * n.id - 1 + x, n.id, n.site_id, n.project_id, n.workflow_name, 1, CASE x WHEN 1 THEN 'x'::bytea ELSE '' END, 1 + x, 6, 'UTC', '{\"a\":1}', n.id," +
-				" CASE WHEN n.id < 49500 THEN n.id END, x = 0, n.id > 45000 FROM sessions n, generate_series(0::bigint, 1) AS x ORDER BY 1",
-			"INSERT INTO attempt_entries (attempt_id, seq, nonce, changes) SELECT i, s, 'n', 'c' FROM generate_series(90001::bigint, 100000) AS i, generate_series(1::bigint, 5) AS s",
-			"INSERT INTO attempt_snapshots (attempt_id, seq, state) SELECT i, 4, 's' FROM generate_series(90001::bigint, 100000, 2) AS i",
-			"INSERT INTO schedules (site_id, project_id, workflow_name, workflow_definition_id, next_run_time, next_schedule_time, created_at, updated_at)" +
+				" CASE WHEN n.id < 49500 THEN n.id END, x = 0, n.id > 45000 FROM @sessions n, generate_series(0::bigint, 1) AS x ORDER BY 1",
+			"INSERT INTO @attempt_entries (attempt_id, seq, nonce, changes) SELECT i, s, 'n', 'c' FROM generate_series(90001::bigint, 100000) AS i, generate_series(1::bigint, 5) AS s",
+			"INSERT INTO @attempt_snapshots (attempt_id, seq, state) SELECT i, 4, 's' FROM generate_series(90001::bigint, 100000, 2) AS i",
+			"INSERT INTO @schedules (site_id, project_id, workflow_name, workflow_definition_id, next_run_time, next_schedule_time, created_at, updated_at)" +
 				" SELECT 1, 1, convert_to(i::text, 'UTF8'), 1, i * 1000000, i, 0, 0 FROM generate_series(1::bigint, 20000) AS i",
-			"INSERT INTO queued_messages (queue, unique_name, message_group, share, task_type, body, sent_at, free_at)" +
+			"INSERT INTO @queued_messages (queue, unique_name, message_group, share, task_type, body, sent_at, free_at)" +
 				" SELECT 1 + i % 2, convert_to(i::text, 'UTF8'), CASE WHEN i % 2 = 0 THEN convert_to((i % 100)::text, 'UTF8') ELSE '' END, ''," +
 				" CASE WHEN i = 5001 THEN 'sh'::bytea WHEN i % 2 = 1 THEN 'td' ELSE '' END, '', 0, CASE WHEN i <= 100 OR i % 2 = 1 AND i <= 10000 THEN 1 WHEN i % 2 = 1 THEN 9000000000000000 + i END FROM generate_series(1::bigint, 20000) AS i",
 			"SET default_statistics_target = 400", // of all rows, not of a sample of them: the plans are always the same

@@ -87,7 +87,7 @@ func (q *Queue) send(c *conn, known bool, messages ...host.Message) error {
 			due[i] = &micros
 		}
 	}
-	list = append(list, sqlstore.Do("INSERT INTO queued_messages (queue, unique_name, message_group, share, task_type, body, due, sent_at, free_at)"+
+	list = append(list, sqlstore.Do("INSERT INTO @queued_messages (queue, unique_name, message_group, share, task_type, body, due, sent_at, free_at)"+
 		" SELECT $1, id, message_group, share, task_type, body, due, now, CASE WHEN message_group = '' THEN greatest(due, now) END FROM ("+
 		"SELECT m.*, CASE WHEN waits THEN now + wanted ELSE wanted END AS due, now FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[], $8::boolean[])"+
 		" WITH ORDINALITY AS m (id, message_group, share, task_type, body, wanted, waits, place), (SELECT "+clock+" AS now) AS c) AS x ORDER BY place ON CONFLICT (queue, unique_name) DO NOTHING",
@@ -95,7 +95,7 @@ func (q *Queue) send(c *conn, known bool, messages ...host.Message) error {
 	if len(groups) > 0 {
 		list = append(list, q.promote(groups))
 	}
-	if err := c.Batch(append(list, q.notify())...); err != nil {
+	if err := c.Batch(append(list, q.notify(c))...); err != nil {
 		return fmt.Errorf("send message %s: %w", messages[0].ID, err)
 	}
 	return nil
@@ -135,13 +135,14 @@ func (q *Queue) locks(groups [][]byte) []statement {
 
 // promote makes the first message of each group available before later ones. The groups' locks must be held.
 func (q *Queue) promote(groups [][]byte) statement {
-	return sqlstore.Do("UPDATE queued_messages SET free_at = greatest(due, sent_at) WHERE free_at IS NULL AND id IN ("+
-		"SELECT (SELECT m.id FROM queued_messages m WHERE m.queue = $1 AND m.message_group = g AND m.message_group <> '' ORDER BY m.id LIMIT 1) FROM unnest($2::bytea[]) AS g)",
+	return sqlstore.Do("UPDATE @queued_messages SET free_at = greatest(due, sent_at) WHERE free_at IS NULL AND id IN ("+
+		"SELECT (SELECT m.id FROM @queued_messages m WHERE m.queue = $1 AND m.message_group = g AND m.message_group <> '' ORDER BY m.id LIMIT 1) FROM unnest($2::bytea[]) AS g)",
 		q.number, groups)
 }
 
 // notify wakes receivers everywhere once the transaction is committed.
-func (q *Queue) notify() statement {
+func (q *Queue) notify(c *conn) statement {
+	c.woken = append(c.woken, q)
 	return sqlstore.Do("SELECT pg_notify($1, $2)", q.db.channel, q.name)
 }
 
@@ -212,7 +213,7 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 		}
 		next = -1
 		return c.Query(func(r *row) { next = time.Duration(r.ID()) * time.Microsecond },
-			"SELECT free_at - "+clock+" FROM queued_messages WHERE queue = $1 AND free_at > "+clock+" ORDER BY free_at LIMIT 1", q.number)
+			"SELECT free_at - "+clock+" FROM @queued_messages WHERE queue = $1 AND free_at > "+clock+" ORDER BY free_at LIMIT 1", q.number)
 	})
 	if err != nil {
 		if sent {
@@ -246,21 +247,21 @@ func (q *Queue) doubt(receipts []int64) {
 // of each, so that it costs the same however many other messages wait before them.
 func (q *Queue) take() (text string, args []any) {
 	free := "free_at <= " + clock + " AND (receipt = 0 OR " + clock + " < $4) ORDER BY free_at, id LIMIT $1 FOR UPDATE SKIP LOCKED"
-	picked := "SELECT id, free_at FROM queued_messages WHERE queue = $5 AND " + free
+	picked := "SELECT id, free_at FROM @queued_messages WHERE queue = $5 AND " + free
 	args = []any{q.number}
 	if q.types != nil {
-		picked = "SELECT x.id, x.free_at FROM unnest($5::bytea[]) AS t (task_type), LATERAL (SELECT id, free_at FROM queued_messages m WHERE queue = " +
+		picked = "SELECT x.id, x.free_at FROM unnest($5::bytea[]) AS t (task_type), LATERAL (SELECT id, free_at FROM @queued_messages m WHERE queue = " +
 			strconv.Itoa(q.number) + " AND m.task_type = t.task_type AND " + free + ") AS x ORDER BY x.free_at, x.id LIMIT $1"
 		args = []any{q.types}
 	}
-	return "WITH picked AS MATERIALIZED (" + picked + ") UPDATE queued_messages m SET free_at = " + clock + " + $2, receipt = $3, receive_count = m.receive_count + 1" +
+	return "WITH picked AS MATERIALIZED (" + picked + ") UPDATE @queued_messages m SET free_at = " + clock + " + $2, receipt = $3, receive_count = m.receive_count + 1" +
 		" FROM picked WHERE m.id = picked.id RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.task_type, m.body, m.due, m.receive_count, m.begun", args
 }
 
 // giveBack undoes leases of messages that no receiver got.
 func (q *Queue) giveBack(c *conn, receipts ...int64) error {
-	return c.Batch(sqlstore.Do("UPDATE queued_messages SET free_at = "+clock+", receipt = 0, receive_count = receive_count - 1"+
-		" WHERE queue = $1 AND receipt = ANY($2)", q.number, receipts), q.notify())
+	return c.Batch(sqlstore.Do("UPDATE @queued_messages SET free_at = "+clock+", receipt = 0, receive_count = receive_count - 1"+
+		" WHERE queue = $1 AND receipt = ANY($2)", q.number, receipts), q.notify(c))
 }
 
 // leased is a message with its row, and the time from which it could be received.
@@ -293,7 +294,7 @@ func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration
 		return host.ErrLeaseLost
 	}
 	return q.db.alone(ctx, func(c *conn) error {
-		n, err := c.Exec("UPDATE queued_messages SET free_at = "+clock+" + $3"+held, id, receipt, lease.Microseconds())
+		n, err := c.Exec("UPDATE @queued_messages SET free_at = "+clock+" + $3"+held, id, receipt, lease.Microseconds())
 		if err == nil && n == 0 {
 			err = host.ErrLeaseLost
 		}
@@ -309,9 +310,9 @@ func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, known h
 	if err != nil || !ok {
 		return false, host.ErrLeaseLost
 	}
-	sql, args := "SELECT id, "+begins+" FROM queued_messages"+held, []any{id, receipt, attempt, known.Seq, known.Nonce}
+	sql, args := "SELECT id, "+begins+" FROM @queued_messages"+held, []any{id, receipt, attempt, known.Seq, known.Nonce}
 	if name != "" {
-		sql = "WITH noted AS (UPDATE queued_messages SET begun = $6" + held + " RETURNING id) SELECT id, " + begins + ", set_config('synchronous_commit', 'off', true) FROM noted"
+		sql = "WITH noted AS (UPDATE @queued_messages SET begun = $6" + held + " RETURNING id) SELECT id, " + begins + ", set_config('synchronous_commit', 'off', true) FROM noted"
 		args = append(args, name)
 	}
 	err = q.db.alone(ctx, func(c *conn) error {
@@ -330,8 +331,8 @@ func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, known h
 }
 
 // begins selects the results of Begin: the flags of the attempt, and whether the entry that the holder knows is there.
-const begins = "coalesce((SELECT state_flags FROM session_attempts WHERE id = $3), 0)," +
-	" $5::bytea = '' OR EXISTS (SELECT 1 FROM attempt_entries WHERE attempt_id = $3 AND seq = $4::bigint AND nonce = $5)"
+const begins = "coalesce((SELECT state_flags FROM @session_attempts WHERE id = $3), 0)," +
+	" $5::bytea = '' OR EXISTS (SELECT 1 FROM @attempt_entries WHERE attempt_id = $3 AND seq = $4::bigint AND nonce = $5)"
 
 // Delete removes a message: see host.Queue. Repeating it changes nothing.
 func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
@@ -339,7 +340,7 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	if !ok {
 		return ctx.Err()
 	}
-	remove := sqlstore.Do("DELETE FROM queued_messages"+held, id, receipt)
+	remove := sqlstore.Do("DELETE FROM @queued_messages"+held, id, receipt)
 	return q.db.alone(ctx, func(c *conn) error {
 		if d.Group == "" {
 			return c.Batch(remove)
@@ -348,6 +349,7 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 		next := q.promote(groups)
 		next.SQL = "WITH next AS (" + next.SQL + " RETURNING id) SELECT pg_notify($3, $4) FROM next LIMIT 1"
 		next.Args = append(next.Args, q.db.channel, q.name)
+		c.woken = append(c.woken, q)
 		return c.Batch(append(q.locks(groups), remove, next)...)
 	})
 }
@@ -359,7 +361,7 @@ func (q *Queue) Forward(ctx context.Context, d host.Delivery, m host.Message) er
 		return host.ErrLeaseLost
 	}
 	return q.db.write(ctx, func(c *conn) error {
-		n, err := c.Exec("DELETE FROM queued_messages"+held, id, receipt)
+		n, err := c.Exec("DELETE FROM @queued_messages"+held, id, receipt)
 		if err == nil && n == 0 {
 			err = host.ErrLeaseLost
 		}
@@ -377,7 +379,7 @@ func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duratio
 		return ctx.Err()
 	}
 	return q.db.alone(ctx, func(c *conn) error {
-		return c.Batch(sqlstore.Do("UPDATE queued_messages SET receipt = 0, due = "+clock+" + $3, free_at = "+clock+" + $3"+held,
-			id, receipt, delay.Microseconds()), q.notify())
+		return c.Batch(sqlstore.Do("UPDATE @queued_messages SET receipt = 0, due = "+clock+" + $3, free_at = "+clock+" + $3"+held,
+			id, receipt, delay.Microseconds()), q.notify(c))
 	})
 }

@@ -10,10 +10,10 @@ import (
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
 	return db.read(ctx, func(c *conn) error {
 		return c.Query(func(r *row) { v.Unfinished, v.Events, v.Tasks, v.Database = r.Int(), r.Int(), r.Int(), r.ID() },
-			"SELECT (SELECT count(*) FROM session_attempts WHERE finished_at IS NULL),"+
-				" (SELECT count(*) FROM queued_messages WHERE queue = $1 AND (due IS NULL OR due <= "+clock+")),"+
-				" (SELECT count(*) FROM queued_messages WHERE queue = $2 AND (due IS NULL OR due <= "+clock+")),"+
-				" (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relkind = 'r' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()))",
-			db.queues["events"].number, db.queues["tasks"].number)
+			"SELECT (SELECT count(*) FROM @session_attempts WHERE finished_at IS NULL),"+
+				" (SELECT count(*) FROM @queued_messages WHERE queue = $1 AND (due IS NULL OR due <= "+clock+")),"+
+				" (SELECT count(*) FROM @queued_messages WHERE queue = $2 AND (due IS NULL OR due <= "+clock+")),"+
+				" (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class WHERE relkind = 'r' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = convert_from($3, 'UTF8')))",
+			db.queues["events"].number, db.queues["tasks"].number, db.schema)
 	})
 }

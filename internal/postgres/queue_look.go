@@ -16,7 +16,7 @@ func (db *DB) Depths(ctx context.Context) ([]host.Depth, error) {
 			return host.Depth{Queue: name, Ready: r.Int(), Later: r.Int(), Leased: r.Int(), Behind: r.Int(), Oldest: r.Time()}
 		}, sqlstore.Select("SELECT count(*) FILTER (WHERE free_at <= "+clock+"), count(*) FILTER (WHERE free_at > "+clock+" AND receipt = 0),"+
 			" count(*) FILTER (WHERE free_at > "+clock+" AND receipt <> 0), count(*) FILTER (WHERE free_at IS NULL), min(free_at) FILTER (WHERE free_at <= "+clock+")"+
-			" FROM queued_messages WHERE queue = ?", db.queues[name].number))
+			" FROM @queued_messages WHERE queue = ?", db.queues[name].number))
 		if err != nil {
 			return nil, err
 		}
@@ -33,7 +33,7 @@ func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]h
 	}
 	list := sqlstore.Select("SELECT id, unique_name, message_group, share, due, length(body), CASE WHEN length(body) <= ? THEN body END, receive_count,"+
 		" greatest(sent_at, due), CASE WHEN receipt <> 0 AND free_at > "+clock+" THEN free_at END, free_at IS NULL"+
-		" FROM queued_messages WHERE queue = ? AND id > ?", host.MostQueuedBody, q.number, after)
+		" FROM @queued_messages WHERE queue = ? AND id > ?", host.MostQueuedBody, q.number, after)
 	list.Order("id", n)
 	return sqlstore.ReadAll(ctx, db.Store, scanQueued, list)
 }

@@ -13,6 +13,9 @@ import (
 // and none is sent when the lease of a killed process ends.
 const pollEvery = 5 * time.Second
 
+// pollPooled is that interval through a pooler, which forwards no notifications.
+const pollPooled = 500 * time.Millisecond
+
 // enter takes a place in the line of waiting receivers.
 func (q *Queue) enter() chan struct{} {
 	wait := make(chan struct{})
@@ -44,6 +47,17 @@ func (q *Queue) wake() {
 	q.wakeOne()
 }
 
+// wake lets receivers of this process check for the messages that a call has sent. Notifications do it, but none arrive
+// through a pooler.
+func (db *DB) wake(c *conn) {
+	if !db.pooled.Load() {
+		return
+	}
+	for _, q := range c.woken {
+		q.wake()
+	}
+}
+
 // wakeOne does the work of wake. The lock must be held.
 func (q *Queue) wakeOne() {
 	if len(q.waiters) > 0 {
@@ -54,7 +68,11 @@ func (q *Queue) wakeOne() {
 
 // arm makes a receiver check again when the next message becomes visible, and in any case after a while.
 func (q *Queue) arm(next time.Duration) {
-	wait := time.Duration(float64(q.poll) * (.8 + .4*rand.Float64())) // #nosec G404 -- it spreads checks
+	every := q.poll
+	if q.db.pooled.Load() {
+		every = min(every, pollPooled)
+	}
+	wait := time.Duration(float64(every) * (.8 + .4*rand.Float64())) // #nosec G404 -- it spreads checks
 	if next >= 0 {
 		wait = min(wait, max(next, time.Millisecond))
 	}
@@ -90,6 +108,7 @@ const (
 	answer    = 5 * time.Second
 	leastRest = 50 * time.Millisecond
 	mostRest  = 5 * time.Second
+	poolRest  = time.Minute // through a pooler, until a connection shows that there is none any more
 )
 
 // listen wakes receivers when messages come, until the database is closed. A connection that breaks is opened again.
@@ -109,6 +128,9 @@ func (db *DB) listen(config *pgx.ConnConfig) {
 		if db.hear(ctx, config) {
 			rest = leastRest
 		}
+		if db.pooled.Load() {
+			rest = poolRest
+		}
 		if !db.pause(ctx, time.Duration(float64(rest)*(.5+rand.Float64()))) { // #nosec G404 -- it spreads retries
 			return
 		}
@@ -126,6 +148,9 @@ func (db *DB) hear(ctx context.Context, config *pgx.ConnConfig) (heard bool) {
 		defer cancel()
 		to.Close(bounded) //nolint:errcheck // nothing of it is used again
 	}()
+	if pooled, err := throughPooler(ctx, to); err != nil || pooled {
+		return false // another client may get the connection that would listen, and its notifications
+	}
 	if _, err := to.Exec(ctx, "LISTEN "+db.channel); err != nil {
 		return false
 	}

@@ -99,7 +99,7 @@ func testFaults(t *testing.T, l *lab) {
 			i++
 		}
 	}
-	for of, q := p, p.Queue("tasks", db.Queue("tasks")); number(t, db, "SELECT count(*) FROM queued_messages WHERE queue = 2") > 0; {
+	for of, q := p, p.Queue("tasks", db.Queue("tasks")); number(t, db, "SELECT count(*) FROM @queued_messages WHERE queue = 2") > 0; {
 		if of != p {
 			of, q = p, p.Queue("tasks", db.Queue("tasks"))
 		}
@@ -214,7 +214,7 @@ func testLeaving(t *testing.T, l *lab) {
 			}
 		}
 	}
-	if n := number(t, db, "SELECT count(*) FROM queued_messages WHERE receipt = 0"); n != messages {
+	if n := number(t, db, "SELECT count(*) FROM @queued_messages WHERE receipt = 0"); n != messages {
 		t.Errorf("%d of %d messages are free", n, messages)
 	}
 }

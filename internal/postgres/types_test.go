@@ -57,7 +57,7 @@ func testTypes(t *testing.T, l *lab) {
 	if err := q.Forward(ctx, held, host.Message{ID: "7", Type: "td"}); !errors.Is(err, host.ErrLeaseLost) {
 		t.Errorf("a message that is gone is forwarded: %v", err)
 	}
-	if n := number(t, all, "SELECT count(*) FROM queued_messages WHERE unique_name IN ('2', '7')"); n != 0 {
+	if n := number(t, all, "SELECT count(*) FROM @queued_messages WHERE unique_name IN ('2', '7')"); n != 0 {
 		t.Errorf("%d messages are left", n)
 	}
 }

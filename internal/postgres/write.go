@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"zerodag/internal/host"
 )
@@ -92,7 +93,12 @@ func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 			return translated(ctx, err)
 		}
 		defer c.Release()
-		return f(&conn{ctx, c})
+		x := db.connTo(ctx, c)
+		if err := f(x); err != nil {
+			return err
+		}
+		db.wake(x)
+		return nil
 	})
 }
 
@@ -120,16 +126,14 @@ func (db *DB) transact(ctx context.Context, run func(*conn) error) (unanswered *
 	}
 	defer held.Release() // the pool closes a connection that is in a transaction, and PostgreSQL rolls that back
 	m := db.marks.take()
-	b := &pgx.Batch{}
-	b.Queue("BEGIN")
-	b.Queue(setMark, m.slot, m.number)
-	if err := held.SendBatch(ctx, b).Close(); err != nil {
-		return nil, translated(ctx, err)
+	if err := db.begin(ctx, held, m); err != nil {
+		return nil, err
 	}
+	x := db.connTo(ctx, held)
 	// A caller that leaves now must not leave the outcome in doubt.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
 	defer cancel()
-	if err := run(&conn{ctx, held}); err != nil {
+	if err := run(x); err != nil {
 		if _, open := held.Exec(last, "ROLLBACK"); open == nil { // otherwise the connection is closed, and the server may notice later
 			db.marks.release(m)
 		}
@@ -146,5 +150,37 @@ func (db *DB) transact(ctx context.Context, run func(*conn) error) (unanswered *
 	case tag.String() != "COMMIT":
 		return nil, fmt.Errorf("%w: the transaction was rolled back", host.ErrUnavailable)
 	}
+	db.wake(x)
 	return nil, nil
+}
+
+// begin begins a transaction with its mark.
+func (db *DB) begin(ctx context.Context, held *pgxpool.Conn, m mark) error {
+	b := &pgx.Batch{}
+	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED") // all statements here are written for it
+	known, now := db.timeline.Load(), int64(0)
+	sql := db.connTo(ctx, held).finished(setMark)
+	if known == 0 {
+		b.Queue(sql, m.slot, m.number)
+	} else {
+		b.Queue(sql+", "+timeline, m.slot, m.number).QueryRow(func(r pgx.Row) error {
+			var limit string
+			return r.Scan(&limit, &now)
+		})
+	}
+	if err := held.SendBatch(ctx, b).Close(); err != nil {
+		return translated(ctx, err)
+	}
+	if now == known {
+		return nil
+	}
+	// The pooler has a connection to a server that took over.
+	if _, err := held.Exec(ctx, "ROLLBACK"); err != nil {
+		return translated(ctx, err)
+	}
+	db.marks.release(m)
+	if err := db.follow(ctx, held.Conn()); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: another database server took over", host.ErrUnavailable)
 }

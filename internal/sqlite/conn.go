@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"modernc.org/sqlite"
 
@@ -54,7 +55,7 @@ func (c *conn) prepared(sql string) (driver.Stmt, error) {
 	if s, ok := c.stmts[sql]; ok {
 		return s, nil
 	}
-	s, err := c.raw.Prepare(sql)
+	s, err := c.raw.Prepare(strings.ReplaceAll(sql, "@", "")) // there is one schema
 	if err != nil {
 		return nil, fmt.Errorf("prepare statement: %w", translated(err))
 	}

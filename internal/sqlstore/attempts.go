@@ -77,7 +77,7 @@ func (s *Store) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt,
 
 // CountActive counts unfinished attempts of a site, up to a limit.
 func (s *Store) CountActive(ctx context.Context, site int64, most int) (int, error) {
-	few := Select("SELECT count(*) FROM (SELECT 1 FROM session_attempts WHERE finished_at IS NULL AND site_id = ?", site)
+	few := Select("SELECT count(*) FROM (SELECT 1 FROM @session_attempts WHERE finished_at IS NULL AND site_id = ?", site)
 	few.When(most > 0, " LIMIT ?", most)
 	few.When(true, ") AS few")
 	return ReadOne(ctx, s, (*Row).Int, few)
@@ -90,7 +90,7 @@ func (s *Store) Waiting(ctx context.Context, session int64) ([]host.Attempt, err
 
 // flag sets and clears flags of an attempt that has not finished.
 func (t tx) flag(id int64, clear, set int, doing string) error {
-	n, err := t.Exec("UPDATE session_attempts SET state_flags = CASE WHEN finished_at IS NULL"+
+	n, err := t.Exec("UPDATE @session_attempts SET state_flags = CASE WHEN finished_at IS NULL"+
 		" THEN (state_flags & ?) | ? ELSE state_flags END WHERE id = ?", ^clear, set, id)
 	if err != nil || n == 0 {
 		return OrNotFound(err, doing+" attempt %d", id)
@@ -113,32 +113,32 @@ func (s *Store) Finish(ctx context.Context, id int64, e host.End) error {
 	flags := done | bit(e.Success, success) | bit(e.Canceled, Canceled) | bit(e.HasOutputs, outputs) |
 		bit(e.Ignored, ignored)
 	return s.write(ctx, func(t tx) error {
-		n, err := t.Exec("UPDATE session_attempts SET state_flags = state_flags | ?, finished_at = ?,"+
+		n, err := t.Exec("UPDATE @session_attempts SET state_flags = state_flags | ?, finished_at = ?,"+
 			" dependent_session_id = NULL WHERE id = ? AND finished_at IS NULL", flags, e.At, id)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			_, exists, err := One(t, (*Row).ID, "SELECT id FROM session_attempts WHERE id = ?", id)
+			_, exists, err := One(t, (*Row).ID, "SELECT id FROM @session_attempts WHERE id = ?", id)
 			if err != nil || !exists {
 				return OrNotFound(err, "finish attempt %d", id)
 			}
 			return nil
 		}
-		_, err = t.Exec("INSERT INTO attempt_archives (attempt_id, state) VALUES (?, ?)", id, e.Archive)
+		_, err = t.Exec("INSERT INTO @attempt_archives (attempt_id, state) VALUES (?, ?)", id, e.Archive)
 		return err
 	})
 }
 
 // Archive returns the final state that Finish kept.
 func (s *Store) Archive(ctx context.Context, id int64) ([]byte, error) {
-	return ReadOne(ctx, s, (*Row).Blob, Select("SELECT state FROM attempt_archives WHERE attempt_id = ?", id))
+	return ReadOne(ctx, s, (*Row).Blob, Select("SELECT state FROM @attempt_archives WHERE attempt_id = ?", id))
 }
 
 // Expire deletes the logs of attempts that finished before a time, each in a separate transaction, so that other
 // writers need not wait for all of them.
 func (s *Store) Expire(ctx context.Context, before time.Time, n int) (int, error) {
-	old := Select("SELECT id FROM session_attempts WHERE has_log = "+s.dialect.True+
+	old := Select("SELECT id FROM @session_attempts WHERE has_log = "+s.dialect.True+
 		" AND finished_at IS NOT NULL AND finished_at < ?", before)
 	old.Order("finished_at", n)
 	ids, err := ReadAll(ctx, s, (*Row).ID, old)

@@ -10,7 +10,7 @@ import (
 const (
 	backfillColumns = "id, site_id, project_id, project_name, workflow_definition_id, workflow_name, name, created_at," +
 		" updated_at, finished_at, version, plan, state"
-	selectBackfill = "SELECT " + backfillColumns + " FROM backfills "
+	selectBackfill = "SELECT " + backfillColumns + " FROM @backfills "
 )
 
 func scanBackfill(r *Row) host.Backfill {
@@ -28,7 +28,7 @@ func (s *Store) AddBackfill(ctx context.Context, b host.Backfill) (added host.Ba
 		return b, err
 	}
 	err = s.acknowledge(ctx, func(t tx) error {
-		made, isNew, err := One(t, scanBackfill, "INSERT INTO backfills (site_id, project_id, project_name,"+
+		made, isNew, err := One(t, scanBackfill, "INSERT INTO @backfills (site_id, project_id, project_name,"+
 			" workflow_definition_id, workflow_name, name, plan, state, created_at, updated_at)"+
 			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING "+backfillColumns,
 			b.Site, b.Project.ID, b.Project.Name, b.Workflow.ID, b.Workflow.Name, b.Name, string(plan), string(state),
@@ -74,7 +74,7 @@ func (s *Store) UpdateBackfill(ctx context.Context, b host.Backfill) error {
 		return err
 	}
 	return s.acknowledge(ctx, func(t tx) error {
-		n, err := t.Exec("UPDATE backfills SET state = ?, updated_at = ?, finished_at = ?, version = version + 1"+
+		n, err := t.Exec("UPDATE @backfills SET state = ?, updated_at = ?, finished_at = ?, version = version + 1"+
 			" WHERE id = ? AND version = ?",
 			string(state), b.UpdatedAt, b.FinishedAt, b.ID, b.Version)
 		if err == nil && n == 0 {
@@ -87,7 +87,7 @@ func (s *Store) UpdateBackfill(ctx context.Context, b host.Backfill) error {
 // ForgetBackfills removes backfills that have ended: see host.Backfills.
 func (s *Store) ForgetBackfills(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	err = s.write(ctx, func(t tx) error {
-		deleted, err := t.Exec("DELETE FROM backfills WHERE id IN (SELECT id FROM backfills WHERE finished_at IS NOT NULL"+
+		deleted, err := t.Exec("DELETE FROM @backfills WHERE id IN (SELECT id FROM @backfills WHERE finished_at IS NOT NULL"+
 			" AND finished_at < ? ORDER BY finished_at LIMIT ?)",
 			before, n)
 		gone = int(deleted)

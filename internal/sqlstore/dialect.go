@@ -64,16 +64,16 @@ type texts struct{ attempt, session, schedule, workflow string }
 func textsOf(d Dialect) texts {
 	join := " " + d.Join + " "
 	return texts{
-		attempt: "SELECT " + attemptColumns + " FROM session_attempts a" + join + "sessions n ON n.id = a.session_id" +
-			join + "projects p ON p.id = a.project_id ",
+		attempt: "SELECT " + attemptColumns + " FROM @session_attempts a" + join + "@sessions n ON n.id = a.session_id" +
+			join + "@projects p ON p.id = a.project_id ",
 		session: "SELECT n.id, n.site_id, n.project_id, coalesce(p.name, p.deleted_name), a.workflow_definition_id," +
-			" n.workflow_name, n.session_uuid, n.session_time, " + attemptColumns + " FROM sessions n" +
-			join + "session_attempts a ON a.id = n.last_attempt_id" + join + "projects p ON p.id = n.project_id ",
+			" n.workflow_name, n.session_uuid, n.session_time, " + attemptColumns + " FROM @sessions n" +
+			join + "@session_attempts a ON a.id = n.last_attempt_id" + join + "@projects p ON p.id = n.project_id ",
 		schedule: "SELECT s.id, s.site_id, p.id, p.name, s.workflow_definition_id, s.workflow_name, s.next_run_time," +
 			" s.next_schedule_time, s.last_session_time, s.created_at, s.updated_at, s.disabled_at" +
-			" FROM schedules s" + join + "projects p ON p.id = s.project_id ",
+			" FROM @schedules s" + join + "@projects p ON p.id = s.project_id ",
 		workflow: "SELECT d.id, p.site_id, p.id, coalesce(p.name, p.deleted_name), r.id, r.name, r.archive_path, d.name," +
-			" c.timezone, c.config FROM workflow_definitions d" + join + "revisions r ON r.id = d.revision_id" +
-			join + "projects p ON p.id = r.project_id" + join + "workflow_configs c ON c.id = d.config_id ",
+			" c.timezone, c.config FROM @workflow_definitions d" + join + "@revisions r ON r.id = d.revision_id" +
+			join + "@projects p ON p.id = r.project_id" + join + "@workflow_configs c ON c.id = d.config_id ",
 	}
 }

@@ -8,7 +8,8 @@
 //
 // # Statements
 //
-// The SQL here has a question mark for each argument, and bool arguments for flags. Row reads whatever type the
+// The SQL here has a question mark for each argument, an @ sign before the name of each table, which a driver replaces
+// by the schema if the database has several, and bool arguments for flags. Row reads whatever type the
 // database returns for a column. A transaction may run more than once, so a function that runs in one sets its
 // results anew each time. It locks the rows that it judges (Store.locking): PostgreSQL runs transactions concurrently,
 // and SQLite, which runs one at a time, ignores the locks.

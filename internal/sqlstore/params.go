@@ -30,14 +30,14 @@ func (p params) Set(ctx context.Context, values map[string]string) error {
 				return err
 			}
 		}
-		_, err := t.Exec("DELETE FROM params WHERE site_id = ? AND updated_at < ?", p.site, now.Add(-paramLifetime))
+		_, err := t.Exec("DELETE FROM @params WHERE site_id = ? AND updated_at < ?", p.site, now.Add(-paramLifetime))
 		return err
 	})
 }
 
 // Get returns an unexpired value, and whether there is one.
 func (p params) Get(ctx context.Context, key string) (string, bool, error) {
-	list, err := ReadAll(ctx, p.store, (*Row).Text, Select("SELECT value FROM params WHERE site_id = ?"+
+	list, err := ReadAll(ctx, p.store, (*Row).Text, Select("SELECT value FROM @params WHERE site_id = ?"+
 		" AND "+p.store.dialect.ParamKey+" AND updated_at >= ?", p.site, key, Stamp(p.store.now()).Add(-paramLifetime)))
 	if err != nil || len(list) == 0 {
 		return "", false, err

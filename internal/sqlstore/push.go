@@ -32,12 +32,12 @@ func (t tx) push(p host.Push) (host.Project, error) {
 		return none, err
 	}
 	r := p.Revision
-	revision, err := t.Insert("INSERT INTO revisions (project_id, name, archive_path, archive_md5, created_at, user_info)"+
+	revision, err := t.Insert("INSERT INTO @revisions (project_id, name, archive_path, archive_md5, created_at, user_info)"+
 		" VALUES (?, ?, ?, ?, ?, ?)", project, r.Name, r.Archive, r.ArchiveMD5, r.CreatedAt, r.UserInfo)
 	if err != nil {
 		return none, err
 	}
-	if _, err := t.Exec("UPDATE projects SET latest_revision_id = ? WHERE id = ?", revision, project); err != nil {
+	if _, err := t.Exec("UPDATE @projects SET latest_revision_id = ? WHERE id = ?", revision, project); err != nil {
 		return none, err
 	}
 	definitions := map[string]int64{}
@@ -46,7 +46,7 @@ func (t tx) push(p host.Push) (host.Project, error) {
 		if err != nil {
 			return none, err
 		}
-		if definitions[w.Name], err = t.Insert("INSERT INTO workflow_definitions (revision_id, config_id, name,"+
+		if definitions[w.Name], err = t.Insert("INSERT INTO @workflow_definitions (revision_id, config_id, name,"+
 			" latest_site_id) VALUES (?, ?, ?, ?)", revision, config, w.Name, p.Site); err != nil {
 			return none, err
 		}
@@ -62,20 +62,20 @@ func (t tx) push(p host.Push) (host.Project, error) {
 // attempts can still be started. It reports whether the project is paused. ErrConflict if the project has the revision.
 func (t tx) projectOf(p host.Push) (id int64, paused bool, err error) {
 	for range tries {
-		found, exists, err := One(t, scanPaused, t.locking("SELECT id, paused_at FROM projects"+
+		found, exists, err := One(t, scanPaused, t.locking("SELECT id, paused_at FROM @projects"+
 			" WHERE site_id = ? AND name = ?", "FOR NO KEY UPDATE"), p.Site, p.Project)
 		if err != nil {
 			return 0, false, err
 		}
 		if exists {
-			_, taken, err := One(t, (*Row).ID, "SELECT id FROM revisions WHERE project_id = ? AND name = ?",
+			_, taken, err := One(t, (*Row).ID, "SELECT id FROM @revisions WHERE project_id = ? AND name = ?",
 				found.ID, p.Revision.Name)
 			if err == nil && taken {
 				err = host.ErrConflict
 			}
 			return found.ID, !found.Paused.IsZero(), err
 		}
-		id, err = t.Insert("INSERT INTO projects (site_id, name, created_at) VALUES (?, ?, ?)"+
+		id, err = t.Insert("INSERT INTO @projects (site_id, name, created_at) VALUES (?, ?, ?)"+
 			" ON CONFLICT (site_id, name) DO NOTHING", p.Site, p.Project, p.Revision.CreatedAt)
 		if err != nil || id != 0 {
 			return id, false, err
@@ -93,12 +93,12 @@ func scanPaused(r *Row) host.Project {
 func (t tx) configOf(project int64, w dig.Workflow) (int64, error) {
 	text := string(param.AppendStored(nil, w.Config))
 	digest := sha256.Sum256([]byte(w.Zone + "\n" + text))
-	id, exists, err := One(t, (*Row).ID, "SELECT id FROM workflow_configs WHERE project_id = ? AND config_digest = ?",
+	id, exists, err := One(t, (*Row).ID, "SELECT id FROM @workflow_configs WHERE project_id = ? AND config_digest = ?",
 		project, digest[:])
 	if err != nil || exists {
 		return id, err
 	}
-	return t.Insert("INSERT INTO workflow_configs (project_id, config_digest, timezone, config) VALUES (?, ?, ?, ?)",
+	return t.Insert("INSERT INTO @workflow_configs (project_id, config_digest, timezone, config) VALUES (?, ?, ?, ?)",
 		project, digest[:], w.Zone, text)
 }
 
@@ -116,7 +116,7 @@ func (t tx) reschedule(p host.Push, project int64, paused bool, definitions map[
 			old[s.Workflow.Name] = &list[i]
 			continue
 		}
-		if _, err := t.Exec("DELETE FROM schedules WHERE id = ?", s.ID); err != nil {
+		if _, err := t.Exec("DELETE FROM @schedules WHERE id = ?", s.ID); err != nil {
 			return err
 		}
 	}
@@ -136,12 +136,12 @@ func (t tx) reschedule(p host.Push, project int64, paused bool, definitions map[
 
 func (t tx) putSchedule(s host.Schedule, old *host.Schedule) error {
 	if old != nil {
-		_, err := t.Exec("UPDATE schedules SET workflow_definition_id = ?, next_run_time = ?, next_schedule_time = ?,"+
+		_, err := t.Exec("UPDATE @schedules SET workflow_definition_id = ?, next_run_time = ?, next_schedule_time = ?,"+
 			" last_session_time = ?, updated_at = ? WHERE id = ?",
 			s.Workflow.ID, s.Times.Run, s.Times.Session, s.Times.Last, s.UpdatedAt, old.ID)
 		return err
 	}
-	_, err := t.Exec("INSERT INTO schedules (site_id, project_id, workflow_name, workflow_definition_id, next_run_time,"+
+	_, err := t.Exec("INSERT INTO @schedules (site_id, project_id, workflow_name, workflow_definition_id, next_run_time,"+
 		" next_schedule_time, last_session_time, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		s.Site, s.Project.ID, s.Workflow.Name, s.Workflow.ID, s.Times.Run, s.Times.Session, s.Times.Last, s.UpdatedAt,
 		s.UpdatedAt)

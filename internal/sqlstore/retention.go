@@ -57,18 +57,18 @@ func (s *Store) Clear(context.Context) error { return nil }
 // which must not be started again meanwhile, and the schedule, which must not move back. Callers that lock several
 // sessions lock the earlier one first.
 func (t tx) holdSession(session int64) error {
-	if err := t.lock(t, "SELECT id FROM sessions WHERE id = ?", "FOR UPDATE", session); err != nil {
+	if err := t.lock(t, "SELECT id FROM @sessions WHERE id = ?", "FOR UPDATE", session); err != nil {
 		return err
 	}
-	if err := t.lock(t, "SELECT l.id FROM sessions l WHERE l.id = ("+nextSession+")", "FOR UPDATE", session); err != nil {
+	if err := t.lock(t, "SELECT l.id FROM @sessions l WHERE l.id = ("+nextSession+")", "FOR UPDATE", session); err != nil {
 		return err
 	}
-	return t.lock(t, "SELECT s.id FROM schedules s JOIN sessions n ON n.project_id = s.project_id"+
+	return t.lock(t, "SELECT s.id FROM @schedules s JOIN @sessions n ON n.project_id = s.project_id"+
 		" AND n.workflow_name = s.workflow_name WHERE n.id = ?", "FOR SHARE OF s", session)
 }
 
 // nextSession selects the next session of the same workflow.
-const nextSession = "SELECT x.id FROM sessions n JOIN sessions x ON x.project_id = n.project_id" +
+const nextSession = "SELECT x.id FROM @sessions n JOIN @sessions x ON x.project_id = n.project_id" +
 	" AND x.workflow_name = n.workflow_name AND x.session_time > n.session_time WHERE n.id = ?" +
 	" ORDER BY x.session_time LIMIT 1"
 
@@ -82,17 +82,17 @@ func (t tx) going(site, session int64, before time.Time) ([]host.Attempt, error)
 	if slices.ContainsFunc(list, func(a host.Attempt) bool { return !a.Done || !a.FinishedAt.Before(before) }) {
 		return nil, nil
 	}
-	_, waits, err := One(t, (*Row).ID, "SELECT id FROM session_attempts WHERE dependent_session_id = ? LIMIT 1", session)
+	_, waits, err := One(t, (*Row).ID, "SELECT id FROM @session_attempts WHERE dependent_session_id = ? LIMIT 1", session)
 	if err != nil || waits {
 		return nil, err
 	}
-	_, next, err := One(t, (*Row).ID, "SELECT a.id FROM session_attempts a JOIN sessions l ON l.last_attempt_id = a.id"+
+	_, next, err := One(t, (*Row).ID, "SELECT a.id FROM @session_attempts a JOIN @sessions l ON l.last_attempt_id = a.id"+
 		" WHERE a.finished_at IS NOT NULL AND l.id = ("+nextSession+")", session)
 	if err != nil || !next {
 		return nil, err
 	}
 	a := list[0]
-	_, scheduled, err := One(t, (*Row).ID, "SELECT id FROM schedules WHERE project_id = ? AND workflow_name = ?"+
+	_, scheduled, err := One(t, (*Row).ID, "SELECT id FROM @schedules WHERE project_id = ? AND workflow_name = ?"+
 		" AND next_schedule_time <= ?", a.Project.ID, a.Workflow.Name, a.SessionTime)
 	if err != nil || scheduled {
 		return nil, err
@@ -102,8 +102,8 @@ func (t tx) going(site, session int64, before time.Time) ([]host.Attempt, error)
 
 // forget deletes the rows, and records which session was removed.
 func (t tx) forget(session int64, list []host.Attempt) error {
-	if _, err := t.Exec("INSERT INTO forgotten_sessions (project_id, workflow_name, session_time)"+
-		" SELECT project_id, workflow_name, session_time FROM sessions WHERE id = ? ON CONFLICT DO NOTHING",
+	if _, err := t.Exec("INSERT INTO @forgotten_sessions (project_id, workflow_name, session_time)"+
+		" SELECT project_id, workflow_name, session_time FROM @sessions WHERE id = ? ON CONFLICT DO NOTHING",
 		session); err != nil {
 		return err
 	}
@@ -111,19 +111,19 @@ func (t tx) forget(session int64, list []host.Attempt) error {
 		if err := t.driver.EraseLog(t, a.ID); err != nil {
 			return err
 		}
-		if err := t.Batch(Do("DELETE FROM task_logs WHERE attempt_id = ?", a.ID),
-			Do("DELETE FROM attempt_archives WHERE attempt_id = ?", a.ID)); err != nil {
+		if err := t.Batch(Do("DELETE FROM @task_logs WHERE attempt_id = ?", a.ID),
+			Do("DELETE FROM @attempt_archives WHERE attempt_id = ?", a.ID)); err != nil {
 			return err
 		}
 	}
-	return t.Batch(Do("DELETE FROM session_attempts WHERE session_id = ?", session),
-		Do("DELETE FROM sessions WHERE id = ?", session))
+	return t.Batch(Do("DELETE FROM @session_attempts WHERE session_id = ?", session),
+		Do("DELETE FROM @sessions WHERE id = ?", session))
 }
 
 // SetArchive implements host.Retention.
 func (s *Store) SetArchive(ctx context.Context, r host.Revision, old, state host.ArchiveState) error {
 	return s.acknowledge(ctx, func(t tx) error {
-		text, exists, err := One(t, (*Row).Text, t.locking("SELECT archive_state FROM revisions"+
+		text, exists, err := One(t, (*Row).Text, t.locking("SELECT archive_state FROM @revisions"+
 			" WHERE id = ? AND project_id = ?", "FOR UPDATE"), r.ID, r.ProjectID)
 		switch {
 		case err != nil || !exists:
@@ -137,7 +137,7 @@ func (s *Store) SetArchive(ctx context.Context, r host.Revision, old, state host
 		if state.Text() != "" {
 			known = state.Text()
 		}
-		_, err = t.Exec("UPDATE revisions SET archive_state = ? WHERE id = ?", known, r.ID)
+		_, err = t.Exec("UPDATE @revisions SET archive_state = ? WHERE id = ?", known, r.ID)
 		return err
 	})
 }
@@ -151,7 +151,7 @@ func (s *Store) ForgetRecords(ctx context.Context, before time.Time, n int) (gon
 	}
 	err = s.write(ctx, func(t tx) error {
 		list, err := Collect(t, func(r *Row) record { return record{r.ID(), r.Time()} },
-			"SELECT id, at FROM audits ORDER BY id LIMIT ?", n)
+			"SELECT id, at FROM @audits ORDER BY id LIMIT ?", n)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (s *Store) ForgetRecords(ctx context.Context, before time.Time, n int) (gon
 		if gone == 0 {
 			return nil
 		}
-		_, err = t.Exec("DELETE FROM audits WHERE id <= ? AND at < ?", list[gone-1].id, before)
+		_, err = t.Exec("DELETE FROM @audits WHERE id <= ? AND at < ?", list[gone-1].id, before)
 		return err
 	})
 	return gone, err

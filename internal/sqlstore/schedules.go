@@ -32,14 +32,14 @@ func (s *Store) Schedules(ctx context.Context, q host.ScheduleQuery) ([]host.Sch
 func (s *Store) Update(ctx context.Context, to host.Schedule, old host.Times, at time.Time) error {
 	return s.acknowledge(ctx, func(t tx) error {
 		same := " " + t.dialect.Same + " ?"
-		n, err := t.Exec("UPDATE schedules SET next_run_time = ?, next_schedule_time = ?, last_session_time = ?,"+
+		n, err := t.Exec("UPDATE @schedules SET next_run_time = ?, next_schedule_time = ?, last_session_time = ?,"+
 			" disabled_at = ?, updated_at = ? WHERE id = ? AND site_id = ? AND next_run_time"+same+
 			" AND next_schedule_time"+same+" AND last_session_time"+same,
 			to.Times.Run, to.Times.Session, to.Times.Last, to.DisabledAt, at, to.ID, to.Site, old.Run, old.Session, old.Last)
 		if err != nil || n > 0 {
 			return err
 		}
-		_, exists, err := One(t, (*Row).ID, "SELECT id FROM schedules WHERE id = ? AND site_id = ?", to.ID, to.Site)
+		_, exists, err := One(t, (*Row).ID, "SELECT id FROM @schedules WHERE id = ? AND site_id = ?", to.ID, to.Site)
 		if err == nil && exists {
 			return host.ErrConflict
 		}
@@ -85,7 +85,7 @@ func (s *Store) EachDue(ctx context.Context, from, until time.Time, do func([]ho
 
 // NextDue returns when the next enabled schedule is due; zero if none ever is.
 func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
-	list, err := ReadAll(ctx, s, (*Row).Time, Select("SELECT min(next_run_time) FROM schedules"+
+	list, err := ReadAll(ctx, s, (*Row).Time, Select("SELECT min(next_run_time) FROM @schedules"+
 		" WHERE disabled_at IS NULL AND next_run_time < "+ended))
 	if err != nil || len(list) == 0 {
 		return time.Time{}, err

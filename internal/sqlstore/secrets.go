@@ -24,7 +24,7 @@ func (s *Store) PutSecret(ctx context.Context, site, project int64, key, value s
 		return fmt.Errorf("store secret %s: %w", key, err)
 	}
 	return s.acknowledge(ctx, func(t tx) error {
-		_, err := t.Exec("INSERT INTO secrets (site_id, project_id, scope, engine, key, value) VALUES (?, ?, ?, ?, ?, ?)"+
+		_, err := t.Exec("INSERT INTO @secrets (site_id, project_id, scope, engine, key, value) VALUES (?, ?, ?, ?, ?, ?)"+
 			" ON CONFLICT (site_id, project_id, scope, key) DO UPDATE SET engine = excluded.engine, value = excluded.value",
 			site, project, scopeProject, aesgcm.Engine, key, text)
 		return err
@@ -34,7 +34,7 @@ func (s *Store) PutSecret(ctx context.Context, site, project int64, key, value s
 // DeleteSecret deletes a secret, if there is one.
 func (s *Store) DeleteSecret(ctx context.Context, site, project int64, key string) error {
 	return s.acknowledge(ctx, func(t tx) error {
-		_, err := t.Exec("DELETE FROM secrets WHERE site_id = ? AND project_id = ? AND scope = ? AND key = ?",
+		_, err := t.Exec("DELETE FROM @secrets WHERE site_id = ? AND project_id = ? AND scope = ? AND key = ?",
 			site, project, scopeProject, key)
 		return err
 	})
@@ -42,7 +42,7 @@ func (s *Store) DeleteSecret(ctx context.Context, site, project int64, key strin
 
 // SecretKeys lists the keys in their order.
 func (s *Store) SecretKeys(ctx context.Context, site, project int64) ([]string, error) {
-	return ReadAll(ctx, s, (*Row).Text, Select("SELECT key FROM secrets WHERE site_id = ? AND project_id = ?"+
+	return ReadAll(ctx, s, (*Row).Text, Select("SELECT key FROM @secrets WHERE site_id = ? AND project_id = ?"+
 		" AND scope = ? ORDER BY key", site, project, scopeProject))
 }
 
@@ -51,7 +51,7 @@ type secret struct{ engine, key, value string }
 // ProjectSecrets returns all secrets of a project by key.
 func (s *Store) ProjectSecrets(ctx context.Context, site, project int64) (map[string]string, error) {
 	list, err := ReadAll(ctx, s, func(r *Row) secret { return secret{r.Text(), r.Text(), r.Text()} },
-		Select("SELECT engine, key, value FROM secrets WHERE site_id = ? AND project_id = ? AND scope = ?",
+		Select("SELECT engine, key, value FROM @secrets WHERE site_id = ? AND project_id = ? AND scope = ?",
 			site, project, scopeProject))
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Store) CheckKey(ctx context.Context) error {
 	}
 	for range tries {
 		// A database whose first server had no key may already hold secrets, but no mark.
-		list, err := ReadAll(ctx, s, (*Row).Text, Select("SELECT value FROM secrets WHERE scope IN (?, ?) ORDER BY site_id, project_id LIMIT 1",
+		list, err := ReadAll(ctx, s, (*Row).Text, Select("SELECT value FROM @secrets WHERE scope IN (?, ?) ORDER BY site_id, project_id LIMIT 1",
 			scopeCheck, scopeProject))
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (s *Store) CheckKey(ctx context.Context) error {
 			return err
 		}
 		if err := s.acknowledge(ctx, func(t tx) error {
-			_, err := t.Exec("INSERT INTO secrets (site_id, project_id, scope, engine, key, value) VALUES (0, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			_, err := t.Exec("INSERT INTO @secrets (site_id, project_id, scope, engine, key, value) VALUES (0, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 				scopeCheck, aesgcm.Engine, checkKey, text)
 			return err
 		}); err != nil {
@@ -131,7 +131,7 @@ func (s *Store) RekeySecrets(ctx context.Context) (out host.Rekeyed, err error) 
 	last := keyed{site: -1}
 	for {
 		list, err := ReadAll(ctx, s, func(r *Row) keyed { return keyed{r.ID(), r.ID(), r.Text(), r.Text(), r.Text(), ""} },
-			Select("SELECT site_id, project_id, scope, key, value FROM secrets WHERE (site_id, project_id, scope, key) > (?, ?, ?, ?)"+
+			Select("SELECT site_id, project_id, scope, key, value FROM @secrets WHERE (site_id, project_id, scope, key) > (?, ?, ?, ?)"+
 				" ORDER BY site_id, project_id, scope, key LIMIT ?", last.site, last.project, last.scope, last.key, rekeyBatch))
 		if err != nil || len(list) == 0 {
 			return out, err
@@ -173,7 +173,7 @@ func (s *Store) rekey(ctx context.Context, list []keyed, out *host.Rekeyed) erro
 	if err := s.acknowledge(ctx, func(t tx) error {
 		changed = 0 // a transaction may be repeated
 		for _, x := range change {
-			n, err := t.Exec("UPDATE secrets SET value = ?, engine = ? WHERE site_id = ? AND project_id = ? AND scope = ? AND key = ? AND value = ?",
+			n, err := t.Exec("UPDATE @secrets SET value = ?, engine = ? WHERE site_id = ? AND project_id = ? AND scope = ? AND key = ? AND value = ?",
 				x.fresh, aesgcm.Engine, x.site, x.project, x.scope, x.key, x.value)
 			if err != nil {
 				return err

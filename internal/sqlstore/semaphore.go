@@ -17,11 +17,11 @@ const (
 )
 
 // readLine reads a pool at one moment, in one round trip: the pool, its taken slots by number, its claims in order.
-const readLine = "WITH p AS (SELECT id, slots, held FROM pools" + byPoolName + ")," +
-	" c AS (SELECT rank, since, holder, slots FROM pool_claims WHERE pool_id = (SELECT id FROM p)" +
+const readLine = "WITH p AS (SELECT id, slots, held FROM @pools" + byPoolName + ")," +
+	" c AS (SELECT rank, since, holder, slots FROM @pool_claims WHERE pool_id = (SELECT id FROM p)" +
 	" ORDER BY rank, since, holder LIMIT coalesce((SELECT CASE WHEN slots > ? THEN slots ELSE ? END FROM p), 0))" +
 	" SELECT 0 AS kind, slots AS a, CASE WHEN held THEN 1 ELSE 0 END AS b, '' AS holder, 0 AS n FROM p" +
-	" UNION ALL SELECT 1, number, taken_at, holder, 0 FROM pool_slots WHERE pool_id = (SELECT id FROM p)" +
+	" UNION ALL SELECT 1, number, taken_at, holder, 0 FROM @pool_slots WHERE pool_id = (SELECT id FROM p)" +
 	" UNION ALL SELECT 2, rank, since, holder, slots FROM c ORDER BY kind, a, b, holder"
 
 // Line reads a pool: see host.Semaphore.
@@ -57,7 +57,7 @@ func (s *Store) TakeSlots(ctx context.Context, ref host.PoolRef, claim host.Clai
 			return host.ErrConflict // it was deleted, as the next read shows
 		}
 		for _, number := range slices.Sorted(slices.Values(numbers)) {
-			n, err := t.Exec("INSERT INTO pool_slots (pool_id, number, holder, taken_at) VALUES (?, ?, ?, ?)"+
+			n, err := t.Exec("INSERT INTO @pool_slots (pool_id, number, holder, taken_at) VALUES (?, ?, ?, ?)"+
 				" ON CONFLICT DO NOTHING", id, number, claim.Holder, at)
 			if err != nil {
 				return err
@@ -67,7 +67,7 @@ func (s *Store) TakeSlots(ctx context.Context, ref host.PoolRef, claim host.Clai
 			}
 		}
 		if inLine {
-			_, err = t.Exec("DELETE FROM pool_claims WHERE pool_id = ? AND rank = ? AND since = ? AND holder = ?",
+			_, err = t.Exec("DELETE FROM @pool_claims WHERE pool_id = ? AND rank = ? AND since = ? AND holder = ?",
 				id, -claim.Priority, claim.Since, claim.Holder)
 		}
 		return err
@@ -77,20 +77,20 @@ func (s *Store) TakeSlots(ctx context.Context, ref host.PoolRef, claim host.Clai
 // JoinLine puts a claim into the line.
 func (s *Store) JoinLine(ctx context.Context, ref host.PoolRef, claim host.Claim) error {
 	return s.write(ctx, func(t tx) error {
-		join := t.locking("INSERT INTO pool_claims (pool_id, rank, since, holder, slots) SELECT id, ?, ?, ?, ?"+
-			" FROM pools"+byPoolName, "FOR SHARE") + " ON CONFLICT DO NOTHING"
+		join := t.locking("INSERT INTO @pool_claims (pool_id, rank, since, holder, slots) SELECT id, ?, ?, ?, ?"+
+			" FROM @pools"+byPoolName, "FOR SHARE") + " ON CONFLICT DO NOTHING"
 		_, err := t.Exec(join, -claim.Priority, claim.Since, claim.Holder, claim.Slots, ref.Site, ref.Project, ref.Name)
 		return err
 	})
 }
 
 // thisPool finds the id of a pool by its name.
-const thisPool = "(SELECT id FROM pools" + byPoolName + ")"
+const thisPool = "(SELECT id FROM @pools" + byPoolName + ")"
 
 // LeaveLine takes a claim out of the line.
 func (s *Store) LeaveLine(ctx context.Context, ref host.PoolRef, claim host.Claim) error {
 	return s.write(ctx, func(t tx) error {
-		_, err := t.Exec("DELETE FROM pool_claims WHERE pool_id = "+thisPool+" AND rank = ? AND since = ? AND holder = ?",
+		_, err := t.Exec("DELETE FROM @pool_claims WHERE pool_id = "+thisPool+" AND rank = ? AND since = ? AND holder = ?",
 			ref.Site, ref.Project, ref.Name, -claim.Priority, claim.Since, claim.Holder)
 		return err
 	})
@@ -101,7 +101,7 @@ func (s *Store) FreeSlots(ctx context.Context, ref host.PoolRef, holder string, 
 	if len(numbers) == 0 {
 		return nil
 	}
-	q := Select("DELETE FROM pool_slots WHERE pool_id = "+thisPool+" AND holder = ?",
+	q := Select("DELETE FROM @pool_slots WHERE pool_id = "+thisPool+" AND holder = ?",
 		ref.Site, ref.Project, ref.Name, holder)
 	q.When(true, " AND number IN (?"+strings.Repeat(", ?", len(numbers)-1)+")")
 	for _, n := range numbers {

@@ -51,6 +51,6 @@ func (s *Store) sessionsAt(ctx context.Context, q host.SessionQuery) (list []hos
 // LastSession returns the newest session time of a workflow before t, or zero if there is none.
 func (s *Store) LastSession(ctx context.Context, project int64, workflow string, t time.Time) (time.Time, error) {
 	return ReadOne(ctx, s, (*Row).Time,
-		Select("SELECT max(session_time) FROM sessions WHERE project_id = ? AND workflow_name = ? AND session_time < ?",
+		Select("SELECT max(session_time) FROM @sessions WHERE project_id = ? AND workflow_name = ? AND session_time < ?",
 			project, workflow, t))
 }

@@ -62,7 +62,7 @@ func (x *starting) start(n host.NewAttempt) (host.Attempt, error) {
 		return none, err
 	}
 	if last != 0 {
-		if _, err := x.Exec("UPDATE session_attempts SET retried = ? WHERE id = ?", true, last); err != nil {
+		if _, err := x.Exec("UPDATE @session_attempts SET retried = ? WHERE id = ?", true, last); err != nil {
 			return none, err
 		}
 	}
@@ -85,7 +85,7 @@ func enter(begin Begin, attempt int64, known bool, first host.Entry, m host.Mess
 // free returns ErrConflict, with the conflicting attempt, if the name is taken or if the session must be new but
 // exists.
 func (x *starting) free(session, last int64, n host.NewAttempt) error {
-	id, taken, err := One(x, (*Row).ID, "SELECT id FROM session_attempts WHERE session_id = ? AND attempt_name = ?",
+	id, taken, err := One(x, (*Row).ID, "SELECT id FROM @session_attempts WHERE session_id = ? AND attempt_name = ?",
 		session, n.RetryName)
 	if err != nil || !taken && (!n.New || last == 0) {
 		return err
@@ -106,7 +106,7 @@ func (x *starting) remembered(n host.NewAttempt) error {
 	if !n.Once {
 		return nil
 	}
-	_, forgotten, err := One(x, (*Row).ID, "SELECT session_time FROM forgotten_sessions WHERE project_id = ?"+
+	_, forgotten, err := One(x, (*Row).ID, "SELECT session_time FROM @forgotten_sessions WHERE project_id = ?"+
 		" AND workflow_name = ? AND session_time = ?", n.Project.ID, n.Workflow.Name, n.SessionTime)
 	if err == nil && forgotten {
 		err = host.ErrForgotten
@@ -120,12 +120,12 @@ func (x *starting) remembered(n host.NewAttempt) error {
 func (x *starting) sessionOf(n host.NewAttempt) (session, last int64, err error) {
 	for range tries {
 		err = x.Query(func(r *Row) { session, last = r.ID(), r.ID() },
-			x.locking("SELECT id, last_attempt_id FROM sessions WHERE project_id = ? AND workflow_name = ?"+
+			x.locking("SELECT id, last_attempt_id FROM @sessions WHERE project_id = ? AND workflow_name = ?"+
 				" AND session_time = ?", "FOR UPDATE"), n.Project.ID, n.Workflow.Name, n.SessionTime)
 		if err != nil || session != 0 {
 			return session, last, err
 		}
-		session, err = x.Insert("INSERT INTO sessions (site_id, project_id, workflow_name, session_time, session_uuid)"+
+		session, err = x.Insert("INSERT INTO @sessions (site_id, project_id, workflow_name, session_time, session_uuid)"+
 			" VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", n.Site, n.Project.ID, n.Workflow.Name, n.SessionTime, x.uuid())
 		if err != nil || session != 0 {
 			return session, 0, err
@@ -140,23 +140,23 @@ func (x *starting) add(n host.NewAttempt, session int64, waits any) (int64, erro
 	if params == nil {
 		params = param.New()
 	}
-	id, err := x.Insert("INSERT INTO session_attempts (session_id, site_id, project_id, workflow_name,"+
+	id, err := x.Insert("INSERT INTO @session_attempts (session_id, site_id, project_id, workflow_name,"+
 		" workflow_definition_id, attempt_name, attempt_index, state_flags, timezone, params, created_at, retried,"+
 		" has_log, dependent_session_id, labels) SELECT id, ?, ?, ?, ?, ?, attempts + 1, ?, ?, ?, ?, ?, ?, ?, ?"+
-		" FROM sessions WHERE id = ?",
+		" FROM @sessions WHERE id = ?",
 		n.Site, n.Project.ID, n.Workflow.Name, n.Workflow.ID, n.RetryName,
 		startsFlag(n.StartsAt), n.Zone, params, n.CreatedAt, false, waits == nil, waits, n.Labels, session)
 	if err != nil {
 		return 0, err
 	}
-	_, err = x.Exec("UPDATE sessions SET last_attempt_id = ?, attempts = attempts + 1 WHERE id = ?", id, session)
+	_, err = x.Exec("UPDATE @sessions SET last_attempt_id = ?, attempts = attempts + 1 WHERE id = ?", id, session)
 	return id, err
 }
 
 // Begin starts an attempt that waited: see host.Attempts.
 func (s *Store) Begin(ctx context.Context, attempt int64, first host.Entry, m host.Message) error {
 	return s.driver.Send(ctx, func(c Conn, begin Begin) error {
-		n, err := c.Exec("UPDATE session_attempts SET dependent_session_id = NULL, has_log = ? WHERE id = ?"+
+		n, err := c.Exec("UPDATE @session_attempts SET dependent_session_id = NULL, has_log = ? WHERE id = ?"+
 			" AND dependent_session_id IS NOT NULL AND finished_at IS NULL", true, attempt)
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (s *Store) Begin(ctx context.Context, attempt int64, first host.Entry, m ho
 		if n > 0 {
 			return enter(begin, attempt, true, first, m)
 		}
-		_, exists, err := One(c, (*Row).ID, "SELECT id FROM session_attempts WHERE id = ?", attempt)
+		_, exists, err := One(c, (*Row).ID, "SELECT id FROM @session_attempts WHERE id = ?", attempt)
 		if err == nil && exists {
 			return host.ErrConflict
 		}

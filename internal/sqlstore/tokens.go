@@ -11,7 +11,7 @@ import (
 const useEvery = time.Minute
 
 // #nosec G101 -- it is a query, and only hashes are stored
-const selectToken = "SELECT id, site_id, name, role, token_hash, created_at, last_used_at FROM tokens "
+const selectToken = "SELECT id, site_id, name, role, token_hash, created_at, last_used_at FROM @tokens "
 
 func scanToken(r *Row) host.Token {
 	return host.Token{ID: r.ID(), Site: r.ID(), Name: r.Text(), Role: r.Text(), Hash: r.Blob(),
@@ -21,7 +21,7 @@ func scanToken(r *Row) host.Token {
 // Create stores a token: see host.Users.
 func (s *Store) Create(ctx context.Context, t host.Token) (host.Token, error) {
 	err := s.acknowledge(ctx, func(x tx) (err error) {
-		t.ID, err = x.Insert("INSERT INTO tokens (site_id, name, role, token_hash, created_at) VALUES (?, ?, ?, ?, ?)"+
+		t.ID, err = x.Insert("INSERT INTO @tokens (site_id, name, role, token_hash, created_at) VALUES (?, ?, ?, ?, ?)"+
 			" ON CONFLICT (token_hash) DO NOTHING", t.Site, t.Name, t.Role, t.Hash, t.CreatedAt)
 		if err == nil && t.ID == 0 {
 			err = host.ErrConflict
@@ -39,7 +39,7 @@ func (s *Store) List(ctx context.Context, site int64) ([]host.Token, error) {
 // Revoke deletes a token.
 func (s *Store) Revoke(ctx context.Context, site, id int64) error {
 	return s.acknowledge(ctx, func(t tx) error {
-		n, err := t.Exec("DELETE FROM tokens WHERE site_id = ? AND id = ?", site, id)
+		n, err := t.Exec("DELETE FROM @tokens WHERE site_id = ? AND id = ?", site, id)
 		if err != nil || n == 0 {
 			return OrNotFound(err, "revoke token %d", id)
 		}
@@ -53,7 +53,7 @@ func (s *Store) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
 	if now := Stamp(s.now()); err == nil && now.Sub(t.LastUsed) > useEvery {
 		t.LastUsed = now
 		s.driver.Note(ctx, func(c Conn) error {
-			_, err := c.Exec("UPDATE tokens SET last_used_at = ? WHERE id = ?", now, t.ID)
+			_, err := c.Exec("UPDATE @tokens SET last_used_at = ? WHERE id = ?", now, t.ID)
 			return err
 		})
 	}
