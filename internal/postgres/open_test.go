@@ -75,24 +75,34 @@ func testBeside(t *testing.T, l *lab) {
 	}
 }
 
-// testKeys proves that a server whose key is not the key of the secrets gets an error when it starts, and that it
-// starts without a key or if the database has no secrets.
+// testKeys proves that a server whose key is not that of the database gets an error when it starts, even if there are no
+// secrets, that a server without a key starts, and that a key can be replaced.
 func testKeys(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()
 	first, another := open(t, o), o
 	another.SecretKeys = [][]byte{[]byte("fedcba9876543210")}
 	second := open(t, another)
-	if err := second.CheckKey(ctx); err != nil {
+	if err := first.CheckKey(ctx); err != nil {
 		t.Errorf("without secrets: %v", err)
 	}
+	wantText(t, second.CheckKey(ctx), "digdag.secret-decryption-keys", "wrong key")
 	if err := first.PutSecret(ctx, 1, 1, "k", "v"); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.CheckKey(ctx); err != nil {
 		t.Errorf("the same key: %v", err)
 	}
-	wantText(t, second.CheckKey(ctx), "digdag.secret-encryption-key", "all servers of a database need the key")
+	wantText(t, second.CheckKey(ctx), "digdag.secret-decryption-keys", "wrong key")
+	both := another
+	both.SecretKeys = append(both.SecretKeys, o.SecretKeys...)
+	third := open(t, both)
+	if got, err := third.RekeySecrets(ctx); err != nil || got.Changed != 1 {
+		t.Errorf("rekey: %+v, %v", got, err)
+	}
+	if got, err := second.ProjectSecrets(ctx, 1, 1); err != nil || got["k"] != "v" || second.CheckKey(ctx) != nil {
+		t.Errorf("the new key: %v, %v", got, err)
+	}
 	another.SecretKeys = nil
 	if err := open(t, another).CheckKey(ctx); err != nil {
 		t.Errorf("without a key: %v", err)
