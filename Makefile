@@ -70,6 +70,13 @@ test-packages: assets ## build a release twice, install it in every way, run the
 	@$(call program,ruby,ruby,the formula)
 	REQUIRE=packages $(GO) test -count=1 -timeout 30m ./integration/packages
 
+PROMTOOL = github.com/prometheus/prometheus/cmd/promtool@v0.316.0
+TOOLS_FOLDER = $(CURDIR)/bin/tools
+.PHONY: test-alerts
+test-alerts: ## the alert rules for Prometheus on recorded series
+	GOBIN=$(TOOLS_FOLDER) $(GO) install $(PROMTOOL)
+	PATH=$(TOOLS_FOLDER):$$PATH REQUIRE=promtool $(GO) test -count=1 ./integration/alerts
+
 .PHONY: check
 check: ## quick, without network: format, vet, all tests but recorded cases and rules
 	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }

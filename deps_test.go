@@ -74,6 +74,7 @@ func imports() []allowed {
 
 		{"internal/host", core + "operators/run", "ports know no store, no SDK and none of their users"},
 		{"internal/host/hosttest/... internal/sandbox/sandboxtest internal/executors/executorstest", core + "engine/expr internal/host/hosttest/... internal/sandbox operators/run operators/sh" + test, "suites know contracts"},
+		{"internal/meter", "internal/host", "it counts, and reads neither a store nor a clock"},
 		{"internal/replay internal/retry internal/tick", core, "parts of the shell that know ports only"},
 		{"internal/execution internal/vault", core + "engine/expr operators/run", "they make what a run needs, and run nothing"},
 		{"internal/pool", "engine engine/claim events internal/host", "rules of pools know neither clock nor store"},
@@ -87,8 +88,8 @@ func imports() []allowed {
 		{"internal/check", "engine/dig engine/dig/keys engine/dig/lint engine/param operators operators/all operators/run" + test, "it looks at files that came in a request, and at nothing else"},
 		{"internal/httpapi/wire", core + "internal/catalogue internal/check internal/console internal/replay", "it is JSON, and asks no store"},
 		{"internal/httpapi/access", core + "internal/httpapi/wire internal/seal", "it knows callers, and no endpoint"},
-		{"internal/httpapi/endpoint", core + "internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/wire internal/node internal/turns internal/uploads", "it is what all endpoints share, and knows none"},
-		{"internal/httpapi/*", core + "docs internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/endpoint internal/httpapi/wire internal/node internal/replay internal/tasklog internal/uploads",
+		{"internal/httpapi/endpoint", core + "internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/wire internal/meter internal/node internal/turns internal/uploads", "it is what all endpoints share, and knows none"},
+		{"internal/httpapi/*", core + "docs internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/endpoint internal/httpapi/wire internal/meter internal/node internal/replay internal/tasklog internal/uploads",
 			"rooms of endpoints do not know each other, and run no operator"},
 		{"internal/httpapi", "internal/host internal/httpapi/*", "the API serves every deployment and runs no operator"},
 
@@ -145,7 +146,7 @@ func imports() []allowed {
 		{"internal/account", "infra/settings internal/awscall internal/env internal/prices github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
 			"it looks at accounts for who deploys, and knows no part of a deployment but its settings"},
 
-		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/projectfiles internal/seal internal/sqlite internal/tasklog internal/uptime operators/all operators/run",
+		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/meter internal/node internal/projectfiles internal/seal internal/sqlite internal/tasklog internal/uptime operators/all operators/run",
 			"it wires the drivers of one machine: only operators link the SDK"},
 		{"internal/shared", core + sdk[:len(sdk)-len("internal/border ")] + "github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials internal/embedded internal/files internal/postgres internal/s3 internal/tasklog",
 			"it opens what servers have together, and holds no rule"},

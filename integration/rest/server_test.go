@@ -60,6 +60,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 		}
 		of := options
 		of.Node, of.Version, of.Stopping, of.Vitals = engine.Node, recordedVersion, stopping, engine.Vitals
+		of.Census, of.Meter = engine.DB.Census, engine.Meter
 		of.Depths, of.Queued = engine.DB.Depths, engine.DB.Queued
 		of.Auth.Tokens, of.Auth.Audit, of.Auth.Seal = engine.DB, engine.DB, cmp.Or(options.Auth.Seal, first.Seal)
 		of.Bound = "127.0.0.1" // like `zerodag server`: the recorded calls must pass its rules

@@ -65,6 +65,7 @@ func (c lifecycle) NotifyOf(ctx context.Context, a host.Attempt, task, message s
 		err := host.Recover(c.o.Logger, fmt.Sprintf("notice of attempt %d", a.ID), func() error { return c.o.Notices.Notify(ctx, n) })
 		if err != nil {
 			c.o.Logger.Error("notification not delivered", "attempt", a.ID, "message", message, "error", err)
+			c.o.Observer.NoticeLost(a)
 		}
 	})
 }

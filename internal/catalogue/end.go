@@ -81,9 +81,7 @@ func (c lifecycle) announceEnd(ctx context.Context, a host.Attempt) error {
 // and the reason for a failure.
 func (c lifecycle) ended(ctx context.Context, a host.Attempt, e host.End) {
 	c.trace(ctx, a, e.Final)
-	if c.o.Ended != nil {
-		c.o.Ended(a)
-	}
+	c.o.Observer.AttemptEnded(a)
 	line := append(named(a), "status", a.Status(), "took", max(0, a.FinishedAt.Sub(a.BeginsAt())).Round(time.Millisecond))
 	if a.Success || a.Canceled {
 		c.o.Logger.Info("attempt ended", line...)

@@ -187,7 +187,11 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	}
 	if err == nil {
 		c.counts.fired.Add(1)
-		c.counts.delay.Store(int64(c.o.Now().Sub(t.Run)))
+		delay := c.o.Now().Sub(t.Run)
+		c.counts.delay.Store(int64(delay))
+		if delay > host.LateStart {
+			c.o.Observer.StartedLate(host.Attempt{Site: s.Site, Project: s.Project, Workflow: s.Workflow})
+		}
 	}
 	return started, err
 }

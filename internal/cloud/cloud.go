@@ -139,7 +139,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 			Retention: e.DB, Blobs: e.Blobs, Secrets: secrets, Logs: logStore,
 			Unpack:  func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
 			Notices: notices, Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
-			Traces: traces(account, config), Ended: e.attempts.ended, Limits: limits, Now: wall, Logger: e.Logger,
+			Traces: traces(account, config), Observer: e.attempts, Limits: limits, Now: wall, Logger: e.Logger,
 		},
 		Runtime: host.Runtime{
 			Registry: registry, Evaluator: e.pool, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: tasks}, Network: tasks, Config: operatorSettings(),

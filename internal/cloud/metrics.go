@@ -122,6 +122,7 @@ func releaseLine(stage, function, version string, before, after counts, now time
 // attemptMetrics counts ended attempts, for the projects and workflows that have separate metrics. AWS bills each
 // combination of dimensions as further metrics, so only the projects and workflows in the settings have them.
 type attemptMetrics struct {
+	host.Unobserved
 	of map[string]bool
 
 	mu     sync.Mutex
@@ -145,8 +146,8 @@ func newAttemptMetrics(config env.Config) *attemptMetrics {
 	return m
 }
 
-// ended counts an attempt that has ended.
-func (m *attemptMetrics) ended(a host.Attempt) {
+// AttemptEnded implements host.Observer.
+func (m *attemptMetrics) AttemptEnded(a host.Attempt) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, d := range []dimensions{{project: a.Project.Name}, {a.Project.Name, a.Workflow.Name}} {

@@ -18,7 +18,7 @@ func TestWorkflowMetrics(t *testing.T) {
 	m := newAttemptMetrics(env.Config{MetricsOf: []string{"sales", "sales/nightly", "ops/clean"}})
 	began := time.Unix(1_800_000_000, 0)
 	end := func(project, workflow string, success bool, seconds int) {
-		m.ended(host.Attempt{Project: host.Ref{Name: project}, Workflow: host.Ref{Name: workflow}, Success: success, Done: true, CreatedAt: began, FinishedAt: began.Add(time.Duration(seconds) * time.Second)})
+		m.AttemptEnded(host.Attempt{Project: host.Ref{Name: project}, Workflow: host.Ref{Name: workflow}, Success: success, Done: true, CreatedAt: began, FinishedAt: began.Add(time.Duration(seconds) * time.Second)})
 	}
 	end("sales", "nightly", true, 10)
 	end("sales", "nightly", false, 20)

@@ -211,7 +211,11 @@ func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 	if !p.sla || !slices.ContainsFunc(a.state.Tasks(), isSLA) {
 		return nil
 	}
-	return w.Catalogue.Announce(ctx, a.row, events.SLAMissed, w.Now().UTC())
+	err := w.Catalogue.Announce(ctx, a.row, events.SLAMissed, w.Now().UTC())
+	if err == nil {
+		w.Observer.SLAMissed(a.row)
+	}
+	return err
 }
 
 // postpone sends wakes that came too soon to the queue of tasks, because in the queue of events they would block the

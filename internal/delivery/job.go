@@ -18,6 +18,7 @@ type job struct {
 	workflow host.Workflow
 	known    host.Entry // number and nonce of the last entry that the run knows
 	created  time.Time
+	operator string                      // as it is written in the task
 	next     []operators.Sandbox         // where the following commands will run
 	hidden   bool                        // its parameters may hold secrets
 	silent   bool                        // its log was stored in an earlier try, but its result was not
@@ -37,7 +38,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 		Notifier: notifier{w, a, l.workflow.Revision.Name, failureOf(l.state, l.state.Task(run.Task))},
 	})
 	j.EvalStored = w.Stored.Evaluated(l.workflow.Config)
-	return &job{Job: j, workflow: l.workflow, known: host.Entry{Seq: l.seq, Nonce: l.nonce}, created: row.CreatedAt, hidden: l.state.HoldsSecrets()}
+	return &job{Job: j, workflow: l.workflow, known: host.Entry{Seq: l.seq, Nonce: l.nonce}, created: row.CreatedAt, operator: execution.Operator(l.state.Task(run.Task)), hidden: l.state.HoldsSecrets()}
 }
 
 // notifier notifies users about a task.
@@ -53,7 +54,12 @@ func (n notifier) Notify(ctx context.Context, message string, t *operators.Task)
 	if n.failure != nil {
 		n.failure.Lines = n.worker.LastLines(ctx, *n.attempt, n.failure.Task)
 	}
-	return n.worker.Notices.Notify(ctx, host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName, Failure: n.failure})
+	err := n.worker.Notices.Notify(ctx, host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName, Failure: n.failure})
+	if err != nil {
+		n.worker.Logger.Warn("notification given up", "attempt", n.attempt.ID, "task", t.TaskName, "message", message, "error", err)
+		n.worker.Observer.NoticeLost(*n.attempt)
+	}
+	return err
 }
 
 // failureOf returns the failed task about which a task that the engine generated notifies users.

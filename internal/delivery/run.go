@@ -11,6 +11,7 @@ import (
 	"zerodag/internal/execution"
 	"zerodag/internal/host"
 	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 // run executes a run that is in the log, and returns its result; nil if another delivery took it over.
@@ -27,7 +28,9 @@ func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error
 		return err
 	}
 	prepared := d.prewarm(runCtx, j)
+	began := time.Now()
 	outcome, err := d.execute(runCtx, j)
+	took := time.Since(began)
 	over()
 	prepared()
 	a := d.attempt
@@ -43,7 +46,21 @@ func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error
 	if late := (tooLong{}); outcome.Error != nil && errors.As(context.Cause(runCtx), &late) {
 		outcome.Error = engine.ErrorObject(late)
 	}
+	if !j.Prepare {
+		d.Observer.TaskRan(j.SiteID, j.operator, resultOf(outcome), took)
+	}
 	return execution.Result(engine.By{Guard: d.guard}, run, outcome), nil
+}
+
+// resultOf returns how a run ended, for metrics.
+func resultOf(o run.Outcome) host.RunResult {
+	switch {
+	case o.Later != nil:
+		return host.RunAgain
+	case o.Error != nil:
+		return host.RunFailed
+	}
+	return host.RunSucceeded
 }
 
 // tooLong is the error of a run that takes all the time that its process has.
@@ -139,6 +156,7 @@ func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 		began := time.Now()
 		if err := d.extend(ctx); errors.Is(err, host.ErrLeaseLost) {
 			d.Logger.Warn("lease lost: the task runs elsewhere", "message", d.message.ID)
+			d.Observer.LeaseLost()
 			lost()
 			return
 		}

@@ -29,6 +29,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
+	"zerodag/internal/meter"
 	"zerodag/internal/node"
 	"zerodag/internal/projectfiles"
 	"zerodag/internal/seal"
@@ -67,6 +68,7 @@ type Options struct {
 	Defaults   *param.Map        // parameters that the parameters of attempts override
 	Notices    host.Notices
 	Traces     host.Tracer        // nil: attempts leave no traces
+	Series     int                // limit on the series of a metric; 0 means meter.DefaultSeries
 	Registry   operators.Registry // nil: all built-in operators
 	Commands   executors.Settings // Name and KillNow are chosen here
 	// Evaluators evaluates expressions; Close closes it. nil means that they are evaluated in this process, where only the
@@ -87,6 +89,7 @@ type Engine struct {
 	*node.Node
 	DB    Store
 	Blobs host.Blobs
+	Meter *meter.Meter
 	// Seal seals the cookies of a sign-in, with the key of secrets.
 	Seal       *seal.Box
 	workspaces *files.Workspaces
@@ -116,7 +119,7 @@ func (o *Options) setDefaults() {
 
 // Open opens a deployment or creates it. Only one process at a time can open it.
 func Open(ctx context.Context, o Options) (_ *Engine, err error) {
-	e := &Engine{evaluators: o.Evaluators}
+	e := &Engine{evaluators: o.Evaluators, Meter: meter.New(o.Series)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.Close())
@@ -255,7 +258,7 @@ func (e *Engine) ports(o Options, kept *Shared) host.Ports {
 		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Backfills: e.DB, Pools: e.DB, Semaphore: e.DB,
 		Retention: e.DB, RemoveLogs: kept.RemoveLogs, Blobs: kept.Blobs, Secrets: e.DB, Logs: kept.Logs,
 		Unpack:  func(ctx context.Context, key string) (host.Archive, error) { return e.workspaces.Archive(ctx, key) },
-		Notices: o.Notices, Traces: o.Traces, Defaults: o.Defaults, Limits: o.Limits, Now: o.Now, Logger: o.Logger,
+		Notices: o.Notices, Traces: o.Traces, Observer: e.Meter, Defaults: o.Defaults, Limits: o.Limits, Now: o.Now, Logger: o.Logger,
 	}
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"time"
 
 	"zerodag/engine"
 	"zerodag/engine/param"
@@ -45,6 +46,56 @@ type Tracer interface {
 	// the trace. That function retries temporary failures.
 	Trace(a Attempt, final *engine.State) (deliver func(context.Context) error)
 }
+
+// Observer counts what a process does, for metrics. Its methods return at once.
+type Observer interface {
+	// AttemptEnded is called with the row of each attempt that this process has ended.
+	AttemptEnded(a Attempt)
+	// StartedLate is called with an attempt that a schedule started later than LateStart allows.
+	StartedLate(a Attempt)
+	// SLAMissed is called with an attempt whose `sla:` has tasks that now begin.
+	SLAMissed(a Attempt)
+	// TaskRan is called after each run of a task that took place outside of a step.
+	TaskRan(site int64, operator string, result RunResult, took time.Duration)
+	// LeaseLost is called when another process has taken over a task because this one did not extend its lease.
+	LeaseLost()
+	// NoticeLost is called when a notice is given up.
+	NoticeLost(a Attempt)
+}
+
+// LateStart is how late a schedule may start an attempt until that counts as late.
+const LateStart = time.Minute
+
+// RunResult is how a run of a task ended.
+type RunResult string
+
+// The results of runs.
+const (
+	RunSucceeded RunResult = "success"
+	RunFailed    RunResult = "error"
+	RunAgain     RunResult = "again" // another run of the task follows: it polls, waits or is retried by its operator
+)
+
+// Unobserved is an Observer that counts nothing. Observers of some events embed it.
+type Unobserved struct{}
+
+// AttemptEnded implements Observer.
+func (Unobserved) AttemptEnded(Attempt) {}
+
+// StartedLate implements Observer.
+func (Unobserved) StartedLate(Attempt) {}
+
+// SLAMissed implements Observer.
+func (Unobserved) SLAMissed(Attempt) {}
+
+// TaskRan implements Observer.
+func (Unobserved) TaskRan(int64, string, RunResult, time.Duration) {}
+
+// LeaseLost implements Observer.
+func (Unobserved) LeaseLost() {}
+
+// NoticeLost implements Observer.
+func (Unobserved) NoticeLost(Attempt) {}
 
 // NoBus is a Bus without listeners.
 type NoBus struct{}

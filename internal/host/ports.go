@@ -172,6 +172,9 @@ type Inventory interface {
 type Database interface {
 	// Counts sets all fields of Vitals except Free.
 	Counts(ctx context.Context, v *Vitals) error
+	// Census returns the unfinished attempts of all workflows, and up to n scheduled workflows and n pools, those with
+	// the most waiting claims first.
+	Census(ctx context.Context, n int) (Census, error)
 	// Depths returns the sizes of the queues: "events", then "tasks".
 	Depths(ctx context.Context) ([]Depth, error)
 	// Queued lists up to n messages of a queue after a place, in the order sent. It returns ErrNotFound if the queue does

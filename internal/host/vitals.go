@@ -1,5 +1,7 @@
 package host
 
+import "time"
+
 // Vitals shows how full a single-node server is.
 type Vitals struct {
 	Database   int64 // bytes of its database; 0 in memory
@@ -7,4 +9,53 @@ type Vitals struct {
 	Unfinished int   // attempts of all sites
 	Events     int   // messages of the queue "events" that are due
 	Tasks      int   // due messages of the queue "tasks", including running tasks
+	// Connections describes the connections of this process to the database; nil if it needs none.
+	Connections *Connections
+}
+
+// Connections describes a pool of connections to a database.
+type Connections struct {
+	Most, Open, Used int
+	Waits            int64         // how often a caller had to wait for one
+	Waited           time.Duration // in total
+}
+
+// Census shows the work in a database by workflow and by pool, for metrics.
+type Census struct {
+	Unfinished []WorkflowCount
+	Succeeded  []WorkflowTime // workflows whose schedule is enabled
+	Pools      []PoolCount
+}
+
+// WorkflowName identifies a workflow across revisions.
+type WorkflowName struct {
+	Site              int64
+	Project, Workflow string
+}
+
+// WorkflowCount is the number of unfinished attempts of a workflow.
+type WorkflowCount struct {
+	WorkflowName
+	Attempts int
+}
+
+// WorkflowTime is when the last attempt of a workflow succeeded. If none of its last CensusDepth sessions succeeded, it
+// is when its schedule was created.
+type WorkflowTime struct {
+	WorkflowName
+	At time.Time
+}
+
+// CensusDepth is how many sessions of a workflow a Census looks at.
+const CensusDepth = 20
+
+// PoolCount shows how busy a pool is.
+type PoolCount struct {
+	Site    int64
+	Project string // "" for a pool of the site
+	Name    string
+	Slots   int
+	Taken   int
+	Waiting int       // claims
+	Since   time.Time // when the oldest of them began to wait; zero if there is none
 }

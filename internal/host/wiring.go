@@ -51,8 +51,8 @@ type Ports struct {
 	Bus     Bus
 	// Traces receives attempts that ended, and delivers them in the background; if nil, nothing is traced.
 	Traces Tracer
-	// Ended, unless nil, is called with the row of each attempt that this process has ended.
-	Ended func(Attempt)
+	// Observer counts events; optional.
+	Observer Observer
 
 	// Defaults holds parameters that the parameters of attempts override; may be nil.
 	Defaults *param.Map
@@ -75,6 +75,9 @@ func (p Ports) WithDefaults() Ports {
 	}
 	if p.Bus == nil {
 		p.Bus = NoBus{}
+	}
+	if p.Observer == nil {
+		p.Observer = Unobserved{}
 	}
 	if p.Now == nil {
 		p.Now = time.Now

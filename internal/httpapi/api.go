@@ -23,9 +23,8 @@ type Limits = endpoint.Limits
 // api is the handler.
 type api struct {
 	*endpoint.Server
-	gate    *access.Gate
-	routes  routes
-	metrics *server.Metrics
+	gate   *access.Gate
+	routes routes
 }
 
 // New creates the handler. It returns an error if an option is invalid.
@@ -36,10 +35,9 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	list := endpoints(room)
-	room.Metrics.Time(list)
 	gate := access.NewGate(access.Rules{Auth: o.Auth, Memory: o.Memory, Bound: o.Bound, Hosts: o.Hosts, AnyOrigin: o.AnyOrigin,
 		Logger: shared.Logger, Now: shared.Now})
-	return &api{Server: shared, gate: gate, routes: newRoutes(list), metrics: room.Metrics}, nil
+	return &api{Server: shared, gate: gate, routes: newRoutes(list)}, nil
 }
 
 // endpoints returns the table of everything below /api.

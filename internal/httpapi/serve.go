@@ -19,7 +19,7 @@ import (
 // run handles one request: time limit, content type, handler, answer, audit, metrics.
 func (a *api) run(c *endpoint.Call, rt *endpoint.Route) {
 	begin := c.Now()
-	defer func() { a.metrics.Observe(rt.Name, c.Now().Sub(begin)) }()
+	defer func() { a.Meter.Answered(rt.Name, c.Now().Sub(begin)) }()
 	defer a.recovered(c)
 	if limit := timeLimit(c, rt); limit > 0 {
 		ctx, cancel := context.WithTimeout(c.R.Context(), limit)
@@ -120,7 +120,7 @@ func (a *api) recovered(c *endpoint.Call) {
 	if p == http.ErrAbortHandler { //nolint:errorlint // a value, not a chain of errors
 		panic(p)
 	}
-	a.metrics.Panics.Add(1)
+	a.Meter.Panicked()
 	c.Logger.Error("request panicked", "method", c.R.Method, "path", c.R.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	c.Fail(http.StatusInternalServerError, "internal error")
 }

@@ -8,6 +8,8 @@ import (
 
 // Counts implements host.Database, with the size of all tables.
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
+	p := db.pool.Stat()
+	v.Connections = &host.Connections{Most: int(p.MaxConns()), Open: int(p.TotalConns()), Used: int(p.AcquiredConns()), Waits: p.EmptyAcquireCount(), Waited: p.EmptyAcquireWaitTime()}
 	return db.read(ctx, func(c *conn) error {
 		return c.Query(func(r *row) { v.Unfinished, v.Events, v.Tasks, v.Database = r.Int(), r.Int(), r.Int(), r.ID() },
 			"SELECT (SELECT count(*) FROM @session_attempts WHERE finished_at IS NULL),"+

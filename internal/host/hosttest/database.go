@@ -14,7 +14,7 @@ import (
 
 // databaseSuite checks a host.Database.
 func databaseSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"queue depths": databaseDepths, "list messages": databaseQueued, "counts": databaseCounts, "calls after close": databaseClosed}.Run(t, h)
+	suite.Cases{"queue depths": databaseDepths, "list messages": databaseQueued, "counts": databaseCounts, "census": databaseCensus, "calls after close": databaseClosed}.Run(t, h)
 }
 
 // wantDepth checks the size of the queue of tasks, while the queue of events is empty.
@@ -121,6 +121,54 @@ func databaseCounts(t *testing.T, s suite.Stores) {
 	want("after the end of the attempt", 0, 0, 2)
 }
 
+// databaseCensus checks the numbers of workflows and pools: unfinished attempts, the last success, slots and claims.
+func databaseCensus(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	empty := suite.Got(s.Database.Census(ctx, 10))(t)
+	if len(empty.Unfinished)+len(empty.Succeeded)+len(empty.Pools) != 0 {
+		t.Errorf("an empty database: got %+v", empty)
+	}
+	times := host.Times{Run: suite.Instant(1000), Session: suite.Instant(1000)}
+	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main", "other"}, map[string]host.Times{"main": times, "other": times}))(t)
+	suite.Got(suite.Push(ctx, s, 2, "demo", "r1", []string{"main"}, nil))(t)
+	list := suite.Got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: p.Latest.ID}))(t)
+	start := func(w host.Workflow, session int64) host.Attempt {
+		return suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(session), "")))(t)[0]
+	}
+	for i, success := range []bool{true, true, false} {
+		a := start(list[0], int64(i))
+		suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(int64(100 + i)), Success: success, Archive: []byte("end")}))
+	}
+	start(list[0], 10)
+	start(list[0], 11)
+	start(list[1], 10)
+	suite.Got(s.Pools.SetPool(ctx, ref("idle"), 3, suite.Instant(0)))(t)
+	suite.Got(s.Pools.SetPool(ctx, ref("busy"), 2, suite.Instant(0)))(t)
+	suite.Must(t, s.Semaphore.TakeSlots(ctx, ref("busy"), claim("1/1/1", 1, 0, 1), []int{0}, false, suite.Instant(1)))
+	suite.Must(t, s.Semaphore.JoinLine(ctx, ref("busy"), claim("1/2/1", 2, 0, 7000)))
+	suite.Must(t, s.Semaphore.JoinLine(ctx, ref("busy"), claim("1/3/1", 2, 0, 9000)))
+
+	main, other := host.WorkflowName{Site: 1, Project: "demo", Workflow: "main"}, host.WorkflowName{Site: 1, Project: "demo", Workflow: "other"}
+	created := suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1, Workflow: "other"}))(t)[0].CreatedAt
+	busy := ref("busy")
+	want := host.Census{
+		Unfinished: []host.WorkflowCount{{WorkflowName: main, Attempts: 2}, {WorkflowName: other, Attempts: 1}},
+		Succeeded:  []host.WorkflowTime{{WorkflowName: main, At: suite.Instant(101)}, {WorkflowName: other, At: created}},
+		Pools: []host.PoolCount{{Site: busy.Site, Name: "busy", Slots: 2, Taken: 1, Waiting: 2, Since: time.UnixMilli(7000).UTC()},
+			{Site: busy.Site, Name: "idle", Slots: 3}},
+	}
+	got := suite.Got(s.Database.Census(ctx, 10))(t)
+	for i := range got.Pools {
+		got.Pools[i].Project = ""
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("census (-want +got):\n%s", diff)
+	}
+	if few := suite.Got(s.Database.Census(ctx, 1))(t); len(few.Unfinished) != 2 || len(few.Succeeded) != 1 || len(few.Pools) != 1 || few.Pools[0].Name != "busy" {
+		t.Errorf("with a limit of one: got %+v", few)
+	}
+}
+
 func databaseClosed(t *testing.T, s suite.Stores) {
 	a, event := underWay(t, s)
 	waits := make(chan error, 1)
@@ -157,6 +205,7 @@ func reads(s suite.Stores, a host.Attempt) map[string]func(context.Context) erro
 		"messages": func(ctx context.Context) error { _, err := s.Inventory.MessagesOf(ctx, a.ID); return err },
 		"queued":   func(ctx context.Context) error { _, err := s.Database.Queued(ctx, "tasks", 0, 1); return err },
 		"counts":   func(ctx context.Context) error { return s.Database.Counts(ctx, &host.Vitals{}) },
+		"census":   func(ctx context.Context) error { _, err := s.Database.Census(ctx, 1); return err },
 	}
 }
 

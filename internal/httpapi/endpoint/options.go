@@ -12,6 +12,7 @@ import (
 	"zerodag/internal/console"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi/access"
+	"zerodag/internal/meter"
 	"zerodag/internal/node"
 	"zerodag/internal/uploads"
 )
@@ -45,6 +46,11 @@ type Options struct {
 	Writable func(ctx context.Context) error
 	// Vitals reports how full the server is; nil if that is monitored elsewhere.
 	Vitals func(ctx context.Context) (host.Vitals, error)
+	// Census returns the numbers of workflows and pools of all sites, at most n of each; nil if that is monitored
+	// elsewhere.
+	Census func(ctx context.Context, n int) (host.Census, error)
+	// Meter counts requests, and holds what the node has counted; nil means that it counts only requests.
+	Meter *meter.Meter
 	// Redrive sends dead letters back and returns their number; nil if the queues have none.
 	Redrive func(ctx context.Context) (int, error)
 	// Depths counts the messages of all sites in the queues; nil if that is unknown.
@@ -132,6 +138,9 @@ func NewServer(o Options) *Server {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Meter == nil {
+		o.Meter = meter.New(0)
 	}
 	page := &console.Console{Now: o.Now}
 	if o.Node != nil { // nil in tests of the outermost rules

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"time"
+
 	"zerodag/internal/httpapi/endpoint"
 )
 
 // Room serves these endpoints. It holds the state between two requests.
 type Room struct {
-	Metrics  *Metrics
+	since    time.Time // when the process began to serve
 	versions versionCheck
 	probed   probed
 }
@@ -17,5 +19,5 @@ func New(o endpoint.Options) (*Room, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Room{Metrics: NewMetrics(o.Now()), versions: versions}, nil
+	return &Room{since: o.Now(), versions: versions}, nil
 }
