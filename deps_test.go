@@ -88,7 +88,8 @@ func imports() []allowed {
 		{"internal/check", "engine/dig engine/dig/keys engine/dig/lint engine/param operators operators/all operators/run" + test, "it looks at files that came in a request, and at nothing else"},
 		{"internal/httpapi/wire", core + "internal/catalogue internal/check internal/console internal/replay", "it is JSON, and asks no store"},
 		{"internal/httpapi/access", core + "internal/httpapi/wire internal/seal", "it knows callers, and no endpoint"},
-		{"internal/httpapi/endpoint", core + "internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/wire internal/meter internal/node internal/turns internal/uploads", "it is what all endpoints share, and knows none"},
+		{"internal/scope", "engine/param internal/host", "it hides objects, and decides nothing else"},
+		{"internal/httpapi/endpoint", core + "internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/wire internal/meter internal/node internal/scope internal/turns internal/uploads", "it is what all endpoints share, and knows none"},
 		{"internal/httpapi/*", core + "docs internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/endpoint internal/httpapi/wire internal/meter internal/node internal/replay internal/tasklog internal/uploads",
 			"rooms of endpoints do not know each other, and run no operator"},
 		{"internal/httpapi", "internal/host internal/httpapi/*", "the API serves every deployment and runs no operator"},
@@ -185,7 +186,7 @@ func imports() []allowed {
 			"it is what commands share, and knows none of them"},
 		{"cmd/zerodag/internal/operate", "cmd/zerodag/internal/cli engine/dig engine/param github.com/spf13/... infra/settings internal/account internal/awscost internal/client internal/cost internal/localsecret internal/program internal/remedy internal/term",
 			"commands are thin: they bind options, call what does the work and print"},
-		{"cmd/zerodag/internal/transfer", "cmd/zerodag/internal/cli engine/schedule github.com/spf13/... internal/client internal/configuration internal/connection internal/dagu internal/embedded internal/postgres internal/program internal/projectfiles internal/projectfolder internal/serverconfig internal/term",
+		{"cmd/zerodag/internal/transfer", "cmd/zerodag/internal/cli engine/schedule github.com/spf13/... internal/client internal/configuration internal/connection internal/dagu internal/embedded internal/host internal/httpapi/access internal/postgres internal/program internal/projectfiles internal/projectfolder internal/serverconfig internal/term",
 			"commands are thin; only internal/embedded knows the databases of one server"},
 		{"cmd/zerodag", core + "cmd/zerodag/internal/... docs engine/... github.com/spf13/... internal/attemptview internal/catalogue internal/client internal/configuration internal/connection " +
 			"internal/evaluators/... internal/icalendar internal/localrun internal/logstream internal/manual internal/overview internal/program internal/projectfiles internal/projectfolder internal/remedy internal/scratch internal/serverconfig internal/serverrun internal/taskview internal/term operators/all",

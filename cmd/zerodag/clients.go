@@ -14,8 +14,15 @@ func clientCommands(s cli.Streams) []*cobra.Command {
 		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newFork(s), newKill(s), newPause(s), newUnpause(s), newDelete(s),
 		newStatus(s), newWatch(s), newSessions(s), newAttempts(s), newAttempt(s), newTasks(s),
 		newSchedules(s), newReschedule(s), newBackfill(s), newEnable(s), newDisable(s),
-		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), operate.NewSecrets(s), transfer.NewImport(s), operate.NewTokens(s), operate.NewPool(s), operate.NewAdmin(s), newWhoami(s), newVersion(s), newContext(s),
+		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), operate.NewSecrets(s), transfer.NewImport(s), newTokens(s), operate.NewPool(s), operate.NewAdmin(s), newWhoami(s), newVersion(s), newContext(s),
 	}
+}
+
+// newTokens returns the commands about tokens: those that ask a server, and the one for a server that refuses everyone.
+func newTokens(s cli.Streams) *cobra.Command {
+	c := operate.NewTokens(s)
+	c.AddCommand(transfer.NewRecover(s))
+	return c
 }
 
 // remote is a command of this package that talks to a server.

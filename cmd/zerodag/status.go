@@ -54,8 +54,23 @@ func newStatus(s cli.Streams) *cobra.Command {
 			if found.Partly {
 				p.Line("Only the last %d attempts and sessions, and the first %d projects, were examined.", overview.Most, overview.Most)
 			}
+			if end := r.nearEnd(ctx, now); end != nil {
+				p.Line("The token that you use expires %s: create another one with `zerodag tokens create`.", term.Ago(now, end))
+			}
 		})
 	})
+}
+
+// soon is how long before its end users are reminded of a token.
+const soon = 14 * 24 * time.Hour
+
+// nearEnd returns when the caller's token expires if that is soon; otherwise nil, also for a server that does not know.
+func (r *remote) nearEnd(ctx context.Context, now time.Time) *time.Time {
+	who, err := r.Caller(ctx)
+	if err != nil || who.ExpiresAt == nil || who.ExpiresAt.Sub(now) > soon {
+		return nil
+	}
+	return who.ExpiresAt
 }
 
 func pausedTable(list []client.Project) *term.Table {

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"zerodag/cmd/zerodag/internal/cli"
+	"zerodag/internal/term"
 )
 
 // newWhoami returns the command that shows the user's identity on the server, and how it was authenticated.
@@ -26,6 +28,12 @@ func newWhoami(s cli.Streams) *cobra.Command {
 			p.Line("  by: %s", r.Access)
 			p.Line("  role: %s", who.Role)
 			p.Line("  site: %d", who.Site)
+			if len(who.Projects) > 0 {
+				p.Line("  projects: %s", strings.Join(who.Projects, ", "))
+			}
+			if who.ExpiresAt != nil {
+				p.Line("  expires: %s", term.Time(*who.ExpiresAt))
+			}
 		})
 	})
 }

@@ -5,10 +5,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/httpapi/access"
 )
@@ -188,5 +191,96 @@ func TestAudit(t *testing.T) {
 	}
 	if page := admin.must(http.MethodGet, fmt.Sprint("/api/audit?page_size=2&last_id=", rows[2].(object)["id"]), nil)["audits"].([]any); len(page) != 2 {
 		t.Errorf("page of the audit log: %v", page)
+	}
+}
+
+// TestTokenEnds proves that a token is accepted until it expires, that its bearer and the list show when that is, and
+// that a token that has already expired cannot be created.
+func TestTokenEnds(t *testing.T) {
+	t.Parallel()
+	var late atomic.Int64 // how far the server's clock is ahead
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}, Now: func() time.Time { return time.Now().Add(time.Duration(late.Load())) }})
+	if server.deployed() {
+		t.Skip("NOT RUN on a deployed stack: its clock cannot be set")
+	}
+	manager := caller{server, t, server.token(t, 0, "admin")}
+	end := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	made := manager.must(http.MethodPost, "/api/tokens", fmt.Sprintf(`{"name":"brief","role":"viewer","expiresAt":%q}`, end.Format(time.RFC3339)))
+	brief := caller{server, t, made["token"].(string)}
+	if who := brief.must(http.MethodGet, "/api/whoami", nil); who["expiresAt"] != end.Format(time.RFC3339) {
+		t.Errorf("whoami: %v", who)
+	}
+	late.Store(int64(time.Hour))
+	want := fmt.Sprintf(`{"message":%q,"status":401}`, "The token \"brief\" expired at "+end.Format(time.RFC3339)+": use another one, or create one with `zerodag tokens create`")
+	if a := brief.call(http.MethodGet, "/api/whoami", nil); a.status != http.StatusUnauthorized || string(a.content) != want {
+		t.Errorf("after its end: %d %s", a.status, a.content)
+	}
+	listed := manager.must(http.MethodGet, "/api/tokens", nil)["tokens"].([]any)
+	if i := slices.IndexFunc(listed, func(v any) bool { return v.(object)["name"] == "brief" && v.(object)["expired"] == true }); i < 0 {
+		t.Errorf("the list does not show that it expired: %v", listed)
+	}
+	if a := manager.call(http.MethodPost, "/api/tokens", fmt.Sprintf(`{"name":"x","role":"viewer","expiresAt":%q}`, end.Format(time.RFC3339))); a.status != http.StatusBadRequest {
+		t.Errorf("a token that is over is created: %d %s", a.status, a.content)
+	}
+}
+
+// TestLastOwner proves that the last owner cannot lock everyone out by revoking their own token, that an expired token
+// does not count as another owner, and that a configured owner does.
+func TestLastOwner(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		users  []access.User
+		other  host.Token
+		status int
+	}{
+		"alone":            {nil, host.Token{Role: "admin"}, http.StatusConflict},
+		"another expired":  {nil, host.Token{Role: "owner", ExpiresAt: time.Now().Add(-time.Hour)}, http.StatusConflict},
+		"another owner":    {nil, host.Token{Role: "owner"}, http.StatusOK},
+		"configured admin": {[]access.User{{Name: "u", Password: "p"}}, host.Token{Role: "admin"}, http.StatusConflict},
+		"configured owner": {[]access.User{{Name: "u", Password: "p", Admin: true}}, host.Token{Role: "admin"}, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := serve(t, httpapi.Options{Auth: access.Auth{Required: true, Users: c.users}})
+			if server.deployed() {
+				t.Skip("NOT RUN on a deployed stack: an owner there is who signs")
+			}
+			owner := caller{server, t, server.tokenFor(t, host.Token{Name: "last", Role: "owner"})}
+			server.tokenFor(t, c.other)
+			for _, v := range owner.must(http.MethodGet, "/api/tokens", nil)["tokens"].([]any) {
+				if v.(object)["name"] != "last" {
+					continue
+				}
+				if a := owner.call(http.MethodDelete, "/api/tokens/"+v.(object)["id"].(string), nil); a.status != c.status {
+					t.Errorf("%d %s, want %d", a.status, a.content, c.status)
+				}
+				return
+			}
+			t.Error("the token is not listed")
+		})
+	}
+}
+
+// TestNewTokenWarnings proves that a new token for a site or a project that does not exist is created with a warning,
+// and that an impossible one is refused.
+func TestNewTokenWarnings(t *testing.T) {
+	t.Parallel()
+	server, manager := everySite(t)
+	manager.must(http.MethodPut, "/api/projects?project=sales&revision=1", manager.project())
+	for body, want := range map[string]string{
+		`{"name":"x","role":"viewer"}`:                                          "",
+		`{"name":"x","role":"viewer","projects":["sales"]}`:                     "",
+		`{"name":"x","role":"viewer","projects":["sales","slaes"]}`:             `site 0 has no project "slaes" yet`,
+		fmt.Sprintf(`{"name":"x","role":"viewer","site":%d}`, server.site+4711): fmt.Sprintf("site %d has no projects yet: the first push with this token creates it", server.site+4711),
+	} {
+		made := manager.must(http.MethodPost, "/api/tokens", body)
+		if got := fmt.Sprint(made["warnings"]); got != "["+want+"]" {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+	for _, body := range []string{`{"name":"x","role":"owner","projects":["sales"]}`, `{"name":"x","role":"viewer","projects":["a/b"]}`, `{"name":"x","role":"viewer","projects":[""]}`} {
+		if a := manager.call(http.MethodPost, "/api/tokens", body); a.status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", body, a.status, a.content)
+		}
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/httpapi/access"
 )
@@ -161,15 +163,45 @@ func (v tenant) seen() string {
 	return all.String()
 }
 
+// siteWide lists the endpoints that callers who may use only some projects may not call (server.md#who-may-call).
+func siteWide() []string {
+	return []string{"getTokens", "createToken", "deleteToken", "getAudit", "getLimits"}
+}
+
 // TestSites proves, for every endpoint that openapi.yaml names, that an administrator of one site can neither see nor
-// change the objects of another site.
+// change the objects of another site, and that one who may use only some projects cannot see or change those of others.
 func TestSites(t *testing.T) {
 	t.Parallel()
-	server, _ := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}, Admin: true,
-		Backup: func(_ context.Context, w io.Writer) error { _, err := w.Write([]byte(marker)); return err }}, true)
-	one := newTenant(caller{server, t, server.token(t, 1, "admin")})
-	stranger := caller{server, t, server.token(t, 2, "admin")}
-	before := one.seen()
+	for name, token := range map[string]host.Token{
+		"another site":    {Site: 2, Role: "admin"},
+		"another project": {Site: 1, Role: "admin", Projects: []string{"strange"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, _ := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}, Admin: true,
+				Backup: func(_ context.Context, w io.Writer) error { _, err := w.Write([]byte(marker)); return err }}, true)
+			one := newTenant(caller{server, t, server.token(t, 1, "admin")})
+			watch := one
+			if len(token.Projects) > 0 {
+				watch.token = server.tokenFor(t, host.Token{Site: 1, Role: "admin", Projects: []string{marker}})
+			}
+			before := watch.seen()
+			if !strings.Contains(before, marker) {
+				t.Fatalf("the tenant sees nothing of its own: %s", before)
+			}
+			isolated(t, one, caller{server, t, server.tokenFor(t, token)}, len(token.Projects) > 0)
+			if diff := cmp.Diff(before, watch.seen()); diff != "" {
+				t.Errorf("%s changed something:\n%s", name, diff)
+			}
+		})
+	}
+}
+
+// isolated calls every endpoint as a stranger about the objects of a tenant. confined means that the stranger may use
+// only some projects of the same site.
+func isolated(t *testing.T, one tenant, stranger caller, confined bool) {
+	t.Helper()
+	server := one.running
 	for pattern, item := range server.spec.Paths.Map() {
 		for method, operation := range item.Operations() {
 			path, body, want := one.fill(t, pattern), any(nil), http.StatusNotFound
@@ -193,6 +225,9 @@ func TestSites(t *testing.T) {
 			default:
 				path, body, want = path+"?"+q.query, q.body, q.want
 			}
+			if confined && slices.Contains(siteWide(), operation.OperationID) {
+				want = http.StatusForbidden
+			}
 			if owner := one.caller; method == http.MethodGet && want == http.StatusNotFound && strings.Contains(pattern, "{") {
 				if a := owner.call(method, path, nil); a.status != http.StatusOK && a.status != http.StatusSeeOther && !strings.HasPrefix(pattern, "/api/admin/") {
 					t.Errorf("%s %s from its own site: %d %s", method, path, a.status, a.content)
@@ -200,10 +235,10 @@ func TestSites(t *testing.T) {
 			}
 			a := stranger.call(method, path, body)
 			if a.status == http.StatusBadRequest || want != 0 && a.status != want {
-				t.Errorf("%s %s from another site: %d %s, want %d", method, path, a.status, a.content, want)
+				t.Errorf("%s %s by a stranger: %d %s, want %d", method, path, a.status, a.content, want)
 			}
 			if want == 0 && strings.Contains(string(a.content), marker) {
-				t.Errorf("%s %s shows another site: %s", method, path, a.content)
+				t.Errorf("%s %s shows a stranger: %s", method, path, a.content)
 			}
 		}
 	}
@@ -211,8 +246,5 @@ func TestSites(t *testing.T) {
 		`","sessionTime":"2024-01-02T00:00:00Z","params":{},"resume":{"mode":"failed","attemptId":"` + one.ids["attempts"] + `"}}`
 	if a := stranger.call(http.MethodPut, "/api/attempts", resume); a.status != http.StatusNotFound && a.status != http.StatusBadRequest {
 		t.Errorf("resume of another site's attempt: %d %s", a.status, a.content)
-	}
-	if diff := cmp.Diff(before, one.seen()); diff != "" {
-		t.Errorf("another site changed something:\n%s", diff)
 	}
 }

@@ -56,7 +56,13 @@ type Catalogue struct {
 
 // stores holds the fields that all parts share.
 type stores struct {
-	o          Options
+	o Options
+	*progress
+	confined bool // o shows only some projects of a site: see Within
+}
+
+// progress is the state of this process, which all views of a catalogue share.
+type progress struct {
 	counts     counters
 	telling    telling      // notices under way
 	forgetting forgetting   // progress of LookAfter
@@ -81,8 +87,16 @@ type scheduling struct {
 type lifecycle struct{ *stores }
 
 // New creates a catalogue over stores.
-func New(o Options) *Catalogue {
-	s := &stores{o: o}
+func New(o Options) *Catalogue { return over(&stores{o: o, progress: &progress{}}) }
+
+// Within returns the catalogue as a caller sees it to whom confine shows only some projects of their site.
+func (c *Catalogue) Within(confine func(host.Ports) host.Ports) *Catalogue {
+	o := c.o
+	o.Ports = confine(o.Ports)
+	return over(&stores{o: o, progress: c.progress, confined: true})
+}
+
+func over(s *stores) *Catalogue {
 	attempts := lifecycle{s}
 	return &Catalogue{s, reading{s}, pushing{s}, scheduling{s, attempts}, attempts, pooling{s}}
 }
@@ -155,6 +169,13 @@ func (c *stores) Counts() Counts {
 
 // definitionOf returns the definition of a workflow to start, or an *Error for the caller.
 func (c *stores) definitionOf(ctx context.Context, site, workflow int64) (replay.Definition, error) {
+	if c.confined { // the reader sees all projects
+		if _, err := c.o.Workflows.Workflow(ctx, site, workflow); errors.Is(err, host.ErrNotFound) {
+			return replay.Definition{}, host.Missingf("workflow id=%d", workflow)
+		} else if err != nil {
+			return replay.Definition{}, userError(err)
+		}
+	}
 	d, err := c.o.Reader.Definition(ctx, site, workflow)
 	if errors.Is(err, host.ErrNotFound) {
 		return replay.Definition{}, host.Missingf("workflow id=%d", workflow)

@@ -21,8 +21,21 @@ func (r PushRequest) CheckNames() error {
 	if err := checkName("revision", r.Revision); err != nil {
 		return err
 	}
-	if r.Project == "." || r.Project == ".." || strings.ContainsRune(r.Project, '/') {
-		return host.Invalidf("Invalid project name %q: it must not be . or .. and must not contain a slash", r.Project)
+	return checkPath(r.Project)
+}
+
+// CheckProjectName refuses names that no project can have.
+func CheckProjectName(name string) error {
+	if err := checkName("project", name); err != nil {
+		return err
+	}
+	return checkPath(name)
+}
+
+// checkPath refuses names of projects that cannot be a part of a path.
+func checkPath(project string) error {
+	if project == "." || project == ".." || strings.ContainsRune(project, '/') {
+		return host.Invalidf("Invalid project name %q: it must not be . or .. and must not contain a slash", project)
 	}
 	return nil
 }

@@ -93,8 +93,12 @@ func (c reading) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt
 	return c.o.Sessions.Active(ctx, q)
 }
 
-// CountActive counts unfinished attempts of a site, up to limit.
+// CountActive counts the unfinished attempts of a site that the caller may see, up to limit.
 func (c reading) CountActive(ctx context.Context, site int64, limit int) (int, error) {
+	if c.confined { // the stores count whole sites, to which limits apply
+		list, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: site, Count: limit})
+		return len(list), err
+	}
 	return c.o.Sessions.CountActive(ctx, site, limit)
 }
 

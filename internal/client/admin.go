@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"time"
 )
 
 // Version returns the version of the server.
@@ -18,6 +19,9 @@ type Caller struct {
 	By   string `json:"by"`   // nothing, password, token or iam
 	Role string `json:"role"`
 	Site int64  `json:"site"`
+	// ExpiresAt is when the token of the caller ends; nil for never.
+	ExpiresAt *time.Time `json:"expiresAt"`
+	Projects  []string   `json:"projects"` // the only projects that the caller may use; empty: all
 }
 
 // Caller returns the caller as the server sees them.
@@ -150,16 +154,8 @@ func (c *Client) Tokens(ctx context.Context, site ID) ([]Token, error) {
 }
 
 // CreateToken creates a token and returns it with its text, which cannot be read later.
-func (c *Client) CreateToken(ctx context.Context, name, role string, site ID) (t Token, err error) {
-	body := struct {
-		Name string `json:"name"`
-		Role string `json:"role"`
-		Site *ID    `json:"site,omitempty"`
-	}{name, role, &site}
-	if site == "" {
-		body.Site = nil
-	}
-	err = c.send(ctx, http.MethodPost, "/api/tokens", nil, body, &t)
+func (c *Client) CreateToken(ctx context.Context, asked TokenRequest) (t Token, err error) {
+	err = c.send(ctx, http.MethodPost, "/api/tokens", nil, asked, &t)
 	return t, err
 }
 

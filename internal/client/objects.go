@@ -223,5 +223,20 @@ type Token struct {
 	Role      string    `json:"role"`
 	Site      ID        `json:"site"`
 	CreatedAt time.Time `json:"createdAt"`
-	Token     string    `json:"token,omitempty"`
+	// LastUsed is approximate; nil for never.
+	LastUsed  *time.Time `json:"lastUsedAt"`
+	ExpiresAt *time.Time `json:"expiresAt"` // nil for never
+	Projects  []string   `json:"projects"`  // the only projects that the token may use; empty: all
+	Token     string     `json:"token,omitempty"`
+	Warnings  []string   `json:"warnings,omitempty"` // about a new token
+}
+
+// TokenRequest describes a new token.
+type TokenRequest struct {
+	Name string `json:"name"`
+	Role string `json:"role"`
+	// Site is the site of the token; nil: the caller's own.
+	Site      *ID        `json:"site,omitempty"`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // nil for never
+	Projects  []string   `json:"projects,omitempty"`  // empty: all
 }

@@ -15,9 +15,11 @@ import (
 //
 //	K#<hash>   R   row; index site (K#<site>, id)
 const (
-	aTokenName = "nm"
-	aRole      = "ro"
-	aUsed      = "us"
+	aTokenName     = "nm"
+	aRole          = "ro"
+	aUsed          = "us"
+	aTokenEnds     = "te"
+	aTokenProjects = "tp"
 )
 
 func tokenKey(hash []byte) table.Key { return table.At("K#"+hex.EncodeToString(hash), table.Row) }
@@ -30,12 +32,15 @@ func tokenItem(t host.Token) table.Item {
 	it.SetStr(aTokenName, t.Name)
 	it.SetStr(aRole, t.Role)
 	it.SetTime(aCreated, t.CreatedAt)
+	it.SetTime(aTokenEnds, t.ExpiresAt)
+	it.SetStr(aTokenProjects, host.JoinProjects(t.Projects))
 	return it
 }
 
 func tokenOf(it table.Item) (host.Token, error) {
 	hash, err := hex.DecodeString(it.Str(table.Partition)[len("K#"):])
-	return host.Token{ID: it.Num(table.ID), Site: it.Num(table.Site), Name: it.Str(aTokenName), Role: it.Str(aRole), Hash: hash, CreatedAt: it.Time(aCreated), LastUsed: it.Time(aUsed)}, err
+	return host.Token{ID: it.Num(table.ID), Site: it.Num(table.Site), Name: it.Str(aTokenName), Role: it.Str(aRole), Hash: hash,
+		CreatedAt: it.Time(aCreated), ExpiresAt: it.Time(aTokenEnds), LastUsed: it.Time(aUsed), Projects: host.SplitProjects(it.Str(aTokenProjects))}, err
 }
 
 // tokens implements host.Users.

@@ -131,3 +131,8 @@ func (d Database) Pending(ctx context.Context) ([]string, error) { return d.kind
 
 // Migrate brings the database up to date, and creates it if it does not exist.
 func (d Database) Migrate(ctx context.Context) error { return d.kind.migrate(ctx, d.Path) }
+
+// Open opens the existing database of a stopped server, without its secrets. An older database is refused.
+func (d Database) Open(ctx context.Context) (Store, error) {
+	return d.kind.open(ctx, databaseOptions{path: d.Path, now: time.Now})
+}

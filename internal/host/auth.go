@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -14,7 +15,27 @@ type Token struct {
 	Role      string // "viewer", "operator", "admin" or "owner": what the bearer may do
 	Hash      []byte // SHA-256 of the text
 	CreatedAt time.Time
+	ExpiresAt time.Time // from then on the token is rejected; zero for never
 	LastUsed  time.Time // approximately; zero for never
+	// Projects are the names of the only projects of the site that the bearer may use; none means all projects.
+	Projects []string
+}
+
+// Expired reports whether the token is no longer accepted.
+func (t Token) Expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }
+
+// betweenProjects separates names of projects, which never contain it.
+const betweenProjects = "/"
+
+// JoinProjects returns the text in which stores keep the projects of a token; "" for none.
+func JoinProjects(names []string) string { return strings.Join(names, betweenProjects) }
+
+// SplitProjects returns the names that JoinProjects has joined.
+func SplitProjects(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, betweenProjects)
 }
 
 // Users stores the tokens.

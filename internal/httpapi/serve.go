@@ -41,6 +41,7 @@ func serve(c *endpoint.Call, rt *endpoint.Route) (any, error) {
 	if err := permit(c, rt); err != nil {
 		return nil, err
 	}
+	c.Confine()
 	if err := consumes(c, rt.Consumes); err != nil {
 		return nil, err
 	}
@@ -62,6 +63,9 @@ func permit(c *endpoint.Call, rt *endpoint.Route) error {
 	}
 	if rt.Role == access.Owner && c.Actor.Role < access.Owner {
 		return access.Refuse(http.StatusForbidden, fmt.Sprintf("Access denied: this affects all sites, so it requires the role owner; %s has the role %s (use a token with that role, or the user of server.authenticator.basic with .admin = true)", c.Actor.Name, c.Actor.Role))
+	}
+	if rt.Site && c.Actor.Confined() {
+		return access.Refuse(http.StatusForbidden, fmt.Sprintf("Access denied: this concerns a whole site, and %s may use only some of its projects (%s)", c.Actor.Name, strings.Join(c.Actor.Projects, ", ")))
 	}
 	if c.Actor.Role < rt.Role {
 		return access.Refuse(http.StatusForbidden, fmt.Sprintf("Access denied: this requires the role %s; %s has the role %s", rt.Role, c.Actor.Name, c.Actor.Role))

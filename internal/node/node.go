@@ -77,6 +77,12 @@ func New(o Options) *Node {
 	return n
 }
 
+// Within returns a Node for requests of a caller to whom confine shows only some projects of their site. It only serves
+// the API: its loops must not run.
+func (n *Node) Within(confine func(host.Ports) host.Ports) *Node {
+	return &Node{Catalogue: n.Catalogue.Within(confine), worker: n.worker, retry: n.retry, logs: n.logs, now: n.now, logger: n.logger, limits: n.limits}
+}
+
 func (n *Node) timing(byMessages bool) catalogue.Timing {
 	if byMessages {
 		return n.messages

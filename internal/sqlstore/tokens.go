@@ -11,18 +11,19 @@ import (
 const useEvery = time.Minute
 
 // #nosec G101 -- it is a query, and only hashes are stored
-const selectToken = "SELECT id, site_id, name, role, token_hash, created_at, last_used_at FROM @tokens "
+const selectToken = "SELECT id, site_id, name, role, token_hash, created_at, expires_at, last_used_at, projects FROM @tokens "
 
 func scanToken(r *Row) host.Token {
 	return host.Token{ID: r.ID(), Site: r.ID(), Name: r.Text(), Role: r.Text(), Hash: r.Blob(),
-		CreatedAt: r.Time(), LastUsed: r.Time()}
+		CreatedAt: r.Time(), ExpiresAt: r.Time(), LastUsed: r.Time(), Projects: host.SplitProjects(r.Text())}
 }
 
 // Create stores a token: see host.Users.
 func (s *Store) Create(ctx context.Context, t host.Token) (host.Token, error) {
 	err := s.acknowledge(ctx, func(x tx) (err error) {
-		t.ID, err = x.Insert("INSERT INTO @tokens (site_id, name, role, token_hash, created_at) VALUES (?, ?, ?, ?, ?)"+
-			" ON CONFLICT (token_hash) DO NOTHING", t.Site, t.Name, t.Role, t.Hash, t.CreatedAt)
+		t.ID, err = x.Insert("INSERT INTO @tokens (site_id, name, role, token_hash, created_at, expires_at, projects)"+
+			" VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (token_hash) DO NOTHING",
+			t.Site, t.Name, t.Role, t.Hash, t.CreatedAt, t.ExpiresAt, host.JoinProjects(t.Projects))
 		if err == nil && t.ID == 0 {
 			err = host.ErrConflict
 		}

@@ -16,6 +16,7 @@ import (
 	"io"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -131,12 +132,12 @@ func partsOf(s Slot) []host.Part {
 }
 
 // CloseSlot assembles an archive that was sent in parts.
-func (u *Uploads) CloseSlot(ctx context.Context, site int64, id string, tags []string) error {
+func (u *Uploads) CloseSlot(ctx context.Context, by Owner, id string, tags []string) error {
 	s, err := u.slot(ctx, id)
 	if err != nil {
 		return err
 	}
-	if s.Site != site {
+	if !by.owns(s) {
 		return host.ErrNotFound
 	}
 	if s.Parts == "" {
@@ -145,13 +146,23 @@ func (u *Uploads) CloseSlot(ctx context.Context, site int64, id string, tags []s
 	return u.Signer.CompleteParts(ctx, uploadFolder+id, s.Parts, partsOf(s.Slot), tags)
 }
 
+// Owner names whose slots a caller may use: those of a site, or only those of some of its projects.
+type Owner struct {
+	Site     int64
+	Projects []string // none means all
+}
+
+func (o Owner) owns(s slot) bool {
+	return s.Site == o.Site && (len(o.Projects) == 0 || slices.Contains(o.Projects, s.Project))
+}
+
 // Outcome returns the progress of a slot.
-func (u *Uploads) Outcome(ctx context.Context, site int64, id string) (Outcome, error) {
+func (u *Uploads) Outcome(ctx context.Context, by Owner, id string) (Outcome, error) {
 	s, err := u.slot(ctx, id)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if s.Site != site {
+	if !by.owns(s) {
 		return Outcome{}, host.ErrNotFound
 	}
 	var r result

@@ -144,11 +144,11 @@ func TestRegister(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "register uploads/"+broken+": panic: a defect") || strings.Contains(err.Error(), good) {
 		t.Errorf("Lambda is told %v", err)
 	}
-	o, err := u.Outcome(t.Context(), 1, broken)
+	o, err := u.Outcome(t.Context(), Owner{Site: 1}, broken)
 	if err != nil || !o.Ended || o.Err == nil || o.Err.Code != 0 || strings.Contains(o.Err.Message, "defect") {
 		t.Errorf("the pusher of the broken one is told %+v, %v", o, err)
 	}
-	o, err = u.Outcome(t.Context(), 1, good)
+	o, err = u.Outcome(t.Context(), Owner{Site: 1}, good)
 	if err != nil || o.Err != nil || o.Revision != "r" || o.Project == 0 {
 		t.Fatalf("the pusher of the good one is told %+v, %v", o, err)
 	}
@@ -159,7 +159,7 @@ func TestRegister(t *testing.T) {
 	if err := u.Register(t.Context(), call...); err != nil {
 		t.Errorf("Lambda's second try: %v", err)
 	}
-	if _, err := u.Outcome(t.Context(), 2, good); !errors.Is(err, host.ErrNotFound) {
+	if _, err := u.Outcome(t.Context(), Owner{Site: 2}, good); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("another site sees %v", err)
 	}
 	if n := strings.Count(log.String(), `"msg":"object is in no slot: ignored","upload":"not a+slot"`); n != 2 {
@@ -182,7 +182,7 @@ func TestRegisterLate(t *testing.T) {
 	if err := u.Register(ctx, fixture(t, id, "")...); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Lambda is told %v", err)
 	}
-	o, err := u.Outcome(t.Context(), 0, id)
+	o, err := u.Outcome(t.Context(), Owner{Site: 0}, id)
 	if err != nil || o.Err == nil || o.Err.Code != 0 {
 		t.Errorf("the pusher is told %+v, %v", o, err)
 	}
@@ -203,7 +203,7 @@ func TestRegisterTwice(t *testing.T) {
 	}
 	u.first = take
 	take()
-	o, err := u.Outcome(t.Context(), 0, id)
+	o, err := u.Outcome(t.Context(), Owner{Site: 0}, id)
 	if err != nil || o.Err != nil || o.Project == 0 {
 		t.Errorf("the pusher is told %+v, %v", o, err)
 	}
@@ -224,7 +224,7 @@ func TestRegisterTwice(t *testing.T) {
 	if err := u.Register(t.Context(), fixture(t, other, "")...); err != nil {
 		t.Error(err)
 	}
-	if o, err := u.Outcome(t.Context(), 0, other); err != nil || o.Err == nil || o.Err.Code != host.Conflict {
+	if o, err := u.Outcome(t.Context(), Owner{Site: 0}, other); err != nil || o.Err == nil || o.Err.Code != host.Conflict {
 		t.Errorf("who came second with another archive is told %+v, %v", o, err)
 	}
 }

@@ -34,7 +34,7 @@ test.describe("on a server with tokens", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("ci push");
     await dialog.getByLabel("Role").selectOption("operator");
-    await expect(dialog.locator("code")).toHaveText(commands.makeToken("ci push", "operator", null));
+    await expect(dialog.locator("code")).toHaveText(commands.makeToken("ci push", "operator", null, 0, []));
     await dialog.getByRole("button", { name: "Create" }).click();
     const token = (await dialog.getByLabel("New token").textContent())!;
     expect(token).toMatch(/^zdt_/);

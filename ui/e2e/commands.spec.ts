@@ -35,7 +35,7 @@ async function runLines(server: Server) {
   server.push("sales", { "nightly.dig": "+load:\n  sh>: echo it is broken; exit 1\n", "slow.dig": "+wait:\n  sh>: sleep 600\n", "hourly.dig": 'schedule:\n  hourly>: "15:00"\n+x:\n  echo>: hello\n' });
   const failed = server.begin("sales", "nightly", "--session", "2026-11-20");
   await server.over(failed);
-  const token = /id: ([0-9]+)/.exec(run(commands.makeToken("of the page", "viewer", "0")))![1]!;
+  const token = /id: ([0-9]+)/.exec(run(commands.makeToken("of the page", "viewer", "0", 0, [])))![1]!;
   const ran: Record<keyof typeof commands, string> = {
     log: run(commands.log(failed, "+nightly+load")),
     retryFailed: run(commands.retryFailed(failed, true)) + run(commands.retryFailed(failed, false)),
@@ -53,7 +53,7 @@ async function runLines(server: Server) {
     disable: run(commands.disable(await schedule(server))),
     enable: run(commands.enable(await schedule(server))),
     fork: run(commands.fork(failed, 2)),
-    makeToken: run(commands.makeToken("ci", "operator", null)),
+    makeToken: run(commands.makeToken("ci", "operator", null, 0, [])),
     revokeToken: run(commands.revokeToken(token, "0")),
     setSecret: run(`printf value | ${commands.setSecret("sales", "pg.password")}=-`), // without it the program asks on a terminal
     deleteSecret: run("zerodag secrets --project sales") + run(commands.deleteSecret("sales", "pg.password")) + run("zerodag secrets --project sales"),

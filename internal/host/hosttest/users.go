@@ -1,6 +1,7 @@
 package hosttest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,14 @@ func usersTokens(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "create with an existing hash", err, host.ErrConflict)
 	if diff := cmp.Diff([]host.Token{one, two}, suite.Got(s.Users.List(ctx, 1))(t)); diff != "" {
 		t.Errorf("tokens of a site (-want +got):\n%s", diff)
+	}
+	limited := suite.Got(s.Users.Create(ctx, host.Token{Site: 3, Name: "limited", Role: "admin", Hash: []byte("hash of limited"), CreatedAt: suite.Instant(0),
+		ExpiresAt: suite.Instant(60), Projects: []string{"sales", "crm, new"}}))(t)
+	if diff := cmp.Diff([]host.Token{limited}, suite.Got(s.Users.List(ctx, 3))(t)); diff != "" {
+		t.Errorf("token with an end and projects (-want +got):\n%s", diff)
+	}
+	if got := suite.Got(s.Users.ByHash(ctx, limited.Hash))(t); !got.ExpiresAt.Equal(limited.ExpiresAt) || !slices.Equal(got.Projects, limited.Projects) {
+		t.Errorf("token with an end and projects by hash: %+v", got)
 	}
 	found := suite.Got(s.Users.ByHash(ctx, other.Hash))(t)
 	if found.ID != other.ID || found.Site != 2 || found.Role != "viewer" {

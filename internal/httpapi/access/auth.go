@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"zerodag/engine/param"
 	"zerodag/internal/host"
@@ -130,8 +131,27 @@ func (c *Caller) bearer(hash []byte) (found bool, err error) {
 	if err != nil {
 		return false, unauthorized() // a newer version created it
 	}
-	c.Actor = Actor{Name: t.Name, By: ByToken, Site: t.Site, Role: role, Info: param.New("token", t.Name), token: hash}
+	if err := c.current(t); err != nil {
+		return false, err
+	}
+	c.Actor = Actor{Name: t.Name, By: ByToken, Site: t.Site, Role: role, Projects: t.Projects, Info: param.New("token", t.Name),
+		Expires: t.ExpiresAt, token: hash}
 	return true, nil
+}
+
+// ExpiresSoon is how long before its end a token's use is reported.
+const ExpiresSoon = 14 * 24 * time.Hour
+
+// current refuses a token that has expired, and warns of one that soon will: once a day, because programs call often.
+func (c *Caller) current(t host.Token) error {
+	now := c.gate.Now()
+	if t.Expired(now) {
+		return Refuse(http.StatusUnauthorized, fmt.Sprintf("The token %q expired at %s: use another one, or create one with `zerodag tokens create`", t.Name, t.ExpiresAt.UTC().Format(time.RFC3339)))
+	}
+	if !t.ExpiresAt.IsZero() && t.ExpiresAt.Sub(now) < ExpiresSoon && c.gate.Memory.mayWarn(t.ID, now) {
+		c.gate.Logger.Warn("a token in use expires soon: create another one with `zerodag tokens create` and change its clients", "token", t.ID, "name", t.Name, "site", t.Site, "expires", t.ExpiresAt.UTC())
+	}
+	return nil
 }
 
 // tokenPrefix lets users and secret scanners recognize a leaked token.

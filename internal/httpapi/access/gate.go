@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"zerodag/internal/host"
@@ -32,6 +33,13 @@ type Auth struct {
 // Open reports whether callers need no login.
 func (a Auth) Open() bool {
 	return a.Signed == nil && !a.Required && len(a.Users) == 0 && a.OIDC == nil
+}
+
+// HasOwner reports whether someone is an owner without a token: the configuration names them, or no login is required.
+func (a Auth) HasOwner() bool {
+	owns := func(g Grant) bool { return g.Role == Owner }
+	return a.Open() || a.Signed != nil || a.OIDC != nil && slices.ContainsFunc(a.OIDC.Grants, owns) ||
+		slices.ContainsFunc(a.Users, func(u User) bool { return actorOf(u).Role == Owner })
 }
 
 // User is a user who logs in with a name and password (HTTP Basic).

@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
@@ -13,11 +14,13 @@ type Memory struct {
 
 	mu    sync.Mutex
 	users map[string]*user // users who have signed in or out, by the result of signedIn.who
+	// warned holds when the log last reported that a token expires soon, by the token's id.
+	warned map[int64]time.Time
 }
 
 // NewMemory returns an empty memory.
 func NewMemory() *Memory {
-	return &Memory{guesses: newGuesses(), users: map[string]*user{}}
+	return &Memory{guesses: newGuesses(), users: map[string]*user{}, warned: map[int64]time.Time{}}
 }
 
 // user holds the data of one user who signs in. Users are recorded separately, so that no user can make the memory
@@ -53,6 +56,21 @@ func (m *Memory) of(who string, now time.Time) *user {
 	}
 	u.last = now
 	return u
+}
+
+// warnEvery is the shortest time between two warnings about the same token.
+const warnEvery = 24 * time.Hour
+
+// mayWarn reports whether it is time to warn of a token's end again, and counts it.
+func (m *Memory) mayWarn(token int64, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if last, known := m.warned[token]; known && now.Sub(last) < warnEvery {
+		return false
+	}
+	maps.DeleteFunc(m.warned, func(_ int64, last time.Time) bool { return now.Sub(last) >= warnEvery })
+	m.warned[token] = now
+	return true
 }
 
 // maySignIn reports whether a user may sign in once more, and counts it.

@@ -1,9 +1,13 @@
 package access
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
+	"time"
 
 	"zerodag/engine/param"
+	"zerodag/internal/host"
 )
 
 // Role determines what a caller may do; each role includes the rights of all lower roles.
@@ -46,7 +50,21 @@ type Actor struct {
 	Site int64
 	Role Role
 	Info *param.Map // stored with revisions
+	// Projects are the names of the only projects of the site that they may use; none means all projects.
+	Projects []string
+	Expires  time.Time // when the token is no longer accepted; zero for never
 
 	token   []byte    // hash of the bearer token; nil for none
 	session *signedIn // the session that their browser presented; nil for none
 }
+
+// Confined reports whether the caller may use only some projects of the site.
+func (a *Actor) Confined() bool { return len(a.Projects) > 0 }
+
+// MayUse reports whether the caller may use a project.
+func (a *Actor) MayUse(project string) bool {
+	return !a.Confined() || slices.Contains(a.Projects, project)
+}
+
+// Bears reports whether the caller presented a token, or signed in with it.
+func (a *Actor) Bears(t host.Token) bool { return a.By == ByToken && bytes.Equal(a.token, t.Hash) }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"zerodag/engine/param"
@@ -193,5 +194,5 @@ func (c *Caller) StillMay(ctx context.Context) bool {
 	if err != nil {
 		return !errors.Is(err, host.ErrNotFound)
 	}
-	return t.Site == c.Actor.Site && t.Role == c.Actor.Role.String()
+	return t.Site == c.Actor.Site && t.Role == c.Actor.Role.String() && slices.Equal(t.Projects, c.Actor.Projects) && !t.Expired(now)
 }

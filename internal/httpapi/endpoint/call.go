@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"zerodag/internal/console"
 	"zerodag/internal/httpapi/access"
 	"zerodag/internal/httpapi/wire"
+	"zerodag/internal/scope"
 )
 
 // Call is one request that is being handled.
@@ -29,6 +31,17 @@ type Call struct {
 
 // NewCall returns the call for a request that a gate has admitted.
 func NewCall(s *Server, by *access.Caller) *Call { return &Call{Server: s, Caller: by} }
+
+// Confine hides everything from the caller that does not belong to the projects that they may use.
+func (c *Call) Confine() {
+	if !c.Actor.Confined() {
+		return
+	}
+	s := *c.Server
+	s.Node = s.Node.Within(scope.Scope(c.Actor.Projects).Within)
+	s.Console = &console.Console{Catalogue: s.Node.Catalogue, Now: s.Now}
+	c.Server = &s
+}
 
 // Ctx returns the context of the request, with its time limit.
 func (c *Call) Ctx() context.Context { return c.R.Context() }

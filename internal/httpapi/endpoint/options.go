@@ -85,9 +85,9 @@ type Uploads interface {
 	OpenSlot(ctx context.Context, s uploads.Slot) (uploads.Place, error)
 	// CloseSlot joins an archive that was uploaded in parts; tags are the store's answers for each part. A repeated call
 	// changes nothing. It returns host.ErrNotFound if the slot does not exist.
-	CloseSlot(ctx context.Context, site int64, id string, tags []string) error
+	CloseSlot(ctx context.Context, by uploads.Owner, id string, tags []string) error
 	// Outcome returns the progress of a slot, or host.ErrNotFound.
-	Outcome(ctx context.Context, site int64, id string) (uploads.Outcome, error)
+	Outcome(ctx context.Context, by uploads.Owner, id string) (uploads.Outcome, error)
 }
 
 // UploadsHeader in the answer to a version check means that the server provides upload slots. The body stays as

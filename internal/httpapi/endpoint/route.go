@@ -31,6 +31,7 @@ type Route struct {
 	Change       string      // its name in the audit log; "" if it only reads
 	Kind         Kind
 	Cost         Cost
+	Site         bool // concerns a site or the server as a whole: callers who may use only some projects may not call it
 	Apart        bool // only on the administrators' listener: elsewhere the path does not exist
 	Serve        func(*Call) (any, error)
 }

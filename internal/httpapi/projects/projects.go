@@ -146,6 +146,9 @@ func pushRequest(c *endpoint.Call) (catalogue.PushRequest, error) {
 	if err := r.CheckNames(); err != nil {
 		return r, err
 	}
+	if !c.Actor.MayUse(r.Project) {
+		return r, wire.Missing("project name=%s", r.Project)
+	}
 	c.Target = r.Target()
 	if text := c.Text("schedule_from"); text != "" {
 		from, err := time.Parse(time.RFC3339, text) // with seconds, unlike times in bodies

@@ -91,10 +91,14 @@ func completeUpload(c *endpoint.Call) (any, error) {
 	if err := c.Read(&body, false); err != nil {
 		return nil, err
 	}
-	if err := slots.CloseSlot(c.Ctx(), c.Actor.Site, c.Vars["id"], body.Tags); err != nil {
+	if err := slots.CloseSlot(c.Ctx(), uploader(c), c.Vars["id"], body.Tags); err != nil {
 		return nil, foundUpload(c, err)
 	}
 	return wire.Outcome{Status: "working"}, nil
+}
+
+func uploader(c *endpoint.Call) uploads.Owner {
+	return uploads.Owner{Site: c.Actor.Site, Projects: c.Actor.Projects}
 }
 
 func foundUpload(c *endpoint.Call, err error) error {
@@ -106,7 +110,7 @@ func getUpload(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := slots.Outcome(c.Ctx(), c.Actor.Site, c.Vars["id"])
+	o, err := slots.Outcome(c.Ctx(), uploader(c), c.Vars["id"])
 	switch {
 	case err != nil:
 		return nil, foundUpload(c, err)

@@ -29,6 +29,9 @@ func poolRef(c *endpoint.Call) (host.PoolRef, error) {
 	ref := host.PoolRef{Site: c.Actor.Site, Name: c.Vars["name"]}
 	c.Target = "pool " + ref.Name
 	name, given := c.Arg("project")
+	if !given && c.Actor.Confined() { // their tasks may use the pools of the site, but they must not see who else does
+		return ref, wire.Missing("pool name=%s", ref.Name)
+	}
 	if !given {
 		return ref, nil
 	}

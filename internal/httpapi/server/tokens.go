@@ -2,8 +2,11 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"time"
 
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
@@ -61,7 +64,67 @@ func getTokens(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire.Collection("tokens", list, wire.TokenOf), nil
+	now := c.Now()
+	return wire.Collection("tokens", list, func(t host.Token) wire.ShownToken { return wire.TokenOf(t, now) }), nil
+}
+
+// mostProjects is how many projects a token may name.
+const mostProjects = 50
+
+// tokenAsked reads and checks the description of a new token.
+func tokenAsked(c *endpoint.Call) (host.Token, error) {
+	var b wire.TokenBody
+	if err := c.Read(&b, false); err != nil {
+		return host.Token{}, err
+	}
+	switch {
+	case b.Name == nil || *b.Name == "":
+		return host.Token{}, wire.NotSet("name")
+	case b.Role == nil:
+		return host.Token{}, wire.NotSet("role")
+	}
+	if err := catalogue.CheckTokenName(*b.Name); err != nil {
+		return host.Token{}, err
+	}
+	role, err := access.ParseRole(*b.Role)
+	if err != nil {
+		return host.Token{}, wire.Invalid("%v", err)
+	}
+	if err := noHigher(c, role); err != nil {
+		return host.Token{}, err
+	}
+	site, err := siteOf(c, b.Site)
+	if err != nil {
+		return host.Token{}, err
+	}
+	t := host.Token{Site: site, Name: *b.Name, Role: *b.Role, CreatedAt: c.Now().UTC()}
+	if b.ExpiresAt != nil {
+		t.ExpiresAt = b.ExpiresAt.UTC().Truncate(time.Second)
+		if t.Expired(t.CreatedAt) {
+			return t, wire.Invalid("expiresAt must be in the future, not %s", t.ExpiresAt.Format(time.RFC3339))
+		}
+	}
+	t.Projects, err = projectsAsked(role, b.Projects)
+	return t, err
+}
+
+// projectsAsked checks the projects that a token may use. They need not exist: a token may be the one that pushes a
+// project first.
+func projectsAsked(role access.Role, names []string) ([]string, error) {
+	if len(names) > mostProjects {
+		return nil, wire.Invalid("A token may name at most %d projects, not %d", mostProjects, len(names))
+	}
+	if len(names) > 0 && role == access.Owner {
+		return nil, wire.Invalid("A token of the role %s acts on all sites and cannot be limited to projects: choose another role", role)
+	}
+	for _, name := range names {
+		if err := catalogue.CheckProjectName(name); err != nil {
+			return nil, err
+		}
+	}
+	list := slices.Clone(names)
+	slices.Sort(list)
+	return slices.Compact(list), nil
 }
 
 func createToken(c *endpoint.Call) (any, error) {
@@ -69,37 +132,63 @@ func createToken(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b wire.TokenBody
-	if err := c.Read(&b, false); err != nil {
-		return nil, err
-	}
-	switch {
-	case b.Name == nil || *b.Name == "":
-		return nil, wire.NotSet("name")
-	case b.Role == nil:
-		return nil, wire.NotSet("role")
-	}
-	if err := catalogue.CheckTokenName(*b.Name); err != nil {
-		return nil, err
-	}
-	role, err := access.ParseRole(*b.Role)
-	if err != nil {
-		return nil, wire.Invalid("%v", err)
-	}
-	if err := noHigher(c, role); err != nil {
-		return nil, err
-	}
-	site, err := siteOf(c, b.Site)
+	t, err := tokenAsked(c)
 	if err != nil {
 		return nil, err
 	}
 	secret, hash := access.NewToken()
-	t, err := store.Create(c.Ctx(), host.Token{Site: site, Name: *b.Name, Role: *b.Role, Hash: hash, CreatedAt: c.Now().UTC()})
-	if err != nil {
+	t.Hash = hash
+	if t, err = store.Create(c.Ctx(), t); err != nil {
 		return nil, err
 	}
 	c.Target = "token " + strconv.FormatInt(t.ID, 10) + " " + t.Name
-	return wire.NewToken{ShownToken: wire.TokenOf(t), Token: secret}, nil
+	warnings, err := tokenWarnings(c, t)
+	if err != nil { // the token exists and must be shown
+		c.Logger.Warn("a new token was not compared with the projects of its site", "token", t.ID, "error", err)
+	}
+	return wire.NewToken{ShownToken: wire.TokenOf(t, c.Now()), Token: secret, Warnings: warnings}, nil
+}
+
+// tokenWarnings reports what a new token refers to that does not exist: probably a typo.
+func tokenWarnings(c *endpoint.Call, t host.Token) ([]string, error) {
+	list := []string{}
+	sites, err := c.Node.Sites(c.Ctx(), t.Site-1, 1)
+	if err != nil {
+		return list, err
+	}
+	if len(sites) == 0 || sites[0].ID != t.Site {
+		return append(list, fmt.Sprintf("site %d has no projects yet: the first push with this token creates it", t.Site)), nil
+	}
+	for _, name := range t.Projects {
+		found, err := c.Node.Projects(c.Ctx(), host.ProjectQuery{Site: t.Site, Name: name, Count: 1})
+		if err != nil {
+			return list, err
+		}
+		if len(found) == 0 {
+			list = append(list, fmt.Sprintf("site %d has no project %q yet", t.Site, name))
+		}
+	}
+	return list, nil
+}
+
+// lastOwner refuses to revoke the token that the caller uses if no one would be an owner afterwards. Only their own can
+// be the last one: revoking that of another owner takes an owner.
+func lastOwner(c *endpoint.Call, store host.Users, t host.Token) error {
+	if t.Role != access.Owner.String() || t.Expired(c.Now()) || !c.Actor.Bears(t) || c.Auth.HasOwner() {
+		return nil
+	}
+	for _, site := range []int64{0, t.Site} {
+		list, err := store.List(c.Ctx(), site)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(list, func(x host.Token) bool {
+			return x.Role == t.Role && x.ID != t.ID && !x.Expired(c.Now())
+		}) {
+			return nil
+		}
+	}
+	return host.Conflictf("This is the last token of the role owner: without it, no one could manage the server. First create another one (`zerodag tokens create --name NAME --role owner`), and revoke this one with it")
 }
 
 func revokeToken(c *endpoint.Call) (any, error) {
@@ -125,10 +214,13 @@ func revokeToken(c *endpoint.Call) (any, error) {
 			if role, err := access.ParseRole(t.Role); err == nil && noHigher(c, role) != nil {
 				return nil, noHigher(c, role)
 			}
+			if err := lastOwner(c, store, t); err != nil {
+				return nil, err
+			}
 			if err := store.Revoke(c.Ctx(), site, n); err != nil && !errors.Is(err, host.ErrNotFound) {
 				return nil, err
 			}
-			return wire.TokenOf(t), nil
+			return wire.TokenOf(t, c.Now()), nil
 		}
 	}
 	return nil, wire.Missing("token id=%d", n)
@@ -136,5 +228,6 @@ func revokeToken(c *endpoint.Call) (any, error) {
 
 // getCaller answers with the caller, and how they authenticated.
 func getCaller(c *endpoint.Call) (any, error) {
-	return wire.Caller{Name: wire.TextOrNull(c.Actor.Name), By: c.Actor.By, Role: c.Actor.Role.String(), Site: c.Actor.Site}, nil
+	return wire.Caller{Name: wire.TextOrNull(c.Actor.Name), By: c.Actor.By, Role: c.Actor.Role.String(), Site: c.Actor.Site,
+		ExpiresAt: wire.Moment(c.Actor.Expires), Projects: c.Actor.Projects}, nil
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"time"
+
 	"zerodag/internal/host"
 )
 
@@ -12,17 +14,22 @@ type ShownToken struct {
 	Role      string `json:"role"`
 	CreatedAt Moment `json:"createdAt"`
 	LastUsed  Moment `json:"lastUsedAt"`
+	ExpiresAt Moment `json:"expiresAt"` // null for never
+	Expired   bool   `json:"expired"`
+	// Projects lists the only projects that the token may use; null means all projects.
+	Projects []string `json:"projects"`
 }
 
 // NewToken is the only answer that contains the secret.
 type NewToken struct {
 	ShownToken
-	Token string `json:"token"`
+	Token    string   `json:"token"`
+	Warnings []string `json:"warnings"`
 }
 
-// TokenOf shows a token.
-func TokenOf(t host.Token) ShownToken {
-	return ShownToken{ID(t.ID), t.Name, t.Site, t.Role, Moment(t.CreatedAt), Moment(t.LastUsed)}
+// TokenOf shows a token as it is at a time.
+func TokenOf(t host.Token, now time.Time) ShownToken {
+	return ShownToken{ID(t.ID), t.Name, t.Site, t.Role, Moment(t.CreatedAt), Moment(t.LastUsed), Moment(t.ExpiresAt), t.Expired(now), t.Projects}
 }
 
 // TokenBody requests a token.
@@ -30,4 +37,7 @@ type TokenBody struct {
 	Name *string `json:"name"`
 	Role *string `json:"role"`
 	Site *Whole  `json:"site"`
+	// ExpiresAt is the end of the token; absent or null means that it never ends.
+	ExpiresAt *Instant `json:"expiresAt"`
+	Projects  []string `json:"projects"`
 }

@@ -180,7 +180,9 @@ CREATE TABLE tokens (
   role bytea NOT NULL,
   token_hash bytea NOT NULL UNIQUE,
   created_at bigint NOT NULL,
-  last_used_at bigint
+  expires_at bigint,
+  last_used_at bigint,
+  projects bytea -- names, separated by slashes; NULL: all
 );
 CREATE INDEX tokens_of_site ON tokens (site_id, id);
 

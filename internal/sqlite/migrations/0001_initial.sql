@@ -165,7 +165,9 @@ CREATE TABLE tokens (
   role TEXT NOT NULL,
   token_hash BLOB NOT NULL UNIQUE,
   created_at INTEGER NOT NULL,
-  last_used_at INTEGER
+  expires_at INTEGER,
+  last_used_at INTEGER,
+  projects TEXT -- names, separated by slashes; NULL: all
 ) STRICT;
 CREATE INDEX tokens_of_site ON tokens (site_id, id);
 

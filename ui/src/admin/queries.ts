@@ -19,7 +19,7 @@ export const tokensQuery = (site: string | null) =>
     queryFn: ({ signal }) => answered(client.GET("/api/tokens", { params: { query: siteOf(site) }, signal })),
   });
 
-export const makeToken = (name: string, role: Role, site: string | null) => answered(client.POST("/api/tokens", { body: { name, role, ...siteOf(site) } }));
+export const makeToken = (asked: Schemas["TokenRequest"], site: string | null) => answered(client.POST("/api/tokens", { body: { ...asked, ...siteOf(site) } }));
 
 export const revokeToken = (id: string, site: string | null) => answered(client.DELETE("/api/tokens/{id}", { params: { path: { id: pathId(id) }, query: siteOf(site) } }));
 

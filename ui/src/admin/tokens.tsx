@@ -59,7 +59,9 @@ function List({ tokens, onRevoke }: { tokens: Token[]; onRevoke: (token: Token) 
           <th>Name</th>
           <th>Role</th>
           <th>Site</th>
+          <th>Projects</th>
           <th>Created</th>
+          <th>Expires</th>
           <th>Last used</th>
           <th aria-label="Actions" />
         </tr>
@@ -70,9 +72,11 @@ function List({ tokens, onRevoke }: { tokens: Token[]; onRevoke: (token: Token) 
             <th scope="row">{t.name}</th>
             <td data-label="Role">{t.role}</td>
             <td data-label="Site">{t.site}</td>
+            <td data-label="Projects">{t.projects?.join(", ") ?? "all"}</td>
             <td data-label="Created">
               <Time at={Date.parse(t.createdAt)} form="short" />
             </td>
+            <td data-label="Expires">{t.expired ? "expired" : t.expiresAt === null ? "never" : <Distance at={Date.parse(t.expiresAt)} />}</td>
             <td data-label="Last used">{t.lastUsedAt === null ? "never" : <Distance at={Date.parse(t.lastUsedAt)} />}</td>
             <td>
               <Button onClick={() => onRevoke(t)} aria-label={`Revoke ${t.name}`} data-row>
@@ -85,6 +89,9 @@ function List({ tokens, onRevoke }: { tokens: Token[]; onRevoke: (token: Token) 
     </table>
   );
 }
+
+/** The instant so many days from now, as the API reads it. */
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
 
 const may: Record<Role, string> = {
   viewer: "can read everything except the names of secrets",
@@ -99,15 +106,23 @@ function MakeDialog({ site, onClose }: { site: string | null; onClose: () => voi
   const own = useSession().role;
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("viewer");
+  const [days, setDays] = useState(0);
+  const [projectList, setProjectList] = useState("");
+  const projects = role === "owner" ? [] : projectList.split(",").map((p) => p.trim()).filter((p) => p !== "");
   const make = useMutation({
     gcTime: 0,
-    mutationFn: () => makeToken(name, role, site),
+    mutationFn: () => makeToken({ name, role, projects, ...(days > 0 && { expiresAt: inDays(days) }) }, site),
     onSuccess: () => void queries.invalidateQueries({ queryKey: ["tokens"] }),
   });
   if (make.data) {
     return (
       <Dialog open onClose={onClose} title={`Token ${make.data.name}`}>
         <Made text={make.data.token} />
+        {make.data.warnings.map((w) => (
+          <p key={w} className={form.what}>
+            Note: {w}.
+          </p>
+        ))}
         <DialogFoot>
           <Button look="main" onClick={onClose}>
             Done
@@ -136,7 +151,24 @@ function MakeDialog({ site, onClose }: { site: string | null; onClose: () => voi
             </select>
           )}
         </Field>
-        <CommandLine line={commands.makeToken(name || "NAME", role, site)} />
+        <Field label="Expires" hint="From then on the token is rejected.">
+          {(input) => (
+            <select {...input} value={days} onChange={(e) => setDays(Number(e.target.value))}>
+              <option value={0}>never</option>
+              {[30, 90, 365].map((n) => (
+                <option key={n} value={n}>
+                  in {n} days
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        {role !== "owner" && (
+          <Field label="Projects" hint="The only projects that the token may use, separated by commas. Empty: all projects of the site.">
+            {(input) => <input {...input} value={projectList} onChange={(e) => setProjectList(e.target.value)} autoComplete="off" spellCheck={false} />}
+          </Field>
+        )}
+        <CommandLine line={commands.makeToken(name || "NAME", role, site, days, projects)} />
         {make.error && <Failure error={make.error} />}
         <DialogFoot>
           <Button onClick={onClose}>Cancel</Button>
