@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -168,7 +169,7 @@ func TestSignInWithAToken(t *testing.T) {
 	if a := b.do(http.MethodDelete, "/api/x/session", ""); a.status != 204 || len(b.jar) != 0 || b.signs().Authenticated {
 		t.Errorf("sign out: %d, cookies %v", a.status, b.jar)
 	}
-	if b.jar[kept.Name] = &kept; !server.deployed() && b.signs().Authenticated {
+	if b.jar[kept.Name] = &kept; !server.deployed() && !several() && b.signs().Authenticated {
 		t.Error("a cookie that was kept is good after signing out")
 	}
 	b.jar = map[string]*http.Cookie{}
@@ -180,6 +181,63 @@ func TestSignInWithAToken(t *testing.T) {
 	if a := b.do(http.MethodGet, "/api/projects", ""); a.status != 401 || b.signs().Authenticated {
 		t.Errorf("with a revoked token: %d %s", a.status, a.content)
 	}
+}
+
+// TestSignOutEverywhere proves that signing out on one server ends the user's sessions on another server of the same
+// database, within the time that the page promises, and after a restart; and that the user can sign in again.
+func TestSignOutEverywhere(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64 // how much time has passed for the servers
+	options := httpapi.Options{Auth: access.Auth{Required: true}, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }}
+	one := serve(t, options)
+	if one.deployed() {
+		t.Skip("NOT RUN on a deployed stack: its functions cannot be chosen")
+	}
+	credentials := `{"token":"` + one.token(t, 3, "operator") + `"}`
+	signedIn := func(s *running, cookie *http.Cookie) *browser {
+		b := s.sitting(t)
+		if cookie == nil {
+			b.do(http.MethodPost, "/api/x/session", credentials)
+			return b
+		}
+		b.jar[s.sessionName(t)] = &http.Cookie{Name: s.sessionName(t), Value: cookie.Value}
+		return b
+	}
+	two := one.another(t, options)
+	phone, laptop := signedIn(one, nil), signedIn(one, nil)
+	copied := signedIn(two, laptop.cookieOf())
+	if !phone.signs().Authenticated || !laptop.signs().Authenticated || !copied.signs().Authenticated {
+		t.Fatal("not signed in on both servers")
+	}
+	kept := *laptop.cookieOf()
+	if a := laptop.do(http.MethodDelete, "/api/x/session", ""); a.status != http.StatusNoContent {
+		t.Fatalf("sign out: %d %s", a.status, a.content)
+	}
+	ahead.Add(int64(access.Recheck))
+	if phone.signs().Authenticated || copied.signs().Authenticated {
+		t.Error("another session of the user, or a copy on another server, continues")
+	}
+	if signedIn(one.another(t, options), &kept).signs().Authenticated {
+		t.Error("a copy is accepted after a restart")
+	}
+	again := signedIn(two, nil)
+	if !again.signs().Authenticated || !signedIn(one, again.cookieOf()).signs().Authenticated {
+		t.Error("the user cannot sign in again")
+	}
+}
+
+// another starts another server over the same engine, which shares nothing else with the first.
+func (s *running) another(t *testing.T, options httpapi.Options) *running {
+	t.Helper()
+	options.Node, options.Version, options.Stopping = s.engine.Node, recordedVersion, make(chan struct{})
+	options.Auth.Tokens, options.Auth.Audit, options.Auth.Seal = s.engine.DB, s.engine.DB, s.engine.Seal
+	handler, err := httpapi.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listening := httptest.NewServer(handler)
+	t.Cleanup(listening.Close)
+	return &running{URL: listening.URL, engine: s.engine, stack: s.stack, spec: s.spec}
 }
 
 // revoke revokes a token in ways that its bearer may not: in the store, or as the owner of the account.

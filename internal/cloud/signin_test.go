@@ -123,6 +123,8 @@ func (tokens) ByHash(context.Context, []byte) (host.Token, error) {
 	return host.Token{Name: "me", Role: "viewer"}, nil
 }
 
+func (tokens) SessionsEnded(context.Context, string) (time.Time, error) { return time.Time{}, nil }
+
 // TestSignInThroughTheGateway proves that cookies pass API Gateway both ways, each as a separate header, that another
 // function accepts the session of one, and that a user signs in at a provider that the settings name.
 func TestSignInThroughTheGateway(t *testing.T) {

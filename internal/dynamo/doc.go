@@ -52,6 +52,8 @@
 //	newest definitions of a site             1 q, 2 b for each 100 projects, 1 b
 //	push                                     1 put, 4 gets, 1 batch for each 25 definitions, 1 transaction
 //	token by its hash                        1 get (and 1 update an hour)
+//	a request of a browser's session         1 get, every 2 s
+//	sign out                                 1 put                        1 WRU
 //	a value of param_get>, param_set>        1 get, 1 put
 //	a pool with its slots and its line       1 q                          1 RRU for some 40 rows
 //	take a slot of a pool                    1 put                        1 WRU

@@ -14,12 +14,17 @@ import (
 // A token.
 //
 //	K#<hash>   R   row; index site (K#<site>, id)
+//
+// When a user ended the sessions of their browsers.
+//
+//	Q#<user>   R   row; expires
 const (
 	aTokenName     = "nm"
 	aRole          = "ro"
 	aUsed          = "us"
 	aTokenEnds     = "te"
 	aTokenProjects = "tp"
+	aUntil         = "un"
 )
 
 func tokenKey(hash []byte) table.Key { return table.At("K#"+hex.EncodeToString(hash), table.Row) }
@@ -107,4 +112,28 @@ func (db *tokens) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
 		}
 	}
 	return t, err
+}
+
+func sessionsKey(who string) table.Key { return table.At("Q#"+who, table.Row) }
+
+// EndSessions records the end of a user's sessions: see host.Users.
+func (db *tokens) EndSessions(ctx context.Context, who string, until, now time.Time) error {
+	it := sessionsKey(who).Item()
+	it.SetTime(aUntil, until)
+	it[table.Expiry] = table.Number(now.Add(host.SessionsKept).Unix())
+	_, err := db.t.Put(ctx, it, table.Where{Text: "attribute_not_exists(#p) OR #un < :un", Names: []string{table.Partition, aUntil},
+		Values: table.Item{":un": table.Micros(until)}})
+	if errors.Is(err, table.ErrCondition) {
+		return nil // a later end is recorded
+	}
+	return err
+}
+
+// SessionsEnded returns when a user last ended their sessions.
+func (db *tokens) SessionsEnded(ctx context.Context, who string) (time.Time, error) {
+	it, err := db.t.Get(ctx, sessionsKey(who))
+	if err != nil || it == nil {
+		return time.Time{}, err
+	}
+	return it.Time(aUntil), nil
 }

@@ -38,7 +38,7 @@ func SplitProjects(text string) []string {
 	return strings.Split(text, betweenProjects)
 }
 
-// Users stores the tokens.
+// Users stores the tokens, and when users ended the sessions of their browsers.
 type Users interface {
 	// Create stores a token and returns it with its ID. It returns ErrConflict if a token with that hash exists.
 	Create(ctx context.Context, t Token) (Token, error)
@@ -48,7 +48,15 @@ type Users interface {
 	Revoke(ctx context.Context, site, id int64) error
 	// ByHash finds a token of any site, and records that it was used. It returns ErrNotFound if there is none.
 	ByHash(ctx context.Context, hash []byte) (Token, error)
+	// EndSessions records that the sessions of a user that began until a time are over. An earlier time does not replace
+	// a later one. who is a short text that identifies the user. The record may be forgotten SessionsKept after now.
+	EndSessions(ctx context.Context, who string, until, now time.Time) error
+	// SessionsEnded returns the time that EndSessions recorded last; zero for none.
+	SessionsEnded(ctx context.Context, who string) (time.Time, error)
 }
+
+// SessionsKept is how long the end of a user's sessions is kept at least: longer than any session lasts.
+const SessionsKept = 24 * time.Hour
 
 // Record is a change with its author.
 type Record struct {

@@ -60,3 +60,25 @@ func (s *Store) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
 	}
 	return t, err
 }
+
+// EndSessions records the end of a user's sessions, and forgets those that no longer matter: see host.Users.
+func (s *Store) EndSessions(ctx context.Context, who string, until, now time.Time) error {
+	return s.acknowledge(ctx, func(t tx) error {
+		if _, err := t.Exec("DELETE FROM @ended_sessions WHERE forget_at < ?", now); err != nil {
+			return err
+		}
+		_, err := t.Exec("INSERT INTO @ended_sessions (who, until, forget_at) VALUES (?, ?, ?) ON CONFLICT (who) DO UPDATE"+
+			" SET until = excluded.until, forget_at = excluded.forget_at WHERE ended_sessions.until < excluded.until",
+			who, until, now.Add(host.SessionsKept))
+		return err
+	})
+}
+
+// SessionsEnded returns when a user last ended their sessions.
+func (s *Store) SessionsEnded(ctx context.Context, who string) (time.Time, error) {
+	list, err := ReadAll(ctx, s, (*Row).Time, Select("SELECT until FROM @ended_sessions WHERE who = ?", who))
+	if err != nil || len(list) == 0 {
+		return time.Time{}, err
+	}
+	return list[0], nil
+}

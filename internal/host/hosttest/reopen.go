@@ -227,6 +227,7 @@ func scene(t *testing.T, s suite.Stores) host.Workflow {
 	suite.Must(t, s.Semaphore.JoinLine(ctx, ref("a"), claim("1/2/5", 1, 1, 3)))
 
 	suite.Got(s.Users.Create(ctx, host.Token{Site: 1, Name: "one", Role: "admin", Hash: []byte("hash"), CreatedAt: suite.Instant(0)}))(t)
+	suite.Must(t, s.Users.EndSessions(ctx, "me", suite.Instant(7), suite.Instant(7)))
 	suite.Must(t, s.Audit.Record(ctx, host.Record{At: suite.Instant(0), Site: 1, Who: "me", Action: "push", Target: "project demo", Detail: "r1"}))
 	suite.Must(t, s.Secrets.PutSecret(ctx, 1, p.ID, "key", "value"))
 	suite.Must(t, s.ParamStore(1).Set(ctx, map[string]string{"a": "one"}))
@@ -257,6 +258,7 @@ func records(t *testing.T, s suite.Stores, w host.Workflow) map[string]any {
 		"pools":     suite.Got(s.Pools.Pools(ctx, host.PoolQuery{Site: 1}))(t),
 		"line":      suite.Got(s.Semaphore.Line(ctx, ref("a"), 10))(t),
 		"tokens":    suite.Got(s.Users.List(ctx, 1))(t),
+		"ended":     suite.Got(s.Users.SessionsEnded(ctx, "me"))(t),
 		"audit":     suite.Got(s.Audit.Audits(ctx, 1, 0, 100))(t),
 		"secrets":   suite.Got(s.Secrets.ProjectSecrets(ctx, 1, project))(t),
 		"parameter": value,

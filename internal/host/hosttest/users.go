@@ -3,6 +3,7 @@ package hosttest
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -12,7 +13,7 @@ import (
 
 // usersSuite checks a host.Users.
 func usersSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"create, list and revoke": usersTokens}.Run(t, h)
+	suite.Cases{"create, list and revoke": usersTokens, "end sessions": usersSessions}.Run(t, h)
 }
 
 // auditSuite checks a host.Audit.
@@ -48,6 +49,25 @@ func usersTokens(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "revoke again", s.Users.Revoke(ctx, 1, one.ID), host.ErrNotFound)
 	_, err = s.Users.ByHash(ctx, one.Hash)
 	suite.WantError(t, "read a revoked token", err, host.ErrNotFound)
+}
+
+func usersSessions(t *testing.T, s suite.Stores) {
+	ctx, now := t.Context(), suite.Instant(100)
+	ended := func(who string, want time.Time) {
+		t.Helper()
+		if got := suite.Got(s.Users.SessionsEnded(ctx, who))(t); !got.Equal(want) {
+			t.Errorf("sessions of %s ended at %v, want %v", who, got, want)
+		}
+	}
+	ended("one", time.Time{})
+	suite.Must(t, s.Users.EndSessions(ctx, "one", suite.Instant(10), now))
+	suite.Must(t, s.Users.EndSessions(ctx, "other", suite.Instant(11), now))
+	suite.Must(t, s.Users.EndSessions(ctx, "one", suite.Instant(20), now))
+	suite.Must(t, s.Users.EndSessions(ctx, "one", suite.Instant(15), now))
+	ended("one", suite.Instant(20))
+	ended("other", suite.Instant(11))
+	suite.Must(t, s.Users.EndSessions(ctx, "third", suite.Instant(12), now.Add(host.SessionsKept)))
+	ended("one", suite.Instant(20))
 }
 
 func usersAudit(t *testing.T, s suite.Stores) {

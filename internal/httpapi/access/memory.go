@@ -1,19 +1,24 @@
 package access
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"sync"
 	"time"
+
+	"zerodag/internal/host"
 )
 
-// Memory records failed logins and ended sessions of a program's callers. It is safe for concurrent use, and is not
-// shared with other programs.
+// Memory records failed logins and sign-ins of a program's callers, and remembers for a moment what the store knows about
+// ended sessions. It is safe for concurrent use, and is not shared with other programs.
 type Memory struct {
 	guesses *guesses
 
 	mu    sync.Mutex
-	users map[string]*user // users who have signed in or out, by the result of signedIn.who
+	users map[string]*user // users who have signed in, by the result of signedIn.who
 	// warned holds when the log last reported that a token expires soon, by the token's id.
 	warned map[int64]time.Time
 }
@@ -23,20 +28,18 @@ func NewMemory() *Memory {
 	return &Memory{guesses: newGuesses(), users: map[string]*user{}, warned: map[int64]time.Time{}}
 }
 
-// user holds the data of one user who signs in. Users are recorded separately, so that no user can make the memory
-// forget another's data.
+// user holds the data of one user who signs in.
 type user struct {
-	ended  map[string]time.Time // when the sessions began that the user signed out of, by id
-	before time.Time            // all sessions that began until then are over
-	last   time.Time            // when the user was last recorded
+	before time.Time // all sessions that began until then are over
+	read   time.Time // when the store was last asked for before
+	last   time.Time // when the user was last recorded
 
 	minute  time.Time // the beginning of the minute in which sign-ins are counted
 	signIns int
 }
 
 const (
-	mostEnded   = 100 // sessions of one user that are recorded one by one
-	mostSignIns = 20  // sign-ins of one user in a minute
+	mostSignIns = 20 // sign-ins of one user in a minute
 	mostUsers   = 10_000
 )
 
@@ -45,13 +48,9 @@ func (m *Memory) of(who string, now time.Time) *user {
 	u := m.users[who]
 	if u == nil {
 		if len(m.users) >= mostUsers {
-			for name, u := range m.users {
-				if now.Sub(u.last) > longestSession {
-					delete(m.users, name)
-				}
-			}
+			maps.DeleteFunc(m.users, func(_ string, u *user) bool { return now.Sub(u.last) > longestSession })
 		}
-		u = &user{ended: map[string]time.Time{}}
+		u = &user{}
 		m.users[who] = u
 	}
 	u.last = now
@@ -85,40 +84,47 @@ func (m *Memory) maySignIn(who string, now time.Time) bool {
 	return u.signIns <= mostSignIns
 }
 
-// end records that a user has signed out of a session. If there are too many, it forgets the oldest ones, and all
-// sessions that did not begin later than those count as over.
-func (m *Memory) end(s *signedIn, now time.Time) {
+// end records that a user ended all sessions that began until a time.
+func (m *Memory) end(who string, until, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	u := m.of(s.who(), now)
-	u.ended[s.ID] = s.begun()
-	for len(u.ended) > mostEnded {
-		oldest := ""
-		for id, begun := range u.ended {
-			if oldest == "" || begun.Before(u.ended[oldest]) {
-				oldest = id
-			}
-		}
-		if begun := u.ended[oldest]; begun.After(u.before) {
-			u.before = begun
-		}
-		delete(u.ended, oldest)
+	if u := m.of(who, now); until.After(u.before) {
+		u.before = until
 	}
 }
 
-// isOver reports whether the user has signed out of a session.
-func (m *Memory) isOver(s *signedIn) bool {
+// Recheck is how long a session or token may still be accepted after another server ended it.
+const Recheck = 2 * time.Second
+
+// ended returns until when the sessions of a user began that are over; zero for none. It reads the store, unless that
+// was done less than fresh ago. Without a store, only this process knows.
+func (m *Memory) ended(ctx context.Context, store host.Users, who string, now time.Time, fresh time.Duration) (time.Time, error) {
+	m.mu.Lock()
+	u := m.of(who, now)
+	before, known := u.before, store == nil || !u.read.IsZero() && now.Sub(u.read) < fresh
+	m.mu.Unlock()
+	if known {
+		return before, nil
+	}
+	until, err := store.SessionsEnded(ctx, who)
+	if err != nil {
+		return time.Time{}, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	u := m.users[s.who()]
-	if u == nil {
-		return false
+	u = m.of(who, now)
+	u.read = now
+	if until.After(u.before) {
+		u.before = until
 	}
-	_, ended := u.ended[s.ID]
-	return ended || !s.begun().After(u.before)
+	return u.before, nil
 }
 
-// who returns a text that identifies the user of a session, or the token.
-func (s *signedIn) who() string { return fmt.Sprintf("%s %s %q %x", s.By, s.Grant, s.User, s.Token) }
+// who returns a short text that identifies the user of a session, or the token. It is a hash because names have any
+// length.
+func (s *signedIn) who() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %x", s.By, s.User, s.Token))
+	return hex.EncodeToString(sum[:])
+}
 
 func (s *signedIn) begun() time.Time { return time.UnixMilli(s.Begun) }

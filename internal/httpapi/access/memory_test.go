@@ -1,36 +1,58 @@
 package access
 
 import (
-	"strconv"
+	"context"
 	"testing"
 	"time"
+
+	"zerodag/internal/host"
 )
 
-// TestEndedSessions proves that a session stays over after its user signed out, however often that user and others sign
-// in and out, and that other sessions of the user continue.
+// ends is a store of the ends of sessions that two servers share.
+type ends struct {
+	host.Users
+	until map[string]time.Time
+	asked int
+}
+
+func (e *ends) SessionsEnded(_ context.Context, who string) (time.Time, error) {
+	e.asked++
+	return e.until[who], nil
+}
+
+// TestEndedSessions proves that a server learns within two seconds that a user signed out on another one, that the store
+// is asked no more often than that, that a sign-in always asks it, and that another user's sessions continue.
 func TestEndedSessions(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	m := NewMemory()
-	session := func(user, id string, at time.Time) *signedIn {
-		return &signedIn{ID: id, By: ByPassword, User: user, Begun: at.UnixMilli(), Last: at.Unix()}
+	store, m := &ends{until: map[string]time.Time{}}, NewMemory()
+	ended := func(who string, at time.Time, fresh time.Duration) time.Time {
+		t.Helper()
+		until, err := m.ended(t.Context(), store, who, at, fresh)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return until
 	}
-	copied, other := session("ops", "copied", now), session("ops", "other", now.Add(time.Second))
-	m.end(copied, now)
-	for i := range 20_000 { // a viewer signs in and out
-		m.end(session("viewer", strconv.Itoa(i), now.Add(time.Duration(i)*time.Millisecond)), now)
+	if !ended("ops", now, Recheck).IsZero() {
+		t.Error("sessions ended before anyone signed out")
 	}
-	if !m.isOver(copied) || m.isOver(other) {
-		t.Errorf("the copy is over: %v, the other session: %v", m.isOver(copied), m.isOver(other))
+	store.until["ops"] = now // on another server
+	if until := ended("ops", now.Add(Recheck-1), Recheck); !until.IsZero() || store.asked != 1 {
+		t.Errorf("after less than the recheck: %v, asked %d times", until, store.asked)
 	}
-	if n := len(m.users["password  \"viewer\" "].ended); n > mostEnded {
-		t.Errorf("%d sessions are remembered one by one", n)
+	if until := ended("ops", now.Add(Recheck), Recheck); !until.Equal(now) || store.asked != 2 {
+		t.Errorf("after the recheck: %v, asked %d times", until, store.asked)
 	}
-	for i := range 200 { // and so does the same user
-		m.end(session("ops", "again"+strconv.Itoa(i), now.Add(time.Hour+time.Duration(i)*time.Second)), now)
+	if ended("ops", now.Add(Recheck), 0); store.asked != 3 {
+		t.Error("a sign-in did not ask")
 	}
-	if !m.isOver(copied) || m.isOver(session("ops", "new", now.Add(2*time.Hour))) {
-		t.Error("an ended session came back, or a new one is over")
+	m.end("ops", now.Add(Recheck), now.Add(Recheck))
+	if until := ended("ops", now.Add(Recheck), Recheck); !until.Equal(now.Add(Recheck)) {
+		t.Errorf("on the server of the sign-out: %v", until)
+	}
+	if !ended("viewer", now.Add(Recheck), Recheck).IsZero() {
+		t.Error("another user's sessions ended")
 	}
 }
 

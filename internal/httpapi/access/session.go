@@ -72,8 +72,8 @@ func (c *Caller) bySession() (found bool, err error) {
 		return false, err
 	}
 	now := c.gate.Now()
-	if !now.Before(s.ends()) || c.gate.Memory.isOver(&s) {
-		return false, nil
+	if over, err := c.isOver(c.R.Context(), &s, now); err != nil || over {
+		return false, err
 	}
 	if found, err = c.recognize(&s); err != nil || !found {
 		return false, err
@@ -84,6 +84,15 @@ func (c *Caller) bySession() (found bool, err error) {
 		return true, c.keepSession(&s)
 	}
 	return true, nil
+}
+
+// isOver reports whether a session has ended, by time or because its user signed out, on whichever server.
+func (c *Caller) isOver(ctx context.Context, s *signedIn, now time.Time) (bool, error) {
+	if !now.Before(s.ends()) {
+		return true, nil
+	}
+	until, err := c.gate.Memory.ended(ctx, c.gate.Auth.Tokens, s.who(), now, Recheck)
+	return !s.begun().After(until), err
 }
 
 // recognize determines the current actor of a session: meanwhile a token may have been revoked, a password changed, a
@@ -128,12 +137,18 @@ func (c *Caller) Begin(grant string) error {
 		c.W.Header().Set("Retry-After", "60")
 		return Refuse(http.StatusTooManyRequests, "Too many sign-ins with these credentials: try again in a minute")
 	}
+	until, err := c.gate.Memory.ended(c.R.Context(), c.gate.Auth.Tokens, s.who(), now, 0)
+	if err != nil {
+		return err
+	}
+	if !s.begun().After(until) { // the user signed out in this millisecond, or on a server whose clock is ahead
+		s.Begun = until.UnixMilli() + 1
+	}
 	if s.By == ByPassword {
 		for _, u := range c.gate.Auth.Users {
 			if u.Name != s.User {
 				continue
 			}
-			var err error
 			if s.Mark, err = c.markOf(u); err != nil {
 				return err
 			}
@@ -161,30 +176,40 @@ func (c *Caller) keepSession(s *signedIn) error {
 	return nil
 }
 
-// SignOut removes the session from the caller's browser. Its cookie is no longer accepted, as far as this process can
-// enforce that (docs/server.md#signing-in-with-a-browser).
+// SignOut removes the session from the caller's browser, and ends all sessions of its user that have begun: copies of the
+// cookie are no longer accepted, by this server at once and by others within Recheck.
 func (c *Caller) SignOut() error {
 	var s signedIn
 	found, err := c.Opened(sessionCookie, sessionPurpose, &s)
 	if err != nil {
 		return err
 	}
-	if found {
-		c.gate.Memory.end(&s, c.gate.Now())
+	now := c.gate.Now()
+	if found && now.Before(s.ends()) {
+		until := now.Truncate(time.Millisecond)
+		if s.begun().After(until) { // on a server whose clock is ahead
+			until = s.begun()
+		}
+		if c.gate.Auth.Tokens != nil {
+			if err := c.gate.Auth.Tokens.EndSessions(c.R.Context(), s.who(), until, now); err != nil {
+				return err
+			}
+		}
+		c.gate.Memory.end(s.who(), until, now)
 	}
 	c.SetCookie(sessionCookie, "", 0, true)
 	return nil
 }
 
-// Recheck is how long a token can still read after it was revoked.
-const Recheck = 2 * time.Second
-
 // StillMay reports whether the token or session that was presented when a long answer began is still valid. If that
 // cannot be checked now, the next check decides.
 func (c *Caller) StillMay(ctx context.Context) bool {
 	now := c.gate.Now()
-	if k := c.Actor.session; k != nil && (!now.Before(k.latest()) || c.gate.Memory.isOver(k)) {
-		return false
+	if k := c.Actor.session; k != nil {
+		until, err := c.gate.Memory.ended(ctx, c.gate.Auth.Tokens, k.who(), now, Recheck)
+		if !now.Before(k.latest()) || err == nil && !k.begun().After(until) {
+			return false
+		}
 	}
 	if c.Actor.By != ByToken || time.Since(c.checked) < Recheck/2 {
 		return true

@@ -186,6 +186,13 @@ CREATE TABLE tokens (
 );
 CREATE INDEX tokens_of_site ON tokens (site_id, id);
 
+-- When users ended the sessions of their browsers: sessions that began until then are over.
+CREATE TABLE ended_sessions (
+  who bytea PRIMARY KEY,
+  until bigint NOT NULL,
+  forget_at bigint NOT NULL
+);
+
 CREATE TABLE audits (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at bigint NOT NULL,

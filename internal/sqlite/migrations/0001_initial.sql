@@ -171,6 +171,13 @@ CREATE TABLE tokens (
 ) STRICT;
 CREATE INDEX tokens_of_site ON tokens (site_id, id);
 
+-- When users ended the sessions of their browsers: sessions that began until then are over.
+CREATE TABLE ended_sessions (
+  who TEXT PRIMARY KEY,
+  until INTEGER NOT NULL,
+  forget_at INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE audits (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   at INTEGER NOT NULL,
