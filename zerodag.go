@@ -72,7 +72,7 @@ func Open(folder string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open zerodag: %w", err)
 	}
-	api, err := httpapi.New(httpapi.Options{Node: e.Node, Version: "embedded", Writable: e.Writable, Vitals: e.Vitals, Census: e.DB.Census, Meter: e.Meter, Logger: o.Logger, Auth: access.Auth{Tokens: e.DB, Audit: e.DB}})
+	api, err := httpapi.New(httpapi.Options{Node: e.Node, Version: "embedded", Writable: e.Writable, Vitals: e.Vitals, Census: e.DB.Census, Meter: e.Meter, Outbox: e.DB, Logger: o.Logger, Auth: access.Auth{Tokens: e.DB, Audit: e.DB}})
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -51,6 +51,9 @@ func newStatus(s cli.Streams) *cobra.Command {
 				p.Line("A due session could not start and will be retried. `zerodag start %s %s --session now --dry-run` may show why; the log of the server does.", term.ShellWord(n.Project.Name), term.ShellWord(n.Workflow.Name))
 			}
 			part("Next", scheduleTable(now, found.Next, found.Paused))
+			if n := len(found.Notices); n > 0 {
+				p.Line("%d notifications are not delivered: `zerodag admin notices` lists them.", n)
+			}
 			if found.Partly {
 				p.Line("Only the last %d attempts and sessions, and the first %d projects, were examined.", overview.Most, overview.Most)
 			}

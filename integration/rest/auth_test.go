@@ -88,7 +88,7 @@ func TestRoles(t *testing.T) {
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	admin := []string{"putProject", "deleteProject", "putProjectSecret", "deleteProjectSecret", "getTokens", "createToken", "deleteToken", "getAudit", "openUpload", "getUpload", "completeUpload", "getLimits", "setPool", "deletePool"}
 	operator := []string{"startAttempt", "killAttempt", "pauseAttempt", "unpauseAttempt", "pauseProject", "unpauseProject", "forkAttempt", "rerunAttempt", "skipSchedule", "backfillSchedule", "disableSchedule", "enableSchedule", "getProjectSecretList", "holdPool", "releasePool",
-		"checkStart", "startBackfill", "holdBackfill", "releaseBackfill", "killBackfill"}
+		"checkStart", "startBackfill", "holdBackfill", "releaseBackfill", "killBackfill", "retryNotice", "retryNotices"}
 	owner := []string{"getBackup", "getMetrics", "redrive", "revive", "getSites", "getQueue", "getDeadLetters", "getDeadLetter", "redriveDeadLetter", "rekey"}
 	for _, role := range []string{"viewer", "operator", "admin", "owner"} {
 		if role == "owner" && server.deployed() {

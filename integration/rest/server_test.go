@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/engine/param"
 	"zerodag/integration/server"
 	"zerodag/integration/stack"
 	"zerodag/internal/embedded"
@@ -60,7 +61,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 		}
 		of := options
 		of.Node, of.Version, of.Stopping, of.Vitals = engine.Node, recordedVersion, stopping, engine.Vitals
-		of.Census, of.Meter = engine.DB.Census, engine.Meter
+		of.Census, of.Meter, of.Outbox = engine.DB.Census, engine.Meter, engine.DB
 		of.Depths, of.Queued = engine.DB.Depths, engine.DB.Queued
 		of.Auth.Tokens, of.Auth.Audit, of.Auth.Seal = engine.DB, engine.DB, cmp.Or(options.Auth.Seal, first.Seal)
 		of.Bound = "127.0.0.1" // like `zerodag server`: the recorded calls must pass its rules
@@ -331,4 +332,4 @@ func (s *running) project() []byte {
 // silent sends no notices, because Digdag was recorded without notifications.
 type silent struct{}
 
-func (silent) Notify(context.Context, host.Notice) error { return nil }
+func (silent) Send(context.Context, *param.Map) error { return nil }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,6 +37,10 @@ func newTenant(c caller) tenant {
 	filled := c.must(http.MethodPost, "/api/backfills", `{"workflowId":"`+w+`","dates":["2024-01-01"],"name":"`+marker+`"}`)["backfill"].(map[string]any)["id"].(string)
 	c.until("/api/backfills/"+filled, `"finishedAt":"`)
 	a := c.run(marker, "main")
+	notice := host.StoredNotice{Key: marker, Site: 1, Message: marker, Body: []byte(`{}`), CreatedAt: time.Now(), Since: time.Now(), GivenUpAt: time.Now(), Error: marker}
+	if err := c.engine.DB.PutNotice(c.t.Context(), notice); err != nil {
+		c.t.Fatal(err)
+	}
 	upload, _ := c.open("project="+marker+"&revision="+marker+"2", c.project())
 	return tenant{c, map[string]string{
 		"projects": p, "attempts": a, "logs": a, "admin": a,
@@ -44,6 +49,7 @@ func newTenant(c caller) tenant {
 		"schedules": c.first("/api/schedules")["id"].(string),
 		"tokens":    c.first("/api/tokens")["id"].(string),
 		"backfills": filled,
+		"notices":   c.first("/api/x/notices")["id"].(string),
 		"uploads":   upload,
 		"file_name": c.first("/api/logs/" + a + "/files")["fileName"].(string),
 	}}
@@ -128,6 +134,8 @@ func (v tenant) questions() map[string]asked {
 		"getQueue":               {want: 403},
 		"getDeadLetters":         {want: 403},
 		"revive":                 {want: 403},
+		"getNotices":             {query: "attempt=" + v.ids["attempts"]},
+		"retryNotices":           {},
 		"putProject":             {query: "project=strange&revision=r", body: v.project()},
 		"openUpload":             {query: "project=strange&revision=s", body: announce(v.project())},
 	}
@@ -156,7 +164,7 @@ func bodies() map[string]string {
 func (v tenant) seen() string {
 	var all strings.Builder
 	for _, path := range []string{"/api/projects", "/api/projects/" + v.ids["projects"] + "/revisions", "/api/projects/" + v.ids["projects"] + "/secrets",
-		"/api/workflows", "/api/sessions", "/api/attempts?include_retried=true", "/api/schedules", "/api/pools", "/api/backfills", "/api/audit"} {
+		"/api/workflows", "/api/sessions", "/api/attempts?include_retried=true", "/api/schedules", "/api/pools", "/api/backfills", "/api/x/notices", "/api/audit"} {
 		all.Write(v.call(http.MethodGet, path, nil).content)
 		all.WriteByte('\n')
 	}

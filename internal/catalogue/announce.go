@@ -48,19 +48,23 @@ func (c lifecycle) trace(ctx context.Context, a host.Attempt, final *engine.Stat
 	})
 }
 
-// Notify notifies users about an attempt, in the background. It may retry for minutes, and continues after the caller's
-// ctx has ended. AwaitBackground waits for it.
-func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
-	c.NotifyOf(ctx, a, "", message)
+// Notify notifies users about an attempt. It returns once a Keeper has stored the notice. Without a Keeper it sends the
+// notice in the background, continues after the caller's ctx has ended, and returns no error; AwaitBackground waits for
+// it.
+func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) error {
+	return c.NotifyOf(ctx, a, "", message)
 }
 
 // NotifyOf is like Notify, but about one task of an attempt.
-func (c lifecycle) NotifyOf(ctx context.Context, a host.Attempt, task, message string) {
-	ctx = context.WithoutCancel(ctx)
+func (c lifecycle) NotifyOf(ctx context.Context, a host.Attempt, task, message string) error {
 	n := host.Notice{Message: message, Attempt: a, Task: task}
 	if w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {
 		n.Revision = w.Revision.Name
 	}
+	if c.o.Keeper != nil {
+		return c.o.Keeper.Keep(ctx, n, fmt.Sprintf("%d/%s", a.ID, task))
+	}
+	ctx = context.WithoutCancel(ctx)
 	c.telling.begin(func() {
 		err := host.Recover(c.o.Logger, fmt.Sprintf("notice of attempt %d", a.ID), func() error { return c.o.Notices.Notify(ctx, n) })
 		if err != nil {
@@ -68,4 +72,5 @@ func (c lifecycle) NotifyOf(ctx context.Context, a host.Attempt, task, message s
 			c.o.Observer.NoticeLost(a)
 		}
 	})
+	return nil
 }

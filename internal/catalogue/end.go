@@ -18,10 +18,24 @@ import (
 // The steps are in the order of their importance: a crash after the row is written leaves an ended attempt whose
 // message is delivered again; a crash before it leaves an unfinished attempt.
 func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error) {
+	notify := func() error {
+		if a.Done || !e.GivenUp {
+			return nil
+		}
+		return c.Notify(ctx, a, "Workflow session attempt failed")
+	}
+	if c.o.Keeper != nil { // before the row: after it, nothing would notify again if this process died
+		if err := notify(); err != nil {
+			return a, err
+		}
+	}
 	if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
 		return a, fmt.Errorf("finish attempt %d: %w", a.ID, err)
 	}
 	if !a.Done {
+		if c.o.Keeper == nil {
+			_ = notify() // in the background
+		}
 		c.counts.finished.Add(1)
 		if !e.Success {
 			c.counts.failed.Add(1)
@@ -30,9 +44,6 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		// outcome, whatever made the caller end it again.
 		a.Done, a.Success, a.Canceled, a.FinishedAt, a.HasOutputs, a.Ignored = true, e.Success, a.Canceled || e.Canceled, e.At, e.HasOutputs, e.Ignored
 		c.ended(ctx, a, e)
-		if e.GivenUp {
-			c.Notify(ctx, a, "Workflow session attempt failed")
-		}
 	}
 	c.o.Live.Over(a.ID)
 	if err := c.startWaiting(ctx, a.SessionID); err != nil {

@@ -104,13 +104,21 @@ func startedBefore(s *engine.State, start time.Time) (tasks []string) {
 	return tasks
 }
 
-// timeOut kills an attempt, and then notifies users of the reason.
+// timeOut kills an attempt and notifies users of the reason: first, if the notice is stored, because a killed attempt
+// is not looked at again.
 func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) error {
+	if c.o.Keeper != nil {
+		if err := c.Notify(ctx, a, message); err != nil {
+			return err
+		}
+	}
 	c.o.Logger.Warn("attempt is killed", "attempt", a.ID, "why", message)
 	if err := c.kill(ctx, a); err != nil {
 		return err
 	}
-	c.Notify(ctx, a, message)
+	if c.o.Keeper == nil {
+		return c.Notify(ctx, a, message)
+	}
 	return nil
 }
 

@@ -38,7 +38,7 @@ var settingKeys = []string{
 	"log-server.local.path", "log-server.local.short_together", "log-server.local.split_size", "log-server.s3.bucket",
 	"log-server.s3.credentials.access-key-id", "log-server.s3.credentials.secret-access-key", "log-server.s3.direct_download",
 	"log-server.s3.endpoint", "log-server.s3.path", "log-server.s3.path-style-access", "log-server.s3.region", "log-server.type",
-	"notification.http.headers.*", "notification.http.method", "notification.http.url",
+	"notification.give_up_after", "notification.http.headers.*", "notification.http.method", "notification.http.url",
 	"notification.mail.bcc", "notification.mail.body_template_file", "notification.mail.cc", "notification.mail.debug", "notification.mail.from",
 	"notification.mail.host", "notification.mail.html", "notification.mail.password", "notification.mail.port",
 	"notification.mail.ssl", "notification.mail.subject", "notification.mail.tls", "notification.mail.to",

@@ -204,7 +204,9 @@ func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 	}
 	if p.expiry != nil {
 		if task, message := a.state.Slow(*p.expiry); task != "" {
-			w.Catalogue.NotifyOf(ctx, a.row, task, message)
+			if err := w.Catalogue.NotifyOf(ctx, a.row, task, message); err != nil {
+				return err
+			}
 		}
 	}
 	isSLA := func(t *engine.Task) bool { return strings.Contains(t.Name, "^sla") }

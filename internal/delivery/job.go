@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -54,7 +55,11 @@ func (n notifier) Notify(ctx context.Context, message string, t *operators.Task)
 	if n.failure != nil {
 		n.failure.Lines = n.worker.LastLines(ctx, *n.attempt, n.failure.Task)
 	}
-	err := n.worker.Notices.Notify(ctx, host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName, Failure: n.failure})
+	notice := host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName, Failure: n.failure}
+	if k := n.worker.Keeper; k != nil {
+		return k.Keep(ctx, notice, fmt.Sprintf("%d/%d.%d", n.attempt.ID, t.TaskID, t.Dispatch))
+	}
+	err := n.worker.Notices.Notify(ctx, notice)
 	if err != nil {
 		n.worker.Logger.Warn("notification given up", "attempt", n.attempt.ID, "task", t.TaskName, "message", message, "error", err)
 		n.worker.Observer.NoticeLost(*n.attempt)

@@ -31,6 +31,7 @@ import (
 	"zerodag/internal/httpclient"
 	"zerodag/internal/meter"
 	"zerodag/internal/node"
+	"zerodag/internal/notice"
 	"zerodag/internal/projectfiles"
 	"zerodag/internal/seal"
 	"zerodag/internal/tasklog"
@@ -64,13 +65,14 @@ type Options struct {
 	Limits     host.Limits
 	Config     *param.Map // of operators, below "config."
 	Stored     run.Stored
-	Network    operators.Network // with which tasks connect; nil: the machine's
-	Defaults   *param.Map        // parameters that the parameters of attempts override
-	Notices    host.Notices
-	Traces     host.Tracer        // nil: attempts leave no traces
-	Series     int                // limit on the series of a metric; 0 means meter.DefaultSeries
-	Registry   operators.Registry // nil: all built-in operators
-	Commands   executors.Settings // Name and KillNow are chosen here
+	Network    operators.Network    // with which tasks connect; nil: the machine's
+	Defaults   *param.Map           // parameters that the parameters of attempts override
+	Notices    notice.Sender        // delivers notices; nil: no one is notified
+	Notify     notice.OutboxOptions // Observer, Logger and Now are set here
+	Traces     host.Tracer          // nil: attempts leave no traces
+	Series     int                  // limit on the series of a metric; 0 means meter.DefaultSeries
+	Registry   operators.Registry   // nil: all built-in operators
+	Commands   executors.Settings   // Name and KillNow are chosen here
 	// Evaluators evaluates expressions; Close closes it. nil means that they are evaluated in this process, where only the
 	// engine's own limits apply.
 	Evaluators *evaluators.Pool
@@ -90,6 +92,8 @@ type Engine struct {
 	DB    Store
 	Blobs host.Blobs
 	Meter *meter.Meter
+	// outbox delivers notices; nil: no one is notified.
+	outbox *notice.Outbox
 	// Seal seals the cookies of a sign-in, with the key of secrets.
 	Seal       *seal.Box
 	workspaces *files.Workspaces
@@ -253,13 +257,20 @@ func (e *Engine) wire(o Options) error {
 
 // ports returns the ports of the database and of the data in files.
 func (e *Engine) ports(o Options, kept *Shared) host.Ports {
-	return host.Ports{
+	p := host.Ports{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"), Inventory: e.DB,
 		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Backfills: e.DB, Pools: e.DB, Semaphore: e.DB,
 		Retention: e.DB, RemoveLogs: kept.RemoveLogs, Blobs: kept.Blobs, Secrets: e.DB, Logs: kept.Logs,
-		Unpack:  func(ctx context.Context, key string) (host.Archive, error) { return e.workspaces.Archive(ctx, key) },
-		Notices: o.Notices, Traces: o.Traces, Observer: e.Meter, Defaults: o.Defaults, Limits: o.Limits, Now: o.Now, Logger: o.Logger,
+		Unpack: func(ctx context.Context, key string) (host.Archive, error) { return e.workspaces.Archive(ctx, key) },
+		Traces: o.Traces, Observer: e.Meter, Defaults: o.Defaults, Limits: o.Limits, Now: o.Now, Logger: o.Logger,
 	}
+	if o.Notices != nil {
+		of := o.Notify
+		of.Observer, of.Logger, of.Now = e.Meter, o.Logger, o.Now
+		e.outbox = notice.NewOutbox(e.DB, o.Notices, of)
+		p.Keeper = e.outbox
+	}
+	return p
 }
 
 // keep creates the stores for the files of a server that does not share its stores.
@@ -353,7 +364,25 @@ func evaluatorOf(pool *evaluators.Pool) run.Evaluator {
 // time to end after their `_timeout`, and no more begin.
 func (e *Engine) Run(ctx, accepting context.Context, p node.Parts) {
 	defer context.AfterFunc(ctx, func() { e.commands.Cut(context.WithoutCancel(ctx)) })()
+	defer e.deliver(ctx, p)()
 	e.Node.Run(ctx, accepting, p)
+}
+
+// deliver delivers notices until the returned function is called, unless this process only serves requests.
+func (e *Engine) deliver(ctx context.Context, p node.Parts) (stop func()) {
+	if e.outbox == nil || !p.Executor {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.outbox.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
 }
 
 // Close ends everything at once and closes the files. Unfinished work runs again after the next Open. To let it end

@@ -22,6 +22,7 @@ type Store interface { //nolint:interfacebloat // it combines all ports of one d
 	host.Pools
 	host.Semaphore
 	host.Backfills
+	host.Outbox
 	host.Inventory
 	host.Database
 	// Queue returns one of the two queues, "events" or "tasks".

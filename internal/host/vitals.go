@@ -9,6 +9,8 @@ type Vitals struct {
 	Unfinished int   // attempts of all sites
 	Events     int   // messages of the queue "events" that are due
 	Tasks      int   // due messages of the queue "tasks", including running tasks
+	Waiting    int   // notices that will be retried
+	GivenUp    int   // notices that were given up
 	// Connections describes the connections of this process to the database; nil if it needs none.
 	Connections *Connections
 }

@@ -1,10 +1,12 @@
 // Package notice notifies users that an attempt failed or takes too long: by HTTP, by mail, or through a command
 // (server.md#settings).
 //
-// The server passes it to its host. It retries failed deliveries and must never change what an attempt does.
+// A server stores its notices until they are delivered (Outbox); functions on AWS send theirs at once (Notices). The
+// package retries failed deliveries and must never change what an attempt does.
 package notice
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -37,22 +39,26 @@ type Notices struct {
 }
 
 // New returns Notices that s delivers.
-func New(s Sender, o Options) *Notices {
-	if o.Shortest == 0 {
-		o.Shortest = time.Second
+func New(s Sender, o Options) *Notices { return &Notices{s, o.withDefaults()} }
+
+func (o Options) withDefaults() Options {
+	o.Shortest = cmp.Or(o.Shortest, time.Second)
+	o.Longest = cmp.Or(o.Longest, 30*time.Second)
+	return o
+}
+
+// fields returns the body of a notice that happens now.
+func (o Options) fields(notice host.Notice) *param.Map {
+	fields := Fields(notice, o.Now())
+	if notice.Failure != nil && o.Program != "" {
+		fields.Set("resume", resume(o.Program, notice.Attempt.ID))
 	}
-	if o.Longest == 0 {
-		o.Longest = 30 * time.Second
-	}
-	return &Notices{s, o}
+	return fields
 }
 
 // Notify implements host.Notices: it tries until the notice is delivered, the retries are used up or ctx ends.
 func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
-	fields := Fields(notice, n.o.Now())
-	if notice.Failure != nil && n.o.Program != "" {
-		fields.Set("resume", resume(n.o.Program, notice.Attempt.ID))
-	}
+	fields := n.o.fields(notice)
 	wait := n.o.Shortest
 	for try := 0; ; try++ {
 		err := n.sender.Send(ctx, fields)

@@ -28,6 +28,8 @@ type Overview struct {
 	Failed  []client.Session  `json:"failed"` // whose last attempt failed within a day
 	Late    []client.Schedule `json:"late"`
 	Next    []client.Schedule `json:"next"`
+	// Notices holds notifications that could not be delivered so far.
+	Notices []client.Notice `json:"notices"`
 	// Partly means that the server has more attempts or sessions of that time, or more projects, than were read.
 	Partly bool `json:"partly"`
 
@@ -37,7 +39,7 @@ type Overview struct {
 // Of reads the attempts of a week and the sessions of a day, up to Most of each, and all schedules. It modifies
 // projects, which holds the projects of the server or, if alone, the one project that the overview is about.
 func Of(ctx context.Context, api *client.Client, projects []client.Project, alone bool, now time.Time) (Overview, error) {
-	found := Overview{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}}
+	found := Overview{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}, Notices: []client.Notice{}}
 	var project client.ID
 	if alone {
 		project = projects[0].ID
@@ -64,6 +66,9 @@ func Of(ctx context.Context, api *client.Client, projects []client.Project, alon
 		return found, err
 	}
 	found.Partly = found.Partly || partly || more
+	if err := found.undelivered(ctx, api, projects, alone); err != nil {
+		return found, err
+	}
 	schedules, err := api.AllSchedules(ctx, project)
 	if err != nil {
 		return found, err
@@ -73,6 +78,21 @@ func Of(ctx context.Context, api *client.Client, projects []client.Project, alon
 	}
 	found.divide(schedules, now)
 	return found, nil
+}
+
+// undelivered adds notifications that were tried at least once. An older server, and one that keeps no notifications,
+// has none.
+func (s *Overview) undelivered(ctx context.Context, api *client.Client, projects []client.Project, alone bool) error {
+	list, err := api.Notices(ctx, "", Most)
+	if client.IsMissing(err) {
+		return nil
+	}
+	for _, n := range list {
+		if n.Error != nil && (!alone || n.Project != nil && *n.Project == projects[0].Name) {
+			s.Notices = append(s.Notices, n)
+		}
+	}
+	return err
 }
 
 // hasFailed reports whether an attempt failed without being killed.

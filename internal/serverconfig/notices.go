@@ -17,26 +17,21 @@ import (
 	"zerodag/internal/program"
 )
 
-// newNotices reads the settings of failure notices (server.md#settings).
-func newNotices(r *configuration.Reading, pool *evaluators.Pool) (host.Notices, error) {
+// readNotices reads the settings of notices (server.md#settings). Without notification.type there is no sender.
+func readNotices(r *configuration.Reading, pool *evaluators.Pool) (notice.Sender, notice.OutboxOptions, error) {
 	sender, err := noticeSender(r, pool)
-	if err != nil {
-		return nil, err
-	}
 	milliseconds := func(key string, otherwise int) time.Duration {
 		return time.Duration(r.Number(key, otherwise)) * time.Millisecond
 	}
-	o := notice.Options{
-		Program:  program.Called(),
-		Retries:  r.Number("notification.retries", 10),
-		Shortest: milliseconds("notification.min_retry_wait", 1000),
-		Longest:  milliseconds("notification.max_retry_wait", 30_000),
-		Now:      time.Now,
-	}
-	if sender == nil {
-		return nil, nil // the host sends no notices
-	}
-	return notice.New(sender, o), nil
+	return sender, notice.OutboxOptions{
+		Options: notice.Options{
+			Program:  program.Called(),
+			Retries:  r.Number("notification.retries", 10),
+			Shortest: milliseconds("notification.min_retry_wait", 1000),
+			Longest:  milliseconds("notification.max_retry_wait", 30_000),
+		},
+		GiveUp: r.Duration("notification.give_up_after", 0),
+	}, err
 }
 
 func noticeSender(r *configuration.Reading, pool *evaluators.Pool) (notice.Sender, error) {

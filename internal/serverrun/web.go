@@ -47,7 +47,7 @@ func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) 
 	o.API.Code = check.Code{Syntax: script.Check, Uses: script.Uses}
 	o.API.Backup, o.API.Writable, o.API.Vitals = engine.Backup, engine.Writable, engine.Vitals
 	o.API.Rekey = engine.DB.RekeySecrets
-	o.API.Census, o.API.Meter = engine.DB.Census, engine.Meter
+	o.API.Census, o.API.Meter, o.API.Outbox = engine.DB.Census, engine.Meter, engine.DB
 	o.API.Depths, o.API.Queued = engine.DB.Depths, engine.DB.Queued
 	o.API.Auth.Tokens, o.API.Auth.Audit, o.API.Auth.Seal, o.API.Auth.Required = engine.DB, engine.DB, engine.Seal, o.Token
 	logged := func(h http.Handler) http.Handler { return h }

@@ -89,7 +89,10 @@ func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
 	const due = "(SELECT count(*) FROM queued_messages WHERE queue = ? AND (due IS NULL OR due <= ?))"
 	now := sqlstore.Stamp(db.now())
 	return db.read(ctx, func(c *conn) error {
-		return c.Query(func(r *row) { v.Unfinished, v.Events, v.Tasks = r.Int(), r.Int(), r.Int() },
-			"SELECT (SELECT count(*) FROM session_attempts WHERE finished_at IS NULL), "+due+", "+due, "events", now, "tasks", now)
+		return c.Query(func(r *row) {
+			v.Unfinished, v.Events, v.Tasks, v.Waiting, v.GivenUp = r.Int(), r.Int(), r.Int(), r.Int(), r.Int()
+		},
+			"SELECT (SELECT count(*) FROM session_attempts WHERE finished_at IS NULL), "+due+", "+due+
+				", (SELECT count(*) FROM notices WHERE due IS NOT NULL), (SELECT count(*) FROM notices WHERE given_up_at IS NOT NULL)", "events", now, "tasks", now)
 	})
 }

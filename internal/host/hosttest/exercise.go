@@ -52,6 +52,7 @@ func ports() []port {
 		{"Horizon", messages.Horizon, func(s suite.Stores) bool { return s.Horizon != nil }},
 		{"Bus", messages.Bus, func(s suite.Stores) bool { return s.Bus != nil && s.Heard != nil }},
 		{"Notices", messages.Notices, func(s suite.Stores) bool { return s.Notices != nil && s.Told != nil }},
+		{"Outbox", outboxSuite, func(s suite.Stores) bool { return s.Outbox != nil }},
 		{"Tracer", messages.Tracer, func(s suite.Stores) bool { return s.Tracer != nil && s.Traced != nil }},
 	}
 }

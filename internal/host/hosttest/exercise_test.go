@@ -24,6 +24,8 @@ func inSuiteOf(name string) string {
 		// Interfaces of a single service, tested next to its driver.
 		"DeadLetters": "sqs: redrive_test.go",
 		"Signer":      "s3: upload_test.go",
+		"Observer":    "node: observer_test.go",
+		"Keeper":      "notice: outbox_test.go",
 		"TextLinks":   "s3: links_test.go",
 		"Forwarder":   "postgres: types_test.go",
 		"Identities":  "oidc: oidc_test.go",

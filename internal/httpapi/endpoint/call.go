@@ -38,7 +38,11 @@ func (c *Call) Confine() {
 		return
 	}
 	s := *c.Server
-	s.Node = s.Node.Within(scope.Scope(c.Actor.Projects).Within)
+	within := scope.Scope(c.Actor.Projects)
+	s.Node = s.Node.Within(within.Within)
+	if s.Outbox != nil {
+		s.Outbox = within.Outbox(s.Outbox)
+	}
 	s.Console = &console.Console{Catalogue: s.Node.Catalogue, Now: s.Now}
 	c.Server = &s
 }

@@ -51,6 +51,8 @@ type Options struct {
 	Census func(ctx context.Context, n int) (host.Census, error)
 	// Meter counts requests, and holds what the node has counted; nil means that it counts only requests.
 	Meter *meter.Meter
+	// Outbox holds the notices that are not delivered; nil if they are not stored.
+	Outbox host.Outbox
 	// Redrive sends dead letters back and returns their number; nil if the queues have none.
 	Redrive func(ctx context.Context) (int, error)
 	// Depths counts the messages of all sites in the queues; nil if that is unknown.

@@ -69,6 +69,8 @@ func plainMetrics() []plain {
 		only(count("connection_wait_seconds_total", "how long calls waited for connections", func(m *measured) any { return m.vitals.Connections.Waited.Seconds() }), pooled),
 		only(gauge("database_size_bytes", "size of the database, including unmerged data", func(m *measured) any { return m.vitals.Database }), ofDatabase),
 		only(gauge("database_queue_events", "steps of attempts that are due", func(m *measured) any { return m.vitals.Events }), ofDatabase),
+		only(gauge("database_notices_waiting", "notifications that are not delivered yet and will be retried", func(m *measured) any { return m.vitals.Waiting }), ofDatabase),
+		only(gauge("database_notices_given_up", "notifications that were given up and can be sent again", func(m *measured) any { return m.vitals.GivenUp }), ofDatabase),
 		only(gauge("database_queue_tasks", "runs of tasks that are due or in progress", func(m *measured) any { return m.vitals.Tasks }), ofDatabase),
 	}
 }

@@ -270,6 +270,28 @@ CREATE TABLE pool_claims (
   PRIMARY KEY (pool_id, rank, since, holder)
 );
 
+-- Notifications that are not delivered yet, and those that were given up (host.Outbox).
+CREATE TABLE notices (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  unique_name bytea NOT NULL UNIQUE,
+  site_id bigint NOT NULL,
+  attempt_id bigint NOT NULL,
+  project_name bytea NOT NULL,
+  workflow_name bytea NOT NULL,
+  message bytea NOT NULL,
+  body bytea NOT NULL,            -- JSON
+  created_at bigint NOT NULL,
+  since bigint NOT NULL,
+  due bigint,                     -- NULL: it was given up
+  tries bigint NOT NULL,
+  error bytea NOT NULL,
+  given_up_at bigint
+);
+CREATE INDEX notices_of_site ON notices (site_id, id);
+CREATE INDEX notices_of_attempt ON notices (attempt_id, id);
+CREATE INDEX notices_due ON notices (due, id) WHERE due IS NOT NULL;
+CREATE INDEX notices_given_up ON notices (given_up_at) WHERE given_up_at IS NOT NULL;
+
 -- Sessions of workflows that are started as one thing (host.Backfills).
 CREATE TABLE backfills (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -238,6 +238,28 @@ CREATE TABLE pool_claims (
   PRIMARY KEY (pool_id, rank, since, holder)
 ) STRICT, WITHOUT ROWID;
 
+-- Notifications that are not delivered yet, and those that were given up (host.Outbox).
+CREATE TABLE notices (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  unique_name TEXT NOT NULL UNIQUE,
+  site_id INTEGER NOT NULL,
+  attempt_id INTEGER NOT NULL,
+  project_name TEXT NOT NULL,
+  workflow_name TEXT NOT NULL,
+  message TEXT NOT NULL,
+  body BLOB NOT NULL,             -- JSON
+  created_at INTEGER NOT NULL,
+  since INTEGER NOT NULL,
+  due INTEGER,                    -- NULL: it was given up
+  tries INTEGER NOT NULL,
+  error TEXT NOT NULL,
+  given_up_at INTEGER
+) STRICT;
+CREATE INDEX notices_of_site ON notices (site_id, id);
+CREATE INDEX notices_of_attempt ON notices (attempt_id, id);
+CREATE INDEX notices_due ON notices (due, id) WHERE due IS NOT NULL;
+CREATE INDEX notices_given_up ON notices (given_up_at) WHERE given_up_at IS NOT NULL;
+
 -- Sessions of workflows that are started as one thing (host.Backfills).
 CREATE TABLE backfills (
   id INTEGER PRIMARY KEY AUTOINCREMENT,

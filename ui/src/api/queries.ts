@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { answered, client, pathId } from "./client";
+import { answered, client, isMissing, pathId } from "./client";
 
 /** How often the home page is refreshed, in milliseconds: ten seconds while nothing runs are six requests a minute. */
 const calm = 10_000;
@@ -90,6 +90,22 @@ export const causeQuery = (attempt: string) =>
     queryKey: ["attempt", attempt, "cause"],
     queryFn: ({ signal }) => answered(client.GET("/api/x/attempts/{id}/cause", { params: { path: { id: pathId(attempt) } }, signal })),
     staleTime: Infinity,
+  });
+
+/** The notifications about an attempt that are not delivered; none if the deployment does not store them. */
+export const noticesQuery = (attempt: string) =>
+  queryOptions({
+    queryKey: ["attempt", attempt, "notices"],
+    queryFn: async ({ signal }) => {
+      try {
+        const { notices } = await answered(client.GET("/api/x/notices", { params: { query: { attempt: pathId(attempt) } }, signal }));
+        return notices;
+      } catch (error) {
+        if (isMissing(error)) return [];
+        throw error;
+      }
+    },
+    refetchInterval: (query) => (query.state.data?.length ? 10_000 : false),
   });
 
 export const taskQuery = (attempt: string, task: number, state: string) =>

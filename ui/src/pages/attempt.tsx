@@ -3,7 +3,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { ArrowLeft, ChevronLeft, ChevronRight, CircleStop, Pause, RotateCcw } from "lucide-react";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Attempt } from "../api/client";
-import { attemptQuery, sessionAttemptsQuery } from "../api/queries";
+import { attemptQuery, noticesQuery, sessionAttemptsQuery } from "../api/queries";
 import { KillDialog, PauseAttempt, RetryDialog, UnpauseAttempt, useActions } from "../attempt/actions";
 import { Cause } from "../attempt/cause";
 import { useHistory } from "../attempt/history";
@@ -221,6 +221,7 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
             <Paused paused={attempt.paused} />
           </span>
         )}
+        {attempt.done && <Undelivered attempt={attempt} />}
         <Attempts attempt={attempt} others={others} />
         {status === "live" && <span className={css.live}>live</span>}
         <Announce counts={counts} live={status === "live"} />
@@ -247,6 +248,19 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
       {dialog === "pause" && <PauseAttempt attempt={attempt} onClose={() => setDialog(null)} />}
       {dialog === "kill" && <KillDialog attempt={attempt} running={counts.running} onClose={() => setDialog(null)} />}
     </header>
+  );
+}
+
+/** How many notifications about the attempt are not delivered, with the error of the first. */
+function Undelivered({ attempt }: { attempt: Attempt }) {
+  const tried = (useQuery(noticesQuery(attempt.id)).data ?? []).filter((n) => n.error !== null);
+  const [first] = tried;
+  if (!first) return null;
+  const lost = tried.every((n) => n.givenUpAt !== null);
+  return (
+    <span className={css.fact} title={first.error ?? ""}>
+      {tried.length === 1 ? "a notification was" : `${tried.length} notifications were`} not delivered{lost ? " and given up" : " yet"}
+    </span>
   );
 }
 

@@ -52,6 +52,7 @@ type Stores struct {
 	// Notices, and the fields of the delivered ones.
 	Notices host.Notices
 	Told    func(t *testing.T) []*param.Map
+	Outbox  host.Outbox
 	// Tracer, and the ids of the traces that were delivered.
 	Tracer host.Tracer
 	Traced func(t *testing.T) []string

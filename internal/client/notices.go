@@ -1,0 +1,50 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Notice is a notification that is not delivered.
+type Notice struct {
+	ID        ID         `json:"id"`
+	AttemptID *ID        `json:"attemptId"`
+	Project   *string    `json:"project"`
+	Workflow  *string    `json:"workflow"`
+	Message   string     `json:"message"`
+	CreatedAt time.Time  `json:"createdAt"`
+	Tries     int        `json:"tries"`
+	Error     *string    `json:"error"`
+	RetryAt   *time.Time `json:"retryAt"`   // nil: it was given up
+	GivenUpAt *time.Time `json:"givenUpAt"` // nil: it will be retried
+}
+
+// Notices lists up to most notifications that are not delivered, oldest first: of the site, or of an attempt unless that
+// is "".
+func (c *Client) Notices(ctx context.Context, attempt ID, most int) (all []Notice, err error) {
+	for last := ID(""); len(all) < most; last = all[len(all)-1].ID {
+		var list struct{ Notices []Notice }
+		if err := c.get(ctx, "/api/x/notices", query("attempt", string(attempt), "last_id", string(last)), &list); err != nil || len(list.Notices) == 0 {
+			return all, err
+		}
+		all = append(all, list.Notices...)
+	}
+	return all[:most], nil
+}
+
+// RetryNotices sends all notifications again that were given up, and returns how many there were.
+func (c *Client) RetryNotices(ctx context.Context) (int, error) {
+	return c.retryNotices(ctx, "/api/x/notices/retry")
+}
+
+// RetryNotice sends a notification again, and returns 0 if it is being sent.
+func (c *Client) RetryNotice(ctx context.Context, id ID) (int, error) {
+	return c.retryNotices(ctx, path("api", "x", "notices", string(id), "retry"))
+}
+
+func (c *Client) retryNotices(ctx context.Context, path string) (int, error) {
+	var answer struct{ Notices int }
+	err := c.send(ctx, http.MethodPost, path, nil, struct{}{}, &answer)
+	return answer.Notices, err
+}

@@ -1,0 +1,115 @@
+package embedded_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/catalogue"
+	"zerodag/internal/embedded"
+	"zerodag/internal/host"
+	"zerodag/internal/node"
+	"zerodag/internal/notice"
+	"zerodag/internal/projectfiles"
+)
+
+// down is a receiver of notices that does not answer.
+type down struct{ tried chan struct{} }
+
+func (d down) Send(context.Context, *param.Map) error {
+	select {
+	case d.tried <- struct{}{}:
+	default:
+	}
+	return errors.New("no answer")
+}
+
+// up is a receiver that hands over the notices.
+type up chan *param.Map
+
+func (u up) Send(_ context.Context, fields *param.Map) error {
+	u <- fields
+	return nil
+}
+
+// TestNoticesOutliveTheServer proves that a failed attempt ends at once while its notice cannot be delivered, and that
+// the next process on the same data delivers the notice, once.
+func TestNoticesOutliveTheServer(t *testing.T) {
+	t.Parallel()
+	folder, project := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(project, "main.dig"), []byte("+a:\n  fail>: broken\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := projectfiles.Open(project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	if _, err := p.Pack(&archive, projectfiles.Packing{}); err != nil {
+		t.Fatal(err)
+	}
+	run := func(o embedded.Options) (*embedded.Engine, func()) {
+		o.Folder, o.Migrate = folder, true
+		e, err := embedded.Open(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			e.Run(ctx, ctx, node.Parts{Executor: true, Agent: true, Scheduler: true})
+		}()
+		return e, func() {
+			stop()
+			<-ended
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	receiver := down{make(chan struct{}, 1)}
+	soon := notice.OutboxOptions{Options: notice.Options{Retries: 1000, Shortest: time.Millisecond, Longest: 10 * time.Millisecond}}
+	e, stop := run(embedded.Options{Notices: receiver, Notify: soon})
+	pushed, err := e.Push(t.Context(), catalogue.PushRequest{Project: "p", Revision: "1"}, &archive, int64(archive.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := e.Workflows(t.Context(), host.WorkflowQuery{Revision: pushed.Latest.ID, Name: "main"})
+	if err != nil || len(list) != 1 {
+		t.Fatal(err, list)
+	}
+	a, err := e.Start(t.Context(), catalogue.StartRequest{Workflow: list[0].ID, SessionTime: time.Unix(0, 0), Params: param.New()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range e.Watch(t.Context(), a) {
+	}
+	if a, err = e.Attempt(t.Context(), 0, a.ID); err != nil || !a.Done || a.Success {
+		t.Fatalf("the attempt did not end: %+v %v", a, err)
+	}
+	<-receiver.tried
+	stored, err := e.DB.Notices(t.Context(), host.NoticeQuery{Attempt: a.ID})
+	if err != nil || len(stored) != 1 || stored[0].Message != "Workflow session attempt failed" || stored[0].Project != "p" || stored[0].Workflow != "main" {
+		t.Errorf("stored %+v %v", stored, err)
+	}
+	stop()
+	told := make(up, 9)
+	e, stop = run(embedded.Options{Notices: told, Notify: soon})
+	fields := <-told
+	stop()
+	if task, _ := fields.Get("failed_task"); task != "+main+a" {
+		t.Errorf("told %v", fields)
+	}
+	if len(told) != 0 {
+		t.Errorf("told %d times more", len(told))
+	}
+	if _, err := e.DB.Notices(context.Background(), host.NoticeQuery{}); err == nil {
+		t.Error("the database is still open")
+	}
+}

@@ -1,0 +1,263 @@
+package notice_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/suite"
+	"zerodag/internal/notice"
+)
+
+// memory is a host.Outbox that is lost with the process.
+type memory struct {
+	mu   sync.Mutex
+	last int64
+	list []host.StoredNotice // ascending by id
+}
+
+func (m *memory) PutNotice(_ context.Context, n host.StoredNotice) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.ContainsFunc(m.list, func(x host.StoredNotice) bool { return x.Key == n.Key }) {
+		m.last++
+		n.ID = m.last
+		m.list = append(m.list, n)
+	}
+	return nil
+}
+
+func (m *memory) Notices(_ context.Context, q host.NoticeQuery) (list []host.StoredNotice, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, n := range m.list {
+		fits := n.ID > q.After && (q.Site == host.AnySite || n.Site == q.Site) && (q.ID == 0 || n.ID == q.ID) && (q.Attempt == 0 || n.Attempt == q.Attempt) && (!q.GivenUp || !n.GivenUpAt.IsZero())
+		if fits && (q.Count == 0 || len(list) < q.Count) {
+			list = append(list, n)
+		}
+	}
+	return list, nil
+}
+
+func (m *memory) DueNotices(_ context.Context, at time.Time, n int) ([]host.StoredNotice, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := slices.DeleteFunc(slices.Clone(m.list), func(n host.StoredNotice) bool { return n.Due.IsZero() || n.Due.After(at) })
+	slices.SortStableFunc(list, func(a, b host.StoredNotice) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID)) })
+	return list[:min(n, len(list))], nil
+}
+
+func (m *memory) UpdateNotice(_ context.Context, n host.StoredNotice, tries int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.IndexFunc(m.list, func(x host.StoredNotice) bool { return x.ID == n.ID && x.Tries == tries })
+	if i < 0 {
+		return host.ErrConflict
+	}
+	m.list[i] = n
+	return nil
+}
+
+func (m *memory) DeleteNotice(_ context.Context, id int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = slices.DeleteFunc(m.list, func(x host.StoredNotice) bool { return x.ID == id })
+	return nil
+}
+
+func (m *memory) DropNotices(_ context.Context, before time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = slices.DeleteFunc(m.list, func(x host.StoredNotice) bool { return !x.GivenUpAt.IsZero() && x.GivenUpAt.Before(before) })
+	return nil
+}
+
+// TestOutboxInMemory runs the contract suite on the store of these tests.
+func TestOutboxInMemory(t *testing.T) {
+	t.Parallel()
+	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("it stores notices only", "Outbox"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
+		run(t, suite.Stores{Outbox: &memory{}})
+	}})
+}
+
+// receiver records the tries, and accepts a notice when works is set.
+type receiver struct {
+	mu    sync.Mutex
+	works bool
+	at    []time.Time
+	got   []*param.Map
+	takes time.Duration
+}
+
+func (r *receiver) Send(ctx context.Context, fields *param.Map) error {
+	time.Sleep(r.takes) // on the fake clock
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at = append(r.at, time.Now())
+	if !r.works {
+		return errors.New("no answer")
+	}
+	r.got = append(r.got, fields)
+	return ctx.Err()
+}
+
+// watched counts lost notices and keeps the log.
+type watched struct {
+	host.Unobserved
+	lost []host.Attempt
+	log  strings.Builder
+}
+
+func (w *watched) NoticeLost(a host.Attempt) { w.lost = append(w.lost, a) }
+
+func (w *watched) options() notice.OutboxOptions {
+	return notice.OutboxOptions{Options: notice.Options{Retries: 3, Shortest: time.Second, Longest: 30 * time.Second, Now: time.Now, Program: "zerodag"}, Observer: w, Logger: slog.New(slog.NewTextHandler(&w.log, nil))}
+}
+
+// running runs an outbox until the returned function is called.
+func running(t *testing.T, b *notice.Outbox) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { b.Run(ctx); close(ended) }()
+	return func() { cancel(); <-ended }
+}
+
+// TestOutboxDelivers proves that a kept notice is delivered once with all its fields and then removed, and that the
+// same event is kept once.
+func TestOutboxDelivers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w watched
+		store, r := &memory{}, &receiver{works: true}
+		b := notice.NewOutbox(store, r, w.options())
+		n := failed
+		n.Failure = &host.Failure{Task: "+main+b", Message: "no", Lines: []string{"one"}}
+		for range 2 {
+			if err := b.Keep(t.Context(), n, "7/1.1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer running(t, b)()
+		synctest.Wait()
+		if len(r.got) != 1 || len(store.list) != 0 {
+			t.Fatalf("delivered %d times, %d left", len(r.got), len(store.list))
+		}
+		for key, want := range map[string]any{"message": n.Message, "failed_task": "+main+b", "last_lines": "one", "resume": "zerodag retry 7 --latest-revision --resume", "attempt_id": int64(7)} {
+			if got, _ := r.got[0].Get(key); got != want {
+				t.Errorf("%s is %v, want %v", key, got, want)
+			}
+		}
+	})
+}
+
+// TestOutboxRetries proves that a notice is retried with growing waits, by a later process, too, that it is given up after
+// a day with a line in the log and a count, and that it stays and can be sent again.
+func TestOutboxRetries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w watched
+		store, r := &memory{}, &receiver{}
+		b := notice.NewOutbox(store, r, w.options())
+		stop := running(t, b)
+		began := time.Now()
+		if err := b.Keep(t.Context(), failed, "7/1.1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		stop()
+		first := len(r.at)
+		if first < 6 || first > 15 {
+			t.Errorf("%d tries in ten minutes: %v", first, r.at)
+		}
+		if n := store.list[0]; n.Error != "no answer" || n.Due.IsZero() || n.Tries != first {
+			t.Errorf("stored %+v", n)
+		}
+		defer running(t, notice.NewOutbox(store, r, w.options()))()
+		time.Sleep(26 * time.Hour)
+		n := store.list[0]
+		if given := n.GivenUpAt.Sub(began); len(w.lost) != 1 || w.lost[0].ID != 7 || given < 24*time.Hour || given > 25*time.Hour || !n.Due.IsZero() {
+			t.Errorf("lost %v, given up after %v: %+v", w.lost, given, n)
+		}
+		if text := w.log.String(); strings.Count(text, "notification given up") != 1 || strings.Count(text, "will be retried") != 1 {
+			t.Errorf("log:\n%s", text)
+		}
+		if tries := len(r.at) - first; tries < 20 || tries > 60 {
+			t.Errorf("%d tries in the rest of the day", tries)
+		}
+		before := len(r.at)
+		time.Sleep(24 * time.Hour)
+		if len(r.at) != before {
+			t.Error("it was tried again after it was given up")
+		}
+		r.works = true
+		again := n
+		again.Tries, again.Since, again.Due, again.GivenUpAt = 0, time.Now(), time.Now(), time.Time{}
+		if err := store.UpdateNotice(t.Context(), again, n.Tries); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if len(r.got) != 1 || len(store.list) != 0 {
+			t.Errorf("delivered %d times, %d left", len(r.got), len(store.list))
+		}
+	})
+}
+
+// TestOutboxesShareAStore proves that two processes deliver each notice once, even if the receiver is slow.
+func TestOutboxesShareAStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w watched
+		store, r := &memory{}, &receiver{works: true, takes: 20 * time.Second}
+		one, two := notice.NewOutbox(store, r, w.options()), notice.NewOutbox(store, r, w.options())
+		defer running(t, one)()
+		defer running(t, two)()
+		for i := range int64(40) {
+			n := failed
+			n.Attempt.ID = i
+			if err := one.Keep(t.Context(), n, time.Unix(i, 0).String()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(5 * time.Minute)
+		if len(r.got) != 40 || len(store.list) != 0 {
+			t.Errorf("delivered %d times, %d left", len(r.got), len(store.list))
+		}
+	})
+}
+
+// TestOutboxSurvivesItsProcess proves that a notice whose try was cut off by the end of the process is delivered by the
+// next one.
+func TestOutboxSurvivesItsProcess(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w watched
+		store, r := &memory{}, &receiver{works: true}
+		if err := notice.NewOutbox(store, r, w.options()).Keep(t.Context(), failed, "7/1.1"); err != nil {
+			t.Fatal(err)
+		}
+		n := store.list[0] // as a process leaves it that is killed during its first try
+		n.Tries, n.Due = 1, time.Now().Add(2*time.Minute)
+		if err := store.UpdateNotice(t.Context(), n, 0); err != nil {
+			t.Fatal(err)
+		}
+		defer running(t, notice.NewOutbox(store, r, w.options()))()
+		time.Sleep(time.Minute)
+		if len(r.got) != 0 {
+			t.Error("two processes try at once")
+		}
+		time.Sleep(2 * time.Minute)
+		if len(r.got) != 1 || len(store.list) != 0 {
+			t.Errorf("delivered %d times, %d left", len(r.got), len(store.list))
+		}
+	})
+}
