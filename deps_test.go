@@ -73,7 +73,7 @@ func imports() []allowed {
 			"an operator knows the contract and its own library, no driver and no other operator"},
 
 		{"internal/host", core + "operators/run", "ports know no store, no SDK and none of their users"},
-		{"internal/host/hosttest/... internal/sandbox/sandboxtest internal/executors/executorstest", core + "engine/expr internal/host/hosttest/... internal/sandbox operators/run operators/sh" + test, "suites know contracts"},
+		{"internal/host/hosttest/... internal/sandbox/sandboxtest internal/executors/executorstest", core + "github.com/google/go-cmp/cmp/cmpopts engine/expr internal/host/hosttest/... internal/sandbox operators/run operators/sh" + test, "suites know contracts"},
 		{"internal/meter", "internal/host", "it counts, and reads neither a store nor a clock"},
 		{"internal/replay internal/retry internal/tick", core, "parts of the shell that know ports only"},
 		{"internal/execution internal/vault", core + "engine/expr operators/run", "they make what a run needs, and run nothing"},

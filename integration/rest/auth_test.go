@@ -3,6 +3,8 @@ package rest_test
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
@@ -191,6 +194,55 @@ func TestAudit(t *testing.T) {
 	}
 	if page := admin.must(http.MethodGet, fmt.Sprint("/api/audit?page_size=2&last_id=", rows[2].(object)["id"]), nil)["audits"].([]any); len(page) != 2 {
 		t.Errorf("page of the audit log: %v", page)
+	}
+	for query, want := range map[string][]int{
+		"who=viewer": {0}, "action=push": {4}, "target=" + url.QueryEscape("project p"): {3, 4}, "refused=true": {0},
+		"to=2020-01-01": {}, "from=2020-01-01T00:00:00Z&who=admin&action=start": {2},
+	} {
+		var filtered, expected []any
+		filtered = admin.must(http.MethodGet, "/api/audit?"+query, nil)["audits"].([]any)
+		for _, i := range want {
+			expected = append(expected, rows[i])
+		}
+		if diff := cmp.Diff(expected, filtered, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+	if a := admin.call(http.MethodGet, "/api/audit?from=yesterday", nil); a.status != http.StatusBadRequest {
+		t.Errorf("a time that cannot be read: %d %s", a.status, a.content)
+	}
+	push := rows[4].(object)
+	if with := fmt.Sprint(push["with"]); push["request"] != "PUT /api/projects" || push["address"] == nil || !strings.HasPrefix(with, "token ") || strings.Contains(with, "session") || push["refused"] != false {
+		t.Errorf("origin of the push: %v", push)
+	}
+	if refused := rows[0].(object); refused["request"] != "POST /api/attempts/"+attempt+"/kill" || refused["with"] == push["with"] || refused["refused"] != true {
+		t.Errorf("origin of the refused kill: %v", refused)
+	}
+}
+
+// TestAuditSignIns proves that repeated sign-ins of a user are one entry, which names the session of the first one as
+// the changes made with it do.
+func TestAuditSignIns(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
+	if server.deployed() || several() {
+		t.Skip("NOT RUN with several processes: each has its own entry")
+	}
+	b := server.sitting(t)
+	token := server.token(t, 0, "admin")
+	for range 3 {
+		b.do(http.MethodPost, "/api/x/session", `{"token":"`+token+`"}`)
+	}
+	b.do(http.MethodPost, "/api/tokens", `{"name":"x","role":"viewer"}`)
+	rows := caller{server, t, token}.must(http.MethodGet, "/api/audit", nil)["audits"].([]any)
+	if len(rows) != 2 {
+		t.Fatalf("entries: %v", rows)
+	}
+	session := regexp.MustCompile(`^token \d+, session [A-Z2-7]{8}$`)
+	for i, action := range []string{"create token", "sign in"} {
+		if r := rows[i].(object); r["action"] != action || !session.MatchString(fmt.Sprint(r["with"])) {
+			t.Errorf("entry %d: %v", i, r)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func twins() map[any]any {
 	return map[any]any{
 		&client.Project{}: wire.Project{}, &client.Revision{}: wire.Revision{}, &client.Workflow{}: wire.Workflow{}, &client.SessionTime{}: wire.SessionTime{},
 		&client.Schedule{}: wire.Schedule{}, &client.Session{}: wire.Session{}, &client.Attempt{}: wire.Attempt{}, &client.Task{}: wire.Task{},
-		&client.LogFile{}: wire.LogFile{}, &client.Token{}: wire.NewToken{}, &client.Caller{}: wire.Caller{}, &client.Check{}: wire.VersionCheck{},
+		&client.LogFile{}: wire.LogFile{}, &client.Token{}: wire.NewToken{}, &client.AuditEntry{}: wire.Record{}, &client.Caller{}: wire.Caller{}, &client.Check{}: wire.VersionCheck{},
 		&client.StartPlan{}: wire.StartPlan{}, &client.RerunPlan{}: wire.RerunPlan{}, &client.Filling{}: wire.Fill{}, &client.FillPlan{}: wire.FillPlan{},
 		&client.PoolLine{}: wire.Line{}, &client.Queues{}: wire.Queue{}, &client.Limit{}: wire.Limit{}, &client.Site{}: wire.Site{},
 		&client.DeadLetter{}: wire.LetterBody{}, &client.Outline{}: wire.Outline{}, &client.Change{}: wire.Change{},

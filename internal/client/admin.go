@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -163,4 +164,38 @@ func (c *Client) CreateToken(ctx context.Context, asked TokenRequest) (t Token, 
 func (c *Client) RevokeToken(ctx context.Context, id, site ID) (t Token, err error) {
 	err = c.send(ctx, http.MethodDelete, path("api", "tokens", string(id)), query("site", string(site)), nil, &t)
 	return t, err
+}
+
+// AuditEntry is an entry of the audit log.
+type AuditEntry struct {
+	ID      ID        `json:"id"`
+	At      time.Time `json:"at"`
+	Who     string    `json:"who"`
+	Action  string    `json:"action"`
+	Target  string    `json:"target"`
+	Detail  string    `json:"detail"`
+	Refused bool      `json:"refused"`
+	Address string    `json:"address"`
+	With    string    `json:"with"`
+	Request string    `json:"request"`
+}
+
+// AuditFilter selects entries of the audit log; "" means any.
+type AuditFilter struct {
+	Who, Action, Target, From, To string
+	Refused                       bool
+}
+
+// Audits lists entries, newest first.
+func (c *Client) Audits(ctx context.Context, f AuditFilter, p Page) ([]AuditEntry, error) {
+	q := query("who", f.Who, "action", f.Action, "target", f.Target, "from", f.From, "to", f.To, "last_id", string(p.Last))
+	if f.Refused {
+		q.Set("refused", "true")
+	}
+	if p.Count > 0 {
+		q.Set("page_size", strconv.Itoa(p.Count))
+	}
+	var list struct{ Audits []AuditEntry }
+	err := c.get(ctx, "/api/audit", q, &list)
+	return list.Audits, err
 }

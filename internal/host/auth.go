@@ -67,14 +67,43 @@ type Record struct {
 	Action string // "push", "start", "kill" ...
 	Target string // the changed object
 	Detail string // "" for none; never a secret
+	// Refused means that the change was not made because the caller may not make it.
+	Refused bool
+	Origin
+}
+
+// Origin describes the request that caused a change. Its fields are "" if there was none.
+type Origin struct {
+	Address string // of the caller, as far as the server can know it
+	With    string // how the caller was identified: "token 3", "token 3, session AB12CD34", "password" ...
+	Request string // method and path
+}
+
+// AuditQuery selects entries of the audit log of a site.
+type AuditQuery struct {
+	Site    int64
+	Who     string    // exact; "" is any
+	Action  string    // exact; "" is any
+	Target  string    // part of the target, case-sensitive; "" is any
+	From    time.Time // not earlier; zero is any
+	Until   time.Time // earlier; zero is any
+	Refused bool      // only refused changes
+	Before  int64     // only smaller ids; 0 means all
+	Count   int       // 0 is all
+}
+
+// Matches reports whether an entry of the site is selected, apart from its id.
+func (q AuditQuery) Matches(r Record) bool {
+	return (q.Who == "" || q.Who == r.Who) && (q.Action == "" || q.Action == r.Action) && strings.Contains(r.Target, q.Target) &&
+		(q.From.IsZero() || !r.At.Before(q.From)) && (q.Until.IsZero() || r.At.Before(q.Until)) && (!q.Refused || r.Refused)
 }
 
 // Audit stores the audit log.
 type Audit interface {
 	// Record adds an entry; the store assigns its ID.
 	Record(ctx context.Context, e Record) error
-	// Audits lists up to n entries of a site with ids below before (0: all), newest first.
-	Audits(ctx context.Context, site, before int64, n int) ([]Record, error)
+	// Audits lists entries, newest first.
+	Audits(ctx context.Context, q AuditQuery) ([]Record, error)
 }
 
 // Person is a user whom an identity provider has authenticated.

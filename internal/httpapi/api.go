@@ -35,7 +35,7 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	list := endpoints(room)
-	gate := access.NewGate(access.Rules{Auth: o.Auth, Memory: o.Memory, Bound: o.Bound, Hosts: o.Hosts, AnyOrigin: o.AnyOrigin,
+	gate := access.NewGate(access.Rules{Auth: o.Auth, Memory: o.Memory, Bound: o.Bound, Hosts: o.Hosts, Proxies: o.Proxies, AnyOrigin: o.AnyOrigin,
 		Logger: shared.Logger, Now: shared.Now})
 	return &api{Server: shared, gate: gate, routes: newRoutes(list)}, nil
 }

@@ -102,7 +102,7 @@ func audit(c *endpoint.Call, rt *endpoint.Route, outcome error) {
 	if c.Auth.Audit == nil || c.Dry || outcome != nil && !errors.As(outcome, &denied) {
 		return
 	}
-	r := host.Record{At: c.Now().UTC(), Site: c.Actor.Site, Who: c.Actor.Name, Action: rt.Change, Target: c.Target, Detail: c.Why}
+	r := host.Record{At: c.Now().UTC(), Site: c.Actor.Site, Who: c.Actor.Name, Action: rt.Change, Target: c.Target, Detail: c.Why, Refused: denied != nil, Origin: c.Origin()}
 	if r.Target == "" {
 		r.Target = strings.TrimPrefix(c.R.URL.Path, "/api/")
 	}

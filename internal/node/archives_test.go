@@ -289,12 +289,12 @@ func TestForgetRecords(t *testing.T) {
 		pass(20 * time.Hour)
 		w.must(w.db.Record(w.t.Context(), host.Record{At: time.Now(), Who: "me", Action: "delete"}))
 		pass(6 * time.Hour)
-		list, err := w.db.Audits(w.t.Context(), 0, 0, 10)
+		list, err := w.db.Audits(w.t.Context(), host.AuditQuery{Count: 10})
 		w.must(err)
 		if len(list) != 1 || list[0].Action != "delete" {
 			t.Errorf("left are %+v", list)
 		}
-		other, err := w.db.Audits(w.t.Context(), 1, 0, 10)
+		other, err := w.db.Audits(w.t.Context(), host.AuditQuery{Site: 1, Count: 10})
 		w.must(err)
 		want(t, "left of the other site", len(other), 0)
 		p.crash()

@@ -30,7 +30,7 @@ func testOpenAtOnce(t *testing.T, l *lab) {
 	}
 	all.Wait()
 	db := open(t, o)
-	if list, err := db.Audits(t.Context(), 1, 0, 0); err != nil || len(list) != 8 {
+	if list, err := db.Audits(t.Context(), host.AuditQuery{Site: 1}); err != nil || len(list) != 8 {
 		t.Errorf("8 servers have written %d records (%v)", len(list), err)
 	}
 	list, err := o.known()

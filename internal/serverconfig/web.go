@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -61,6 +62,10 @@ func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 		Limits: httpapi.Limits{Attempts: r.Number("api.max_attempts_page_size", 0), Sessions: r.Number("api.max_sessions_page_size", 0),
 			Archive: int64(r.Number("api.max_archive_total_size_limit", 0))},
 	}
+	var err error
+	if o.API.Proxies, err = proxies(r.Text("server.http.trusted-proxies", "")); err != nil {
+		return o, err
+	}
 	if err := o.authentication(r); err != nil {
 		return o, err
 	}
@@ -76,6 +81,21 @@ func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 		}
 	}
 	return o, nil
+}
+
+// proxies reads addresses and networks, separated by commas or spaces.
+func proxies(text string) (list []netip.Prefix, err error) {
+	for _, entry := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' }) {
+		p, err := netip.ParsePrefix(entry)
+		if a, single := netip.ParseAddr(entry); single == nil {
+			p, err = a.Prefix(a.BitLen())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("configuration key server.http.trusted-proxies: %q is not an address or a network such as 10.0.0.0/8", entry)
+		}
+		list = append(list, p.Masked())
+	}
+	return list, nil
 }
 
 // Everywhere is the address of a listener for which none is set.

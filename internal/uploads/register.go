@@ -97,7 +97,7 @@ func (u *Uploads) register(ctx context.Context, id string, s slot) (p host.Proje
 
 // audit records the push. If that fails, the push remains valid.
 func (u *Uploads) audit(ctx context.Context, s slot) {
-	r := host.Record{At: u.Now().UTC(), Site: s.Site, Who: s.Who, Action: catalogue.PushAction, Target: s.PushRequest.Target()}
+	r := host.Record{At: u.Now().UTC(), Site: s.Site, Who: s.Who, Action: catalogue.PushAction, Target: s.PushRequest.Target(), Origin: s.Origin}
 	if err := u.Audit.Record(ctx, r); err != nil {
 		u.Logger.Error("push is not in the audit log", "target", r.Target, "who", r.Who, "error", err)
 	}

@@ -28,7 +28,8 @@ import (
 // Slot is an announced push: the request and the expected archive.
 type Slot struct {
 	catalogue.PushRequest
-	Who      string   // for the audit log
+	Who      string // for the audit log
+	Origin   host.Origin
 	Size     int64    // bytes
 	PartSize int64    // bytes of each part but the last
 	Sums     []string // SHA-256 of each part, base64

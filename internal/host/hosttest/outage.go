@@ -34,7 +34,7 @@ func outageChanges(t *testing.T, s suite.Stores) {
 	if l := suite.Got(s.Log.Load(ctx, a.ID))(t); len(l.Entries) != 2 {
 		t.Errorf("got %d entries in the log, want 2", len(l.Entries))
 	}
-	if list := suite.Got(s.Audit.Audits(ctx, 1, 0, 0))(t); len(list) != 1 {
+	if list := suite.Got(s.Audit.Audits(ctx, host.AuditQuery{Site: 1}))(t); len(list) != 1 {
 		t.Errorf("got %d entries in the audit log, want 1", len(list))
 	}
 	if list := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1, Count: 10}))(t); len(list) != 2 {

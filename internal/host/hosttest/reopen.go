@@ -259,7 +259,7 @@ func records(t *testing.T, s suite.Stores, w host.Workflow) map[string]any {
 		"line":      suite.Got(s.Semaphore.Line(ctx, ref("a"), 10))(t),
 		"tokens":    suite.Got(s.Users.List(ctx, 1))(t),
 		"ended":     suite.Got(s.Users.SessionsEnded(ctx, "me"))(t),
-		"audit":     suite.Got(s.Audit.Audits(ctx, 1, 0, 100))(t),
+		"audit":     suite.Got(s.Audit.Audits(ctx, host.AuditQuery{Site: 1, Count: 100}))(t),
 		"secrets":   suite.Got(s.Secrets.ProjectSecrets(ctx, 1, project))(t),
 		"parameter": value,
 		"messages":  suite.Got(s.Inventory.MessagesOf(ctx, first.ID))(t),

@@ -377,7 +377,9 @@ func forgetRecords(t *testing.T, s suite.Stores) {
 	if at := suite.Instant(1 << 20); at.After(later) {
 		later = at
 	}
-	left := func(site int64) int { return len(suite.Got(s.Audit.Audits(ctx, site, 0, 10))(t)) }
+	left := func(site int64) int {
+		return len(suite.Got(s.Audit.Audits(ctx, host.AuditQuery{Site: site, Count: 10}))(t))
+	}
 	if n := suite.Got(s.Retention.ForgetRecords(ctx, later, 1))(t); n != 1 || left(1) != 1 || left(2) != 2 {
 		t.Errorf("removed %d; %d and %d remain", n, left(1), left(2))
 	}

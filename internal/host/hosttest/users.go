@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest/suite"
@@ -18,7 +19,7 @@ func usersSuite(t *testing.T, h suite.Harness) {
 
 // auditSuite checks a host.Audit.
 func auditSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"record and list": usersAudit}.Run(t, h)
+	suite.Cases{"record and list": usersAudit, "filter": usersAuditFilter}.Run(t, h)
 }
 
 func usersTokens(t *testing.T, s suite.Stores) {
@@ -75,12 +76,56 @@ func usersAudit(t *testing.T, s suite.Stores) {
 	for i, site := range []int64{1, 2, 1, 1} {
 		suite.Must(t, s.Audit.Record(ctx, host.Record{At: suite.Instant(int64(i)), Site: site, Who: "me", Action: "push", Target: "project demo", Detail: "r1"}))
 	}
-	list := suite.Got(s.Audit.Audits(ctx, 1, 0, 2))(t)
-	list = append(list, suite.Got(s.Audit.Audits(ctx, 1, list[1].ID, 9))(t)...)
+	list := suite.Got(s.Audit.Audits(ctx, host.AuditQuery{Site: 1, Count: 2}))(t)
+	list = append(list, suite.Got(s.Audit.Audits(ctx, host.AuditQuery{Site: 1, Before: list[1].ID, Count: 9}))(t)...)
 	want := host.Record{Site: 1, Who: "me", Action: "push", Target: "project demo", Detail: "r1"}
 	for i, at := range []int64{3, 2, 0} {
 		if want.At, want.ID = suite.Instant(at), list[i].ID; list[i] != want {
 			t.Errorf("record %d: got %+v, want %+v", i, list[i], want)
+		}
+	}
+}
+
+func usersAuditFilter(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	origin := host.Origin{Address: "192.0.2.7", With: "token 3", Request: "PUT /api/projects"}
+	for i, r := range []host.Record{
+		{Who: "ann", Action: "push", Target: "project 50%_done", Origin: origin},
+		{Who: "bob", Action: "push", Target: "project other", Detail: "denied", Refused: true},
+		{Who: "ann", Action: "kill", Target: "attempt 7"},
+		{Who: "ann", Action: "push", Target: "project other"},
+	} {
+		r.At, r.Site = suite.Instant(int64(10*i)), 5
+		suite.Must(t, s.Audit.Record(ctx, r))
+	}
+	all := suite.Got(s.Audit.Audits(ctx, host.AuditQuery{Site: 5}))(t)
+	if len(all) != 4 || all[3].Origin != origin || all[3].Refused || !all[2].Refused {
+		t.Fatalf("all entries: %+v", all)
+	}
+	for name, c := range map[string]struct {
+		q    host.AuditQuery
+		want []int // indexes in all
+	}{
+		"who":          {host.AuditQuery{Who: "ann"}, []int{0, 1, 3}},
+		"action":       {host.AuditQuery{Action: "kill"}, []int{1}},
+		"target":       {host.AuditQuery{Target: "other"}, []int{0, 2}},
+		"literal":      {host.AuditQuery{Target: "50%_d"}, []int{3}},
+		"no pattern":   {host.AuditQuery{Target: "50__d"}, nil},
+		"from":         {host.AuditQuery{From: suite.Instant(20)}, []int{0, 1}},
+		"until":        {host.AuditQuery{Until: suite.Instant(20)}, []int{2, 3}},
+		"refused":      {host.AuditQuery{Refused: true}, []int{2}},
+		"page":         {host.AuditQuery{Who: "ann", Count: 2}, []int{0, 1}},
+		"next page":    {host.AuditQuery{Who: "ann", Count: 2, Before: all[1].ID}, []int{3}},
+		"several":      {host.AuditQuery{Who: "ann", Action: "push", Target: "project"}, []int{0, 3}},
+		"empty period": {host.AuditQuery{From: suite.Instant(20), Until: suite.Instant(20)}, nil},
+	} {
+		c.q.Site = 5
+		var want []host.Record
+		for _, i := range c.want {
+			want = append(want, all[i])
+		}
+		if diff := cmp.Diff(want, suite.Got(s.Audit.Audits(ctx, c.q))(t), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

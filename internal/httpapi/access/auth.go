@@ -135,7 +135,7 @@ func (c *Caller) bearer(hash []byte) (found bool, err error) {
 		return false, err
 	}
 	c.Actor = Actor{Name: t.Name, By: ByToken, Site: t.Site, Role: role, Projects: t.Projects, Info: param.New("token", t.Name),
-		Expires: t.ExpiresAt, token: hash}
+		Expires: t.ExpiresAt, TokenID: t.ID, token: hash}
 	return true, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -85,6 +86,8 @@ type Rules struct {
 	// "" disables that check.
 	Bound string
 	Hosts []string
+	// Proxies are the addresses of proxies whose X-Forwarded-For names the caller.
+	Proxies []netip.Prefix
 	// AnyOrigin lets pages of every origin call.
 	AnyOrigin bool
 	Logger    *slog.Logger

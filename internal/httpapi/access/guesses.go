@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,12 +111,58 @@ func (g *guesses) succeeded(who guesser) {
 	delete(g.found, who)
 }
 
-// Remote returns the address of a caller; for IPv6, only the part that identifies a network.
-func (c *Caller) Remote() string {
+// Origin describes the request for the audit log.
+func (c *Caller) Origin() host.Origin {
+	path := c.R.URL.EscapedPath()
+	return host.Origin{Address: c.Address(), With: c.Actor.with(), Request: c.R.Method + " " + path[:min(len(path), longestPath)]}
+}
+
+// longestPath limits how much of a path the audit log keeps.
+const longestPath = 500
+
+// with describes how the caller was identified. It names tokens and sessions so that their other requests can be found,
+// but not so that they could be used.
+func (a *Actor) with() string {
+	text := a.By
+	switch a.By {
+	case ByNothing, "":
+		return ""
+	case ByToken:
+		text = "token " + strconv.FormatInt(a.TokenID, 10)
+	}
+	if a.session != nil {
+		text += ", session " + a.session.ID[:min(len(a.session.ID), 8)]
+	}
+	return text
+}
+
+// Address returns the address of a caller. Behind proxies that the server trusts, it is the last one that they name and
+// that is not a trusted proxy itself: a caller could have written anything before that.
+func (c *Caller) Address() string {
 	name, _, err := net.SplitHostPort(c.R.RemoteAddr)
 	if err != nil {
 		return c.R.RemoteAddr
 	}
+	hops := strings.Split(strings.Join(c.R.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0 && c.gate.trusts(name); i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		name = hop.Unmap().String()
+	}
+	return name
+}
+
+// trusts reports whether an address is that of a trusted proxy.
+func (g *Gate) trusts(name string) bool {
+	address, err := netip.ParseAddr(name)
+	return err == nil && slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(address.Unmap().WithZone("")) })
+}
+
+// Remote returns the address of a caller; for IPv6, only the part that identifies a network.
+func (c *Caller) Remote() string {
+	name := c.Address()
 	address, err := netip.ParseAddr(name)
 	if err != nil || !address.Is6() || address.Is4In6() {
 		return name
@@ -142,7 +190,7 @@ func (c *Caller) wrong(who guesser, user User, what string) error {
 	if tell {
 		c.gate.Logger.Warn("login failed", "remote", who.address, "user", user.Name, "with", what, "failures", failures)
 		c.auditLogin(host.Record{At: c.gate.Now().UTC(), Site: user.Site, Who: user.Name, Action: "log in", Target: "from " + who.address,
-			Detail: what + " refused, " + strconv.Itoa(failures) + " times"})
+			Detail: what + " refused, " + strconv.Itoa(failures) + " times", Refused: true, Origin: c.Origin()})
 	}
 	return unauthorized()
 }

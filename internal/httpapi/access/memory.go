@@ -20,12 +20,13 @@ type Memory struct {
 	mu    sync.Mutex
 	users map[string]*user // users who have signed in, by the result of signedIn.who
 	// warned holds when the log last reported that a token expires soon, by the token's id.
-	warned map[int64]time.Time
+	warned  map[int64]time.Time
+	signIns map[string]signInEntry // by user and address
 }
 
 // NewMemory returns an empty memory.
 func NewMemory() *Memory {
-	return &Memory{guesses: newGuesses(), users: map[string]*user{}, warned: map[int64]time.Time{}}
+	return &Memory{guesses: newGuesses(), users: map[string]*user{}, warned: map[int64]time.Time{}, signIns: map[string]signInEntry{}}
 }
 
 // user holds the data of one user who signs in.
@@ -36,6 +37,33 @@ type user struct {
 
 	minute  time.Time // the beginning of the minute in which sign-ins are counted
 	signIns int
+}
+
+// signInEntry is the last entry of the audit log about sign-ins of a user from an address.
+type signInEntry struct {
+	at   time.Time
+	more int // sign-ins since then
+}
+
+// signInEvery is the shortest time between two such entries: a script may sign in all day.
+const signInEvery = time.Hour
+
+// noteSignIn counts a sign-in of a user from an address. due reports whether the audit log gets an entry; more is how many
+// sign-ins since the last entry have none.
+func (m *Memory) noteSignIn(who string, now time.Time) (more int, due bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e, known := m.signIns[who]
+	if known && now.Sub(e.at).Abs() < signInEvery {
+		e.more++
+		m.signIns[who] = e
+		return 0, false
+	}
+	if !known && len(m.signIns) >= mostUsers {
+		maps.DeleteFunc(m.signIns, func(_ string, e signInEntry) bool { return now.Sub(e.at) >= signInEvery })
+	}
+	m.signIns[who] = signInEntry{at: now}
+	return e.more, true
 }
 
 const (

@@ -2,6 +2,9 @@ package access
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -68,5 +71,53 @@ func TestSignInsAreLimited(t *testing.T) {
 	}
 	if !m.maySignIn("b", now) || !m.maySignIn("a", now.Add(time.Minute)) {
 		t.Error("another user or another minute is limited")
+	}
+}
+
+// TestSignInEntries proves that the audit log gets an entry for the first sign-in of a user from an address and one an
+// hour later, which counts those in between, and that others have their own.
+func TestSignInEntries(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	m := NewMemory()
+	for i := range 5 {
+		if more, due := m.noteSignIn("a", now.Add(time.Duration(i)*time.Minute)); more != 0 || due != (i == 0) {
+			t.Errorf("sign-in %d: %d more, entry %v", i+1, more, due)
+		}
+	}
+	if _, due := m.noteSignIn("b", now); !due {
+		t.Error("another user has no entry")
+	}
+	if more, due := m.noteSignIn("a", now.Add(signInEvery)); more != 4 || !due {
+		t.Errorf("after an hour: %d more, entry %v", more, due)
+	}
+}
+
+// TestAddress proves whose address counts: that of the connection, unless it is a trusted proxy, and never one that a
+// caller could have made up.
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	g := NewGate(Rules{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}})
+	for _, c := range []struct {
+		remote, forwarded, want string
+	}{
+		{"192.0.2.1:5", "", "192.0.2.1"},
+		{"192.0.2.1:5", "198.51.100.7", "192.0.2.1"},
+		{"10.0.0.1:5", "", "10.0.0.1"},
+		{"10.0.0.1:5", "198.51.100.7", "198.51.100.7"},
+		{"10.0.0.1:5", "1.1.1.1, 198.51.100.7", "198.51.100.7"},
+		{"10.0.0.1:5", "1.1.1.1, 198.51.100.7, 10.2.3.4", "198.51.100.7"},
+		{"10.0.0.1:5", "198.51.100.7, nonsense", "10.0.0.1"},
+		{"[::1]:5", "2001:db8::1", "2001:db8::1"},
+		{"[::ffff:10.0.0.1]:5", "198.51.100.7", "198.51.100.7"},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r.RemoteAddr = c.remote
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		if got := g.Caller(nil, r).Address(); got != c.want {
+			t.Errorf("%s, forwarded %q: %s, want %s", c.remote, c.forwarded, got, c.want)
+		}
 	}
 }

@@ -53,6 +53,7 @@ type Actor struct {
 	// Projects are the names of the only projects of the site that they may use; none means all projects.
 	Projects []string
 	Expires  time.Time // when the token is no longer accepted; zero for never
+	TokenID  int64     // of the token that they presented or signed in with; 0 for none
 
 	token   []byte    // hash of the bearer token; nil for none
 	session *signedIn // the session that their browser presented; nil for none

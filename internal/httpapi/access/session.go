@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -158,7 +159,13 @@ func (c *Caller) Begin(grant string) error {
 		return err
 	}
 	c.Actor.session = s
-	c.auditLogin(host.Record{At: now.UTC(), Site: c.Actor.Site, Who: c.Actor.Name, Action: "sign in", Target: "from " + c.Remote(), Detail: "with " + methodNames()[s.By]})
+	if more, due := c.gate.Memory.noteSignIn(s.who()+" "+c.Remote(), now); due {
+		r := host.Record{At: now.UTC(), Site: c.Actor.Site, Who: c.Actor.Name, Action: "sign in", Target: "from " + c.Remote(), Detail: "with " + methodNames()[s.By], Origin: c.Origin()}
+		if more > 0 {
+			r.Detail += fmt.Sprintf(", and %d times before since the last entry", more)
+		}
+		c.auditLogin(r)
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"zerodag/internal/check"
@@ -32,6 +33,8 @@ type Options struct {
 	Memory *access.Memory
 	// Hosts lists further names of this server (server.http.hosts).
 	Hosts []string
+	// Proxies are the addresses of proxies whose X-Forwarded-For names the caller (server.http.trusted-proxies).
+	Proxies []netip.Prefix
 	// AnyOrigin lets pages of every origin call (server.enable-swagger), but only if callers log in.
 	AnyOrigin bool
 	// UI serves everything that is not below /api; nil answers 404.

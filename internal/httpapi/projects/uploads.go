@@ -38,7 +38,7 @@ func postUpload(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.PushRequest, s.Who = r, c.Actor.Name
+	s.PushRequest, s.Who, s.Origin = r, c.Actor.Name, c.Origin()
 	place, err := slots.OpenSlot(c.Ctx(), s)
 	if err != nil {
 		return nil, err

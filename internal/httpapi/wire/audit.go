@@ -12,9 +12,15 @@ type Record struct {
 	Action string  `json:"action"`
 	Target string  `json:"target"`
 	Detail *string `json:"detail"`
+	// Refused means that the change was not made.
+	Refused bool    `json:"refused"`
+	Address *string `json:"address"`
+	With    *string `json:"with"`
+	Request *string `json:"request"`
 }
 
 // RecordOf shows an entry of the audit log.
 func RecordOf(r host.Record) Record {
-	return Record{ID(r.ID), Moment(r.At), r.Who, r.Action, r.Target, TextOrNull(r.Detail)}
+	return Record{ID(r.ID), Moment(r.At), r.Who, r.Action, r.Target, TextOrNull(r.Detail),
+		r.Refused, TextOrNull(r.Address), TextOrNull(r.With), TextOrNull(r.Request)}
 }

@@ -200,7 +200,11 @@ CREATE TABLE audits (
   who bytea NOT NULL,
   action bytea NOT NULL,
   target bytea NOT NULL,
-  detail bytea
+  detail bytea,
+  refused boolean NOT NULL,
+  address bytea,
+  credential bytea,
+  request bytea
 );
 CREATE INDEX audits_of_site ON audits (site_id, id);
 

@@ -185,7 +185,11 @@ CREATE TABLE audits (
   who TEXT NOT NULL,
   action TEXT NOT NULL,
   target TEXT NOT NULL,
-  detail TEXT
+  detail TEXT,
+  refused INTEGER NOT NULL,
+  address TEXT,
+  credential TEXT,
+  request TEXT
 ) STRICT;
 CREATE INDEX audits_of_site ON audits (site_id, id);
 

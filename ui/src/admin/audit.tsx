@@ -30,11 +30,13 @@ export function Audit() {
         </thead>
         <tbody>
           {rows.map((r) => (
-            <tr key={r.id} data-refused={r.detail !== null || undefined}>
+            <tr key={r.id} data-refused={r.refused || undefined}>
               <td data-label="When">
                 <Time at={Date.parse(r.at)} form="full" />
               </td>
-              <td data-label="Who">{r.who || "anonymous"}</td>
+              <td data-label="Who" title={[r.with, r.address].filter((x) => x !== null).join(", from ") || undefined}>
+                {r.who || "anonymous"}
+              </td>
               <th scope="row">{r.action}</th>
               <td data-label="Target">
                 {r.target}
