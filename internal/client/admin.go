@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -12,6 +14,27 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	var answer struct{ Version string }
 	err := c.get(ctx, "/api/version", nil, &answer)
 	return answer.Version, err
+}
+
+// Health is a server's answer to a probe.
+type Health struct {
+	Status  string `json:"status"` // ok or unavailable
+	Version string `json:"version"`
+	Reason  string `json:"reason,omitempty"` // disk-full, read-only, store or stopping
+}
+
+// Ready asks once whether the server should get requests. A server that should not is no error.
+func (c *Client) Ready(ctx context.Context) (h Health, err error) {
+	r, err := c.once(ctx, request{method: http.MethodGet, address: c.address("/readyz", nil), accept: jsonType})
+	var s *StatusError
+	if errors.As(err, &s) && s.Status == http.StatusServiceUnavailable && json.Unmarshal([]byte(s.Body), &h) == nil && h.Reason != "" {
+		return h, nil
+	}
+	if err != nil {
+		return h, err
+	}
+	defer r.Body.Close()
+	return h, c.decode(r, &h)
 }
 
 // Caller is the caller as the server identified them.

@@ -42,6 +42,9 @@ type Shared struct {
 	Logs  host.Logs
 	// RemoveLogs removes the logs of attempts; removing them twice is not an error.
 	RemoveLogs func(context.Context, []host.Attempt) error
+	// Writable returns an error if the database cannot be written to now. The error wraps its cause, such as syscall.ENOSPC
+	// or syscall.EROFS.
+	Writable func(context.Context) error
 	// Backup explains to users how to back up the shared stores, which the server cannot do.
 	Backup string
 }

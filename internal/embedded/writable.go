@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"zerodag/internal/host"
 )
 
 // probe is the number of bytes that must be free on a disk: a file system that is nearly full may still accept a single
@@ -17,12 +15,12 @@ import (
 const probe = 64 << 10
 
 // Writable returns an error if a store cannot be written to now. The error wraps its cause, such as syscall.ENOSPC or
-// syscall.EROFS. It also returns an error if logs wait to be stored or the database does not answer.
+// syscall.EROFS. It also returns an error if logs wait to be stored or a shared database does not answer.
 func (e *Engine) Writable(ctx context.Context) error {
 	folders := []string{e.folder, e.workspaces.Folder()}
 	if e.shared != nil {
-		if err := e.DB.Counts(ctx, &host.Vitals{}); err != nil {
-			return fmt.Errorf("query the database: %w", err)
+		if err := e.shared.Writable(ctx); err != nil {
+			return fmt.Errorf("write to the database: %w", err)
 		}
 	} else {
 		if err := e.taskLogs.Trouble(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,6 +43,10 @@ func TestTrouble(t *testing.T) {
 		logged     int
 	}{
 		{"unavailable", "/api/schedules/1", fmt.Errorf("read: %w", host.ErrUnavailable), 503, `{"message":"The server cannot answer this request now: try again","status":503}`, 1},
+		{"full", "/api/schedules/1", fmt.Errorf("write /srv/secret: %w: %w", host.ErrUnavailable, syscall.ENOSPC), 503, `{"message":"The server cannot answer this request now because its disk or database is full: try again","status":503}`, 1},
+		{"read-only", "/api/schedules/1", fmt.Errorf("write /srv/secret: %w: %w", host.ErrUnavailable, syscall.EROFS), 503, `{"message":"The server cannot answer this request now because its disk or database is read-only: try again","status":503}`, 1},
+		{"no database", "/api/schedules/1", fmt.Errorf("%w: user=digdag: dial tcp 10.1.2.3:5432", host.ErrNoDatabase), 503, `{"message":"The server cannot answer this request now because its database does not answer: try again","status":503}`, 1},
+		{"no archives", "/api/schedules/1", fmt.Errorf("%w: dial tcp 10.1.2.3:9000", host.ErrNoArchives), 503, `{"message":"The server cannot answer this request now because its store of archives does not answer: try again","status":503}`, 1},
 		{"too late", "/api/schedules/1", context.DeadlineExceeded, 503, `{"message":"The server cannot answer this request now: try again","status":503}`, 1},
 		{"unknown", "/api/schedules/1", errors.New("disk on fire"), 500, `{"message":"internal error","status":500}`, 1},
 		{"missing", "/api/schedules/1", host.ErrNotFound, 404, `{"message":"Resource does not exist: schedule id=1","status":404}`, 0},

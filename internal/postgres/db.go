@@ -59,6 +59,8 @@ type DB struct {
 	outage  outage
 	marks   marks
 
+	wrote    atomic.Int64 // when Writable last succeeded, in nanoseconds since 1970
+	full     atomic.Int64 // when a change last found no space, in nanoseconds since 1970
 	pooled   atomic.Bool  // connections end at a pooler
 	timeline atomic.Int64 // that each transaction must be on; 0: only new connections are checked
 }

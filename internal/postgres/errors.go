@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -21,7 +23,13 @@ func translated(ctx context.Context, err error) error {
 	}
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) {
-		return fmt.Errorf("%w: %w", host.ErrUnavailable, err) // the connection broke, or none could be made
+		return fmt.Errorf("%w: %w", host.ErrNoDatabase, err) // the connection broke, or none could be made
+	}
+	switch answer.Code {
+	case "53100":
+		return fmt.Errorf("%w: %w: %w", host.ErrUnavailable, syscall.ENOSPC, err)
+	case "25006":
+		return fmt.Errorf("%w: %w: %w", host.ErrUnavailable, syscall.EROFS, err)
 	}
 	if passes(answer.Code) {
 		return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
@@ -41,6 +49,13 @@ func passes(code string) bool {
 		return true
 	}
 	return false
+}
+
+// Rejected reports whether PostgreSQL refused a login: the password is wrong, or the user or the database does not
+// exist. A server that runs waits for a change, but one that starts was probably configured wrongly.
+func Rejected(err error) bool {
+	c := code(err)
+	return strings.HasPrefix(c, "28") || c == "3D000"
 }
 
 // code returns PostgreSQL's code of an error, or "" if the error is not an answer of PostgreSQL.

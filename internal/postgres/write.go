@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -40,11 +41,14 @@ func (db *DB) repeat(ctx context.Context, try func(ctx context.Context) error) e
 		if err == nil {
 			db.outage.answered(time.Now())
 		}
+		if errors.Is(err, syscall.ENOSPC) {
+			db.full.Store(time.Now().UnixNano())
+		}
 		if cause := ctx.Err(); err != nil && cause != nil {
 			return err
 		}
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("%w: no answer within %v: %w", host.ErrUnavailable, tryTime, err)
+			err = fmt.Errorf("%w: no answer within %v: %w", host.ErrNoDatabase, tryTime, err)
 		}
 		if n == tries || !mayPass(err) || time.Since(began) > mostTime {
 			return err

@@ -12,8 +12,10 @@ import (
 	"zerodag/internal/configuration"
 	"zerodag/internal/embedded"
 	"zerodag/internal/program"
+	"zerodag/internal/retry"
 	"zerodag/internal/serverconfig"
 	"zerodag/internal/shared"
+	"zerodag/internal/systemd"
 	"zerodag/ui"
 )
 
@@ -21,6 +23,15 @@ import (
 // project. On Linux, it removes variables that commands do not get from the environment of this process that the system
 // shows.
 func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *slog.Logger) error {
+	unit, err := systemd.FromEnvironment()
+	if err != nil {
+		return err
+	}
+	return run(ctx, o, local, unit, logger)
+}
+
+// run does the work of Run as part of a unit of systemd.
+func run(ctx context.Context, o serverconfig.Options, local *Project, unit *systemd.Unit, logger *slog.Logger) (err error) {
 	warn(logger, o, hideEnvironment(o.Engine.Commands.Environment))
 	o.Engine.Logger = logger
 	if local != nil {
@@ -28,8 +39,8 @@ func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *sl
 	}
 	if o.Shared != nil {
 		o.Shared.Logger = logger
-		var err error
-		if o.Engine.Shared, err = shared.Open(ctx, *o.Shared); err != nil {
+		w := waiting{unit: unit, logger: logger, pause: retry.Sleep}
+		if o.Engine.Shared, err = w.open(ctx, func() (*embedded.Shared, error) { return shared.Open(ctx, *o.Shared) }); err != nil || o.Engine.Shared == nil {
 			return err
 		}
 	}
@@ -47,7 +58,7 @@ func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *sl
 			return err
 		}
 	}
-	return untilEnd(ctx, engine, o, local, logger)
+	return untilEnd(ctx, engine, o, local, unit, logger)
 }
 
 // warn logs settings that have no effect here, or not the intended one.
@@ -64,7 +75,7 @@ func warn(logger *slog.Logger, o serverconfig.Options, shown error) {
 }
 
 // untilEnd runs until the first signal, then lets tasks end; the second one cuts them off.
-func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Options, local *Project, logger *slog.Logger) error {
+func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Options, local *Project, unit *systemd.Unit, logger *slog.Logger) error {
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	again := make(chan struct{})
@@ -90,8 +101,14 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 	accepting, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { defer close(loops); engine.Run(hard, accepting, o.Parts) }()
-	// The watch uses the engine, which is closed when this returns.
+	notify(logger, unit.Ready("Serves requests on "+addresses(web.listeners)))
+	// The watches use the engine and the listeners, which are closed when this returns.
 	var watching sync.WaitGroup
+	alive, stopWatch := context.WithCancel(hard)
+	defer stopWatch()
+	watching.Go(func() {
+		unit.Watch(alive, web.live, func(err error) { logger.Warn("the server does not answer its own probe", "error", err) })
+	})
 	if local != nil {
 		watching.Go(func() { local.watch(accepting, engine, logger) })
 	}
@@ -101,6 +118,7 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 	case err = <-failed:
 		stop()
 	}
+	notify(logger, unit.Stopping("Waits for running tasks"))
 	select {
 	case <-loops:
 	case <-again:
@@ -108,6 +126,7 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 		cut()
 		<-loops
 	}
+	stopWatch()
 	watching.Wait()
 	logger.Info("Closing HTTP listening sockets")
 	logger.Info("Shutting down HTTP worker threads")
@@ -116,6 +135,21 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 	cut()
 	logger.Info("Shutdown completed")
 	return err
+}
+
+// notify logs that systemd could not be notified.
+func notify(logger *slog.Logger, err error) {
+	if err != nil {
+		logger.Warn(err.Error())
+	}
+}
+
+func addresses(list []net.Listener) string {
+	var texts []string
+	for _, l := range list {
+		texts = append(texts, l.Addr().String())
+	}
+	return strings.Join(texts, ", ")
 }
 
 // pageAddress returns the address that local users enter in a browser to see the page of a listener.

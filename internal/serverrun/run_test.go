@@ -26,6 +26,7 @@ import (
 	"zerodag/internal/logstream"
 	"zerodag/internal/projectfolder"
 	"zerodag/internal/serverconfig"
+	"zerodag/internal/systemd"
 )
 
 func TestMain(m *testing.M) {
@@ -36,6 +37,12 @@ func TestMain(m *testing.M) {
 // running starts a server with data in memory and the given configuration, and returns its address and a function that
 // ends it.
 func running(t *testing.T, project, config string) (address string, end func() (log string, err error)) {
+	t.Helper()
+	return runningIn(t, nil, project, config)
+}
+
+// runningIn is running as part of a unit of systemd.
+func runningIn(t *testing.T, unit *systemd.Unit, project, config string) (address string, end func() (log string, err error)) {
 	t.Helper()
 	folder := t.TempDir()
 	info, file := filepath.Join(folder, "info"), filepath.Join(folder, "config")
@@ -70,7 +77,7 @@ func running(t *testing.T, project, config string) (address string, end func() (
 	logger, flush := NewLog(&out, level, serverconfig.TextLog)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Run(ctx, o, local, logger) }()
+	go func() { ended <- run(ctx, o, local, unit, logger) }()
 	end = func() (string, error) {
 		stop()
 		err := <-ended

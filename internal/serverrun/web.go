@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"zerodag/engine/expr/script"
@@ -34,10 +35,11 @@ type web struct {
 	errors         chan error
 	stopping       chan struct{}
 	closeAccessLog func() error
+	client         http.Client // probes the server itself, without a proxy
 }
 
 func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) (_ *web, err error) {
-	w := &web{errors: make(chan error, 4), stopping: make(chan struct{}), closeAccessLog: func() error { return nil }}
+	w := &web{client: http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, errors: make(chan error, 4), stopping: make(chan struct{}), closeAccessLog: func() error { return nil }}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.close(context.Background()))
@@ -110,6 +112,23 @@ func (w *web) failed() error {
 	case <-w.stopping:
 		return nil
 	}
+}
+
+// live asks the first listener whether the server serves requests.
+func (w *web) live(ctx context.Context) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, pageAddress(w.listeners[0].Addr())+strings.TrimPrefix(endpoint.Live, "/"), nil)
+	if err != nil {
+		return fmt.Errorf("probe: %w", err)
+	}
+	answer, err := w.client.Do(r)
+	if err != nil {
+		return fmt.Errorf("probe: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("probe: the answer of %s is %s", endpoint.Live, answer.Status)
+	}
+	return nil
 }
 
 // drain is how long requests may take to end when the server stops.

@@ -2,9 +2,12 @@ package shared
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"time"
 
+	"zerodag/internal/host"
 	"zerodag/internal/s3"
 )
 
@@ -16,17 +19,26 @@ type blobs struct {
 
 // Put implements host.Blobs.
 func (b blobs) Put(ctx context.Context, key string, r io.Reader, size int64) error {
-	return b.all.Put(ctx, b.in.Folder+key, r, size)
+	return archivesAway(b.all.Put(ctx, b.in.Folder+key, r, size))
 }
 
 // Open implements host.Blobs.
 func (b blobs) Open(ctx context.Context, key string) (io.ReadCloser, int64, error) {
-	return b.all.Open(ctx, b.in.Folder+key)
+	archive, size, err := b.all.Open(ctx, b.in.Folder+key)
+	return archive, size, archivesAway(err)
+}
+
+// archivesAway names the store in an error of the bucket, for callers of the API.
+func archivesAway(err error) error {
+	if errors.Is(err, host.ErrUnavailable) {
+		return fmt.Errorf("%w: %w", host.ErrNoArchives, err)
+	}
+	return err
 }
 
 // Delete implements host.Blobs.
 func (b blobs) Delete(ctx context.Context, key string) error {
-	return b.all.Delete(ctx, b.in.Folder+key)
+	return archivesAway(b.all.Delete(ctx, b.in.Folder+key))
 }
 
 // Link implements host.Blobs.

@@ -64,7 +64,8 @@ func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 		}
 	}()
 	s := &embedded.Shared{Store: store{db}, Logs: host.NoLogs{}, RemoveLogs: func(context.Context, []host.Attempt) error { return nil },
-		Backup: "The data of this server is in PostgreSQL: back it up with pg_dump, and objects in S3 with bucket versioning"}
+		Writable: db.Writable,
+		Backup:   "The data of this server is in PostgreSQL: back it up with pg_dump, and objects in S3 with bucket versioning"}
 	if s.Blobs, err = archives(ctx, db, o.Archives); err != nil {
 		return nil, fmt.Errorf("open the store of archives: %w", err)
 	}
@@ -75,6 +76,9 @@ func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 	}
 	return s, nil
 }
+
+// Rejected reports whether the database refused the login, which waiting does not change.
+func Rejected(err error) bool { return postgres.Rejected(err) }
 
 // store is the database in the form that a server uses.
 type store struct{ *postgres.DB }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"syscall"
 	"time"
 
 	"zerodag/internal/host"
@@ -79,6 +80,22 @@ func StatusOf(e *host.Error) int {
 	return codes[e.Code]
 }
 
+// cause explains to callers of any role why the server cannot answer now. It shows nothing of the error itself, which
+// may name addresses and users: that is in the log.
+func cause(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return " because its disk or database is full"
+	case errors.Is(err, syscall.EROFS):
+		return " because its disk or database is read-only"
+	case errors.Is(err, host.ErrNoDatabase):
+		return " because its database does not answer"
+	case errors.Is(err, host.ErrNoArchives):
+		return " because its store of archives does not answer"
+	}
+	return ""
+}
+
 // AnswerError writes the error as an answer.
 func (c *Call) AnswerError(err error) {
 	var user *host.Error
@@ -103,7 +120,7 @@ func (c *Call) AnswerError(err error) {
 	case errors.Is(err, host.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		c.Logger.Warn("request could not be served", "method", c.R.Method, "path", c.R.URL.Path, "error", err)
 		c.W.Header().Set("Retry-After", "1")
-		c.Fail(http.StatusServiceUnavailable, "The server cannot answer this request now: try again")
+		c.Fail(http.StatusServiceUnavailable, "The server cannot answer this request now"+cause(err)+": try again")
 	case errors.Is(err, context.Canceled): // the client is gone
 	default:
 		c.Logger.Error("request failed", "method", c.R.Method, "path", c.R.URL.Path, "error", err)

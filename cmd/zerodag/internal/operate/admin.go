@@ -17,8 +17,47 @@ func NewAdmin(s cli.Streams) *cobra.Command {
 		Short: "Maintain a deployment",
 		RunE:  func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) },
 	}
-	c.AddCommand(newAudit(s), newQueue(s), newLimits(s), newSites(s), newNotices(s), newDeadLetters(s), newRedrive(s), newRevive(s))
+	c.AddCommand(newReady(s), newAudit(s), newQueue(s), newLimits(s), newSites(s), newNotices(s), newDeadLetters(s), newRedrive(s), newRevive(s))
 	return c
+}
+
+func newReady(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
+	c := &cobra.Command{Use: "ready", Short: "Check whether the server is ready, for health checks of containers",
+		Long: `Check whether the server is ready, as GET /readyz does: it can read and write its data and is not
+shutting down. The command needs no login and asks once. Its exit code is 1 if the server is
+not ready or does not answer.`}
+	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.Begin(); err != nil {
+			return err
+		}
+		if err := r.Dial(); err != nil {
+			return err
+		}
+		h, err := r.Ready(ctx)
+		if err != nil {
+			return err
+		}
+		if h.Reason != "" {
+			return fmt.Errorf("the server is not ready: %s", unready(h.Reason))
+		}
+		return r.Show(h, func(p cli.Printer) { p.Line("The server is ready.") })
+	})
+}
+
+// unready explains the reason that a probe gives.
+func unready(reason string) string {
+	switch reason {
+	case "disk-full":
+		return "its disk or database is full"
+	case "read-only":
+		return "its disk or database is read-only"
+	case "store":
+		return "its database or its store of logs does not answer"
+	case "stopping":
+		return "it is shutting down"
+	}
+	return reason
 }
 
 func newRedrive(s cli.Streams) *cobra.Command {

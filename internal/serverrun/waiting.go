@@ -1,0 +1,65 @@
+package serverrun
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"zerodag/internal/embedded"
+	"zerodag/internal/host"
+	"zerodag/internal/shared"
+	"zerodag/internal/systemd"
+)
+
+// The pauses between two attempts to reach the database at the start: the first, and the longest.
+const (
+	firstPause = time.Second
+	mostPause  = 15 * time.Second
+)
+
+// waiting opens the stores of a server that starts before its database.
+type waiting struct {
+	unit   *systemd.Unit
+	logger *slog.Logger
+	pause  func(context.Context, time.Duration) error
+}
+
+// open opens the stores, for as long as it takes, until ctx ends: then it returns nil without an error. It returns
+// errors that waiting does not change, such as a wrong password. Each cause is logged once.
+func (w waiting) open(ctx context.Context, open func() (*embedded.Shared, error)) (*embedded.Shared, error) {
+	last := ""
+	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+		s, err := open()
+		switch {
+		case err == nil:
+			if last != "" {
+				w.logger.Info("the database is available")
+			}
+			return s, nil
+		case ctx.Err() != nil:
+			return nil, nil //nolint:nilerr,nilnil // it was told to stop, which is no failure
+		case !errors.Is(err, host.ErrUnavailable) || shared.Rejected(err):
+			return nil, err
+		}
+		if cause := withoutNumbers(err.Error()); cause != last {
+			w.logger.Warn("waiting for the database", "error", err)
+			notify(w.logger, w.unit.Status("Waits for the database: "+err.Error()))
+			last = cause
+		}
+		if w.pause(ctx, pause) != nil {
+			return nil, nil //nolint:nilerr,nilnil // as above
+		}
+	}
+}
+
+// withoutNumbers makes errors equal that differ only in a port of this machine.
+func withoutNumbers(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return -1
+		}
+		return c
+	}, text)
+}
