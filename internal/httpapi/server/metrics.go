@@ -36,8 +36,6 @@ func ofDatabase(c *endpoint.Call, _ *measured) bool { return c.Vitals != nil }
 func pooled(_ *endpoint.Call, m *measured) bool { return m.vitals.Connections != nil }
 
 // plainMetrics lists the metrics that are neither of a site nor counted by a meter.
-//
-//nolint:funlen // a table
 func plainMetrics() []plain {
 	gauge := func(name, help string, value func(m *measured) any) plain {
 		return plain{Family: meter.Family{Name: name, Kind: meter.Gauge, Help: help}, value: value}
