@@ -55,12 +55,17 @@ func (s Settings) elsewhere(shares bool, only ...string) (list []string) {
 
 // shownSetting formats a setting for display, and hides the value of a key that may be a secret.
 func shownSetting(key, value string) string {
-	for _, word := range []string{"key", "secret", "password", "token"} {
-		if strings.Contains(key[strings.LastIndexByte(key, '.')+1:], word) && !strings.HasSuffix(key, "-file") {
-			return "****"
-		}
+	if isSecret(key) {
+		return "****"
 	}
 	return value
+}
+
+// isSecret reports whether the value of a key may be a secret, judging by its name.
+func isSecret(key string) bool {
+	last := key[strings.LastIndexByte(key, '.')+1:]
+	return !strings.HasSuffix(key, "-file") && slices.ContainsFunc([]string{"key", "secret", "password", "token"},
+		func(word string) bool { return strings.Contains(last, word) })
 }
 
 // AcceptLocalUsage is the help text of --accept-local.

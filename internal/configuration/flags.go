@@ -1,11 +1,13 @@
 package configuration
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -77,6 +79,26 @@ func (f *Flags) Load() (Settings, error) {
 		s[p.Key] = p.Value
 	}
 	return s, s.misspelt()
+}
+
+// Readable returns a warning if every user of this machine can read a configuration file that contains passwords or keys;
+// "" if not. The group may: a package gives the file to the server's group.
+func (f *Flags) Readable(s Settings) string {
+	path := cmp.Or(f.Config, filepath.Join(Folder(), "config"))
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o004 == 0 {
+		return ""
+	}
+	in := Settings{}
+	if in.addFile(path, true) != nil { // it was read before
+		return ""
+	}
+	for _, key := range slices.Sorted(maps.Keys(in)) {
+		if in[key] != "" && s[key] == in[key] && isSecret(key) {
+			return fmt.Sprintf("every user of this machine can read %s, which contains %s: restrict it with `chmod o-rwx %s`", path, key, path)
+		}
+	}
+	return ""
 }
 
 // Beaten returns a note for each -X that has no effect because, as in Digdag, the file of -c sets the same key.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -288,4 +289,38 @@ func FuzzAddText(f *testing.F) {
 			t.Error("a key is gone")
 		}
 	})
+}
+
+// TestReadable proves that a configuration file with a secret is warned of if every user of the machine can read it, and
+// no other file.
+func TestReadable(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("NOT RUN on Windows: files have no such permissions")
+	}
+	for _, c := range []struct {
+		text string
+		mode os.FileMode
+		want string
+	}{
+		{"server.authenticator.basic.password = p", 0o644, "which contains server.authenticator.basic.password: restrict it"},
+		{"server.authenticator.basic.password = p", 0o640, ""},
+		{"database.user = u\nserver.tls.key-file = k.pem", 0o644, ""},
+		{"database.password =", 0o644, ""},
+	} {
+		f := Flags{Config: filepath.Join(t.TempDir(), "config")}
+		if err := os.WriteFile(f.Config, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(f.Config, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		settings, err := f.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Readable(settings); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%q with %o: %q, want %q", c.text, c.mode, got, c.want)
+		}
+	}
 }

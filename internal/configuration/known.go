@@ -57,6 +57,7 @@ var settingKeys = []string{
 	"server.enable-swagger", "server.executor.enabled", "server.folder", "server.http.headers.*", "server.http.hosts",
 	"server.http.io-idle-timeout", "server.http.max-connections", "server.http.no-request-timeout",
 	"server.http.request-parse-timeout", "server.http.trusted-proxies", LogFormatKey, "server.metrics.max-series", "server.port", "server.runtime-info.path", "server.secret-key-file", "server.secret-key-lost",
+	"server.tls.cert-file", "server.tls.key-file",
 	"task-log.format", "tmpdir",
 	"traces.otlp.endpoint", "traces.otlp.headers.*", "traces.service",
 }

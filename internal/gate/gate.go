@@ -8,6 +8,7 @@ package gate
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
@@ -28,7 +29,8 @@ const maxPending = 4 << 20
 
 // Gate limits the connections of one listener.
 type Gate struct {
-	most int
+	most      int
+	encrypted bool
 
 	mu      sync.Mutex
 	conns   map[*conn]struct{}
@@ -52,13 +54,20 @@ const enough = 4096
 // New creates a gate for at most `most` connections, but at least 2.
 func New(most int) *Gate { return &Gate{most: max(most, 2), conns: map[*conn]struct{}{}} }
 
+// Encrypted makes the gate expect TLS, in which it cannot see lines. It returns the gate.
+func (g *Gate) Encrypted() *Gate {
+	g.encrypted = true
+	return g
+}
+
 // conn is a connection. Its fields are guarded by its gate.
 type conn struct {
 	*net.TCPConn
 	gate    *Gate
 	since   time.Time // since when it has no request
 	busy    bool      // it has a request
-	over    bool      // the handler has returned, and only the client is slow
+	running int       // handlers of its requests: several with HTTP/2
+	over    bool      // all handlers have returned, and only the client is slow
 	pending int       // bytes of unfinished headers
 	lines   headerLines
 }
@@ -157,6 +166,9 @@ func (g *Gate) came(c *conn, p []byte) bool {
 	for g.pending += len(p); g.pending > maxPending; {
 		g.end(g.worst(func(a, b *conn) bool { return a.pending > b.pending }))
 	}
+	if g.encrypted {
+		return true
+	}
 	c.lines.count(p)
 	return c.lines.n <= maxLines+2 // including the request line and the empty line
 }
@@ -184,9 +196,18 @@ func (g *Gate) forget(c *conn) {
 	}
 }
 
+// below returns the admitted connection that carries a connection of the server.
+func below(n net.Conn) (*conn, bool) {
+	if secure, is := n.(*tls.Conn); is {
+		n = secure.NetConn()
+	}
+	c, ok := n.(*conn)
+	return c, ok
+}
+
 // State tracks the server's connections: it is the server's ConnState.
 func (g *Gate) State(n net.Conn, s http.ConnState) {
-	c, ok := n.(*conn)
+	c, ok := below(n)
 	if !ok {
 		return
 	}
@@ -212,7 +233,7 @@ func (g *Gate) Handler(h http.Handler, always ...string) http.Handler {
 	most := g.most - max(1, g.most/8)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer g.left(r)
-		if g.entered() <= most || slices.Contains(always, r.URL.Path) {
+		if g.entered(r) <= most || slices.Contains(always, r.URL.Path) {
 			h.ServeHTTP(w, r)
 			return
 		}
@@ -229,10 +250,14 @@ func (g *Gate) Handler(h http.Handler, always ...string) http.Handler {
 // full has the format of the API's errors.
 const full = `{"message":"The server has reached its limit of concurrent requests (server.http.max-connections): try again","status":503}`
 
-func (g *Gate) entered() int {
+func (g *Gate) entered(r *http.Request) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.active++
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		c.running++
+		c.over = false
+	}
 	return g.active
 }
 
@@ -241,7 +266,8 @@ func (g *Gate) left(r *http.Request) {
 	defer g.mu.Unlock()
 	g.active--
 	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
-		c.over, c.since = true, time.Now()
+		c.running--
+		c.over, c.since = c.running == 0, time.Now()
 	}
 }
 
@@ -250,5 +276,8 @@ type connKey struct{}
 
 // Context gives requests access to their connection: it is the server's ConnContext.
 func (g *Gate) Context(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
+	if admitted, ok := below(c); ok {
+		return context.WithValue(ctx, connKey{}, admitted)
+	}
+	return ctx
 }

@@ -363,3 +363,32 @@ func TestUnreadKeys(t *testing.T) {
 		t.Errorf("%q", o.Notes)
 	}
 }
+
+// TestUnsafeWeb proves which settings of the API are warned of: credentials without TLS on a network, a user whom nobody
+// accepts, and a half configured certificate, which is an error.
+func TestUnsafeWeb(t *testing.T) {
+	t.Parallel()
+	const login = "server.authenticator.basic.username = u\nserver.authenticator.basic.password = p\n"
+	for config, want := range map[string]string{
+		login:                           "",
+		login + "server.bind = 0.0.0.0": "the server listens on 0.0.0.0 without TLS",
+		login + "server.admin.port = 1\nserver.admin.bind = 192.0.2.1":                             "the server listens on 192.0.2.1 without TLS",
+		login + "server.bind = 0.0.0.0\nserver.tls.cert-file = c.pem\nserver.tls.key-file = k.pem": "",
+		login + "server.authenticator.type = token":                                                "server.authenticator.basic.username is ignored",
+		"server.allow-unauthenticated = true\nserver.bind = 0.0.0.0":                               "",
+	} {
+		o, err := told(t, config, "-m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(o.Notes, "\n"); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%q: the log says %q, want %q", config, got, want)
+		}
+	}
+	if _, err := told(t, "server.tls.cert-file = c.pem", "-m"); err == nil || !strings.Contains(err.Error(), "must both be set") {
+		t.Errorf("a certificate without its key: %v", err)
+	}
+	if _, err := told(t, "server.http.trusted-proxies = proxy.example.com", "-m"); err == nil || !strings.Contains(err.Error(), "server.http.trusted-proxies") {
+		t.Errorf("a proxy by name: %v", err)
+	}
+}

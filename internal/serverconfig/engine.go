@@ -42,8 +42,10 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 		o.Commands = configuration.OwnFolder(o.Commands)
 	}
 	o.Commands.Hidden = c.Files()
-	if file := r.Text("server.secret-key-file", ""); filepath.IsAbs(file) {
-		o.Commands.Hidden = append(o.Commands.Hidden, file)
+	for _, key := range []string{"server.secret-key-file", "server.tls.key-file"} {
+		if file, err := filepath.Abs(r.Text(key, "")); err == nil && r.Settings[key] != "" {
+			o.Commands.Hidden = append(o.Commands.Hidden, file)
+		}
 	}
 	if o.Limits = c.limits(r, shares); len(o.Limits.Types) > 0 && !shares && r.Err == nil {
 		return o, errors.New("agent.task-types leaves tasks to other servers, but this server has its own database: use it with database.type = postgresql, or remove it")

@@ -2,6 +2,7 @@ package serverconfig
 
 import (
 	"errors"
+	"slices"
 
 	"zerodag/internal/configuration"
 	"zerodag/internal/embedded"
@@ -39,6 +40,9 @@ func (c *CommandLine) Options(r *configuration.Reading, pool *evaluators.Pool) (
 		with, wrong := sharedOptions(r, o.Engine)
 		o.Shared, err = &with, wrong
 	}
-	o.Unread, o.Notes = r.Unread(), r.Notes
+	o.Unread, o.Notes = r.Unread(), slices.Concat(r.Notes, o.Web.Notes)
+	if note := c.Readable(r.Settings); note != "" {
+		o.Notes = append(o.Notes, note)
+	}
 	return o, errors.Join(err, r.Err)
 }

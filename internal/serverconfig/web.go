@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"zerodag/internal/certificate"
 	"zerodag/internal/configuration"
 	"zerodag/internal/gate"
 	"zerodag/internal/httpapi"
@@ -23,10 +25,12 @@ type Web struct {
 	RuntimeInfo      string
 	AccessLog        string
 	AccessForm       string
-	Idle             time.Duration // a connection without a request
-	Parse            time.Duration // of the headers
-	Stalled          time.Duration // a request without progress
-	Connections      int           // of each listener, at most
+	Idle             time.Duration      // a connection without a request
+	Parse            time.Duration      // of the headers
+	Stalled          time.Duration      // a request without progress
+	Connections      int                // of each listener, at most
+	TLS              *certificate.Files // nil: plain HTTP
+	Notes            []string           // warnings for the log
 	API              httpapi.Options
 	Token            bool // bearer tokens are required
 }
@@ -66,8 +70,14 @@ func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 	if o.API.Proxies, err = proxies(r.Text("server.http.trusted-proxies", "")); err != nil {
 		return o, err
 	}
+	if o.TLS, err = tlsFiles(r); err != nil {
+		return o, err
+	}
 	if err := o.authentication(r); err != nil {
 		return o, err
+	}
+	if i := slices.IndexFunc(binds, func(b string) bool { return !isLoopback(b) }); i >= 0 && o.TLS == nil && !o.Open() {
+		o.Notes = append(o.Notes, fmt.Sprintf("tokens and passwords cross the network unencrypted: the server listens on %s without TLS. Set server.tls.cert-file and server.tls.key-file, or listen on 127.0.0.1 behind a proxy with a certificate", binds[i]))
 	}
 	if o.Open() && o.API.AnyOrigin {
 		return o, errors.New("--enable-swagger (server.enable-swagger) would let every web page use the server, which requires no login: set server.authenticator.basic.username and .password, or server.authenticator.type = token")
@@ -81,6 +91,18 @@ func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 		}
 	}
 	return o, nil
+}
+
+// tlsFiles reads which certificate the listeners use; nil for none.
+func tlsFiles(r *configuration.Reading) (*certificate.Files, error) {
+	f := certificate.Files{Cert: r.Text("server.tls.cert-file", ""), Key: r.Text("server.tls.key-file", "")}
+	switch {
+	case f.Cert == "" && f.Key == "":
+		return nil, nil
+	case f.Cert == "" || f.Key == "":
+		return nil, errors.New("configuration keys server.tls.cert-file and server.tls.key-file must both be set: the certificate and its private key, as PEM files")
+	}
+	return &f, nil
 }
 
 // proxies reads addresses and networks, separated by commas or spaces.
@@ -126,6 +148,9 @@ func (o *Web) authentication(r *configuration.Reading) error {
 		o.API.Auth.Users = []access.User{{Name: name, Password: password, Admin: admin}}
 	case "token":
 		o.Token = true
+		if name != "" {
+			o.Notes = append(o.Notes, "server.authenticator.basic.username is ignored, because server.authenticator.type = token accepts only tokens: remove one of them")
+		}
 	default:
 		return fmt.Errorf("configuration key server.authenticator.type is %q: use basic or token", kind)
 	}

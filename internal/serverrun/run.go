@@ -92,9 +92,9 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 		logger.Warn("The server runs as root and requires no login: every user and program of this machine can make it run commands as root. Start it as another user, or set server.authenticator.type = token")
 	}
 	for _, l := range web.listeners {
-		logger.Info("Listening on http://" + l.Addr().String())
+		logger.Info("Listening on " + web.scheme + "://" + l.Addr().String())
 		if ui.Built() {
-			logger.Info("Web console: " + pageAddress(l.Addr()))
+			logger.Info("Web console: " + pageAddress(web.scheme, l.Addr()))
 		}
 	}
 	loops, failed := make(chan struct{}), make(chan error, 1)
@@ -153,10 +153,10 @@ func addresses(list []net.Listener) string {
 }
 
 // pageAddress returns the address that local users enter in a browser to see the page of a listener.
-func pageAddress(a net.Addr) string {
+func pageAddress(scheme string, a net.Addr) string {
 	name, port, err := net.SplitHostPort(a.String())
 	if ip := net.ParseIP(name); err != nil || ip == nil || !ip.IsUnspecified() {
-		return "http://" + a.String() + "/"
+		return scheme + "://" + a.String() + "/"
 	}
-	return "http://" + net.JoinHostPort("localhost", port) + "/"
+	return scheme + "://" + net.JoinHostPort("localhost", port) + "/"
 }

@@ -251,7 +251,7 @@ func TestPageAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := pageAddress(a); got != want {
+		if got := pageAddress("http", a); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)
 		}
 	}

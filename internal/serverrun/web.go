@@ -3,6 +3,7 @@ package serverrun
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"zerodag/engine/expr/script"
+	"zerodag/internal/certificate"
 	"zerodag/internal/check"
 	"zerodag/internal/embedded"
 	"zerodag/internal/files"
@@ -36,10 +38,14 @@ type web struct {
 	stopping       chan struct{}
 	closeAccessLog func() error
 	client         http.Client // probes the server itself, without a proxy
+	scheme         string      // "http" or "https"
 }
 
 func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) (_ *web, err error) {
-	w := &web{client: http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, errors: make(chan error, 4), stopping: make(chan struct{}), closeAccessLog: func() error { return nil }}
+	// The certificate is for the name by which callers know the server, not for the address that the probe uses.
+	probe := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402 -- it sends nothing secret, to itself
+	w := &web{client: http.Client{Transport: probe}, errors: make(chan error, 4), stopping: make(chan struct{}),
+		closeAccessLog: func() error { return nil }, scheme: "http"}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.close(context.Background()))
@@ -65,6 +71,14 @@ func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) 
 		return nil, err
 	}
 	o.API.Memory = access.NewMemory()
+	var secure *tls.Config
+	if o.TLS != nil {
+		cert, err := certificate.Open(*o.TLS, time.Now, logger)
+		if err != nil {
+			return nil, err
+		}
+		secure, w.scheme = cert.Config(), "https"
+	}
 	serve := func(addresses []string, admin bool) (*http.Server, []net.Listener, error) {
 		o.API.Admin = admin
 		if admin {
@@ -78,7 +92,10 @@ func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) 
 			handler = allowOrigins(handler)
 		}
 		door := gate.New(o.Connections)
-		server := &http.Server{Handler: logged(door.Handler(unstalled(handler, o.Stalled), "/api/health", endpoint.Live, endpoint.Ready)), ReadHeaderTimeout: o.Parse, IdleTimeout: o.Idle,
+		if secure != nil {
+			door.Encrypted()
+		}
+		server := &http.Server{TLSConfig: secure.Clone(), Handler: logged(door.Handler(unstalled(handler, o.Stalled), "/api/health", endpoint.Live, endpoint.Ready)), ReadHeaderTimeout: o.Parse, IdleTimeout: o.Idle,
 			MaxHeaderBytes: gate.MaxHeaderBytes, ConnState: door.State, ConnContext: door.Context, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug)}
 		var listeners []net.Listener
 		for _, a := range addresses {
@@ -88,7 +105,7 @@ func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) 
 			}
 			listeners = append(listeners, l)
 			go func() {
-				if err := server.Serve(door.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
+				if err := serveOn(server, door.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
 					w.errors <- err
 				}
 			}()
@@ -104,6 +121,14 @@ func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) 
 	return w, err
 }
 
+// serveOn serves a listener, with TLS if the server has a configuration for it.
+func serveOn(s *http.Server, l net.Listener) error {
+	if s.TLSConfig == nil {
+		return s.Serve(l)
+	}
+	return s.ServeTLS(l, "", "")
+}
+
 // failed waits for a listener to fail, or for close.
 func (w *web) failed() error {
 	select {
@@ -116,7 +141,7 @@ func (w *web) failed() error {
 
 // live asks the first listener whether the server serves requests.
 func (w *web) live(ctx context.Context) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, pageAddress(w.listeners[0].Addr())+strings.TrimPrefix(endpoint.Live, "/"), nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, pageAddress(w.scheme, w.listeners[0].Addr())+strings.TrimPrefix(endpoint.Live, "/"), nil)
 	if err != nil {
 		return fmt.Errorf("probe: %w", err)
 	}

@@ -36,7 +36,7 @@ func onLoopback(hostport string) bool {
 // plainly reports whether the browser calls without TLS, which is allowed only on its own machine. Behind a local proxy
 // the Host may be ours although the page is served over https.
 func (c *Caller) plainly() bool {
-	return onLoopback(c.R.Host) && !strings.HasPrefix(c.R.Header.Get("Origin"), "https://")
+	return c.R.TLS == nil && onLoopback(c.R.Host) && !strings.HasPrefix(c.R.Header.Get("Origin"), "https://")
 }
 
 // KeepsCookies refuses to sign in if the browser would not keep the session: on a page loaded without TLS from another
