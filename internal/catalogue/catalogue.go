@@ -64,6 +64,7 @@ type stores struct {
 // progress is the state of this process, which all views of a catalogue share.
 type progress struct {
 	counts     counters
+	held       held         // schedules that wait for room
 	telling    telling      // notices under way
 	forgetting forgetting   // progress of LookAfter
 	filled     atomic.Int64 // when backfills were last checked, in milliseconds

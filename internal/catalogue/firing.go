@@ -108,14 +108,14 @@ func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
-	now := c.o.Now().UTC()
+	now, full := c.o.Now().UTC(), errors.Is(err, host.ErrTooManyAttempts)
 	log := c.o.Logger.With("schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name)
 	switch {
 	case err == nil:
 	case errors.Is(err, host.ErrUnavailable):
 		return err
-	case errors.Is(err, host.ErrTooManyAttempts):
-		log.Warn("schedule waits: too many attempts are running", "for", afterLimit)
+	case full:
+		log.Warn("schedule waits: too many attempts are running", "at most", afterLimit)
 		next = s.Times
 		next.Run = now.Truncate(time.Second).Add(afterLimit)
 	case errors.Is(err, host.ErrPaused):
@@ -134,6 +134,11 @@ func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
 	s.Times = next
 	if err := c.o.Schedules.Update(ctx, s, old, now); err != nil {
 		return err
+	}
+	if full {
+		c.held.put(s)
+	} else {
+		c.held.forget(s.ID)
 	}
 	return c.moved(ctx, s)
 }
@@ -187,7 +192,11 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	}
 	if err == nil {
 		c.counts.fired.Add(1)
-		delay := c.o.Now().Sub(t.Run)
+		now, due := c.o.Now(), t.Run
+		if due.After(now) { // it was put off, and fires earlier: FireHeld
+			due = times.RunTime(t.Session)
+		}
+		delay := now.Sub(due)
 		c.counts.delay.Store(int64(delay))
 		if delay > host.LateStart {
 			c.o.Observer.StartedLate(host.Attempt{Site: s.Site, Project: s.Project, Workflow: s.Workflow})

@@ -35,6 +35,7 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 	}
 	if p.Scheduler {
 		loops.Go(func() { n.scheduler(accepting) })
+		loops.Go(func() { n.releaser(accepting) })
 	}
 	if p.Agent {
 		loops.Go(func() { n.agent(ctx, accepting) })
@@ -184,6 +185,25 @@ func (n *Node) scheduler(ctx context.Context) {
 			next = look
 		}
 		n.alarm.wait(ctx, next, n.now)
+	}
+}
+
+// roomLook is the interval at which schedules that wait for room are checked.
+const roomLook = 5 * time.Second
+
+// releaser fires schedules that the limit of unfinished attempts has put off, once there is room, until ctx ends.
+func (n *Node) releaser(ctx context.Context) {
+	ticker := time.NewTicker(roomLook)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		if err := n.FireHeld(ctx); err != nil && ctx.Err() == nil {
+			n.retry.Cool(ctx, "fire schedules that were put off", err)
+		}
 	}
 }
 

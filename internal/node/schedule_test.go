@@ -238,6 +238,36 @@ func TestNotNow(t *testing.T) {
 			want(t, "next try", s.Times.Run.Format("15:04"), "02:10")
 		})
 	})
+	t.Run("room again", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(w *world) {
+			w.on("a", lasting(65*time.Minute))
+			p := w.serve(func(o *node.Options) { o.Limits.Attempts = 1 })
+			p.push("main.dig", scheduled("hourly>: '30:00'"))
+			pass(95*time.Minute - time.Second) // the first one ends at 01:35
+			want(t, "put off until", p.schedule().Times.Run.Format("15:04"), "01:40")
+			pass(10 * time.Second)
+			list := p.fired()
+			if len(list) != 2 || list[1] < "01T01:00:00 at 01T01:35:00" || list[1] > "01T01:00:00 at 01T01:35:10" {
+				t.Errorf("fired: %v, want the session 01:00 as soon as there is room", list)
+			}
+			want(t, "next session", p.schedule().Times.Session.Format("15:04"), "02:00")
+		})
+	})
+	t.Run("room again, but disabled", func(t *testing.T) {
+		t.Parallel()
+		inBubble(t, func(w *world) {
+			w.on("a", lasting(65*time.Minute))
+			p := w.serve(func(o *node.Options) { o.Limits.Attempts = 1 })
+			p.push("main.dig", scheduled("hourly>: '30:00'"))
+			pass(92 * time.Minute)
+			s := p.schedule()
+			_, err := p.Disable(w.t.Context(), s.Site, s.ID)
+			w.must(err)
+			pass(time.Hour)
+			want(t, "fired", len(p.fired()), 1)
+		})
+	})
 	t.Run("no definition", func(t *testing.T) {
 		t.Parallel()
 		inBubble(t, func(w *world) {
