@@ -2,12 +2,13 @@ package embedded
 
 import (
 	"context"
+	"time"
 
 	"zerodag/internal/host"
 	"zerodag/operators"
 )
 
-// Store is the database of a server: it stores everything except archives, the logs of tasks and files.
+// Store is the database of a server: it stores everything except archives, task logs and files.
 type Store interface { //nolint:interfacebloat // it combines all ports of one database
 	host.Log
 	host.Projects
@@ -42,9 +43,11 @@ type Shared struct {
 	Logs  host.Logs
 	// RemoveLogs removes the logs of attempts; removing them twice is not an error.
 	RemoveLogs func(context.Context, []host.Attempt) error
-	// Writable returns an error if the database cannot be written to now. The error wraps its cause, such as syscall.ENOSPC
-	// or syscall.EROFS.
+	// Writable returns an error if the database cannot be written to now. The error wraps its cause, such as
+	// syscall.ENOSPC or syscall.EROFS.
 	Writable func(context.Context) error
+	// Time returns the database's time, whose clock all servers share.
+	Time func(context.Context) (time.Time, error)
 	// Backup explains to users how to back up the shared stores, which the server cannot do.
 	Backup string
 }

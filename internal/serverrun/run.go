@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"zerodag/internal/configuration"
 	"zerodag/internal/embedded"
@@ -20,8 +21,8 @@ import (
 )
 
 // Run runs a server until ctx ends, then lets its tasks end. local is its only project, or nil if it serves any
-// project. On Linux, it removes variables that commands do not get from the environment of this process that the system
-// shows.
+// project. On Linux, it removes variables that commands must not get from this process's environment as the system
+// shows it.
 func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *slog.Logger) error {
 	unit, err := systemd.FromEnvironment()
 	if err != nil {
@@ -30,19 +31,23 @@ func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *sl
 	return run(ctx, o, local, unit, logger)
 }
 
-// run does the work of Run as part of a unit of systemd.
+// run does the work of Run as part of a systemd unit.
 func run(ctx context.Context, o serverconfig.Options, local *Project, unit *systemd.Unit, logger *slog.Logger) (err error) {
 	warn(logger, o, hideEnvironment(o.Engine.Commands.Environment))
 	o.Engine.Logger = logger
 	if local != nil {
 		o.Engine.Workspace = local.workspace
 	}
+	var clock *shared.Clock
 	if o.Shared != nil {
 		o.Shared.Logger = logger
+		clock = shared.NewClock(time.Now)
+		o.Shared.Database.Now, o.Engine.Now, o.Web.API.Now = clock.Now, clock.Now, clock.Now
 		w := waiting{unit: unit, logger: logger, pause: retry.Sleep}
 		if o.Engine.Shared, err = w.open(ctx, func() (*embedded.Shared, error) { return shared.Open(ctx, *o.Shared) }); err != nil || o.Engine.Shared == nil {
 			return err
 		}
+		clock.Check(ctx, o.Engine.Shared.Time, logger) // before the first schedule fires
 	}
 	engine, err := embedded.Open(ctx, o.Engine)
 	if err != nil {
@@ -58,10 +63,17 @@ func run(ctx context.Context, o serverconfig.Options, local *Project, unit *syst
 			return err
 		}
 	}
+	if clock != nil {
+		alive, stop := context.WithCancel(context.WithoutCancel(ctx))
+		var following sync.WaitGroup
+		following.Go(func() { clock.Follow(alive, o.Engine.Shared.Time, logger) })
+		defer following.Wait()
+		defer stop()
+	}
 	return untilEnd(ctx, engine, o, local, unit, logger)
 }
 
-// warn logs settings that have no effect here, or not the intended one.
+// warn logs settings that have no effect here, or a different effect than intended.
 func warn(logger *slog.Logger, o serverconfig.Options, shown error) {
 	if len(o.Unread) > 0 {
 		logger.Warn("unused configuration keys are ignored: " + strings.Join(o.Unread, ", ") + configuration.NestedNote(o.Unread))
@@ -152,7 +164,7 @@ func addresses(list []net.Listener) string {
 	return strings.Join(texts, ", ")
 }
 
-// pageAddress returns the address that local users enter in a browser to see the page of a listener.
+// pageAddress returns the address that local users enter in a browser to see a listener's page.
 func pageAddress(scheme string, a net.Addr) string {
 	name, port, err := net.SplitHostPort(a.String())
 	if ip := net.ParseIP(name); err != nil || ip == nil || !ip.IsUnspecified() {
