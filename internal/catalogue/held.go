@@ -70,10 +70,11 @@ func (c scheduling) FireHeld(ctx context.Context) error {
 // fireAgain fires a schedule that was put off, if it still has the times to which it was put off.
 func (c scheduling) fireAgain(ctx context.Context, put host.Schedule) error {
 	now, err := c.o.Schedules.Schedule(ctx, put.Site, put.ID)
-	if err != nil && !errors.Is(err, host.ErrNotFound) {
+	gone := errors.Is(err, host.ErrNotFound)
+	if err != nil && !gone {
 		return fmt.Errorf("read: %w", err)
 	}
-	if err != nil || !now.DisabledAt.IsZero() || !now.Times.Run.Equal(put.Times.Run) || !now.Times.Session.Equal(put.Times.Session) {
+	if gone || !now.DisabledAt.IsZero() || !now.Times.Run.Equal(put.Times.Run) || !now.Times.Session.Equal(put.Times.Session) {
 		c.held.forget(put.ID)
 		return nil
 	}

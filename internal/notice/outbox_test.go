@@ -82,6 +82,13 @@ func (m *memory) DropNotices(_ context.Context, before time.Time) error {
 	return nil
 }
 
+// all returns the stored notices.
+func (m *memory) all() []host.StoredNotice {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.list)
+}
+
 // TestOutboxInMemory runs the contract suite on the store of these tests.
 func TestOutboxInMemory(t *testing.T) {
 	t.Parallel()
@@ -111,17 +118,56 @@ func (r *receiver) Send(ctx context.Context, fields *param.Map) error {
 	return ctx.Err()
 }
 
+// tries returns the times of all tries.
+func (r *receiver) tries() []time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.at)
+}
+
+// accepted returns the accepted notices.
+func (r *receiver) accepted() []*param.Map {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.got)
+}
+
 // watched counts lost notices and keeps the log.
 type watched struct {
 	host.Unobserved
+	mu   sync.Mutex
 	lost []host.Attempt
 	log  strings.Builder
 }
 
-func (w *watched) NoticeLost(a host.Attempt) { w.lost = append(w.lost, a) }
+func (w *watched) NoticeLost(a host.Attempt) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = append(w.lost, a)
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(p)
+}
+
+// given returns the attempts whose notices were given up.
+func (w *watched) given() []host.Attempt {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.lost)
+}
+
+// text returns the log.
+func (w *watched) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.String()
+}
 
 func (w *watched) options() notice.OutboxOptions {
-	return notice.OutboxOptions{Options: notice.Options{Retries: 3, Shortest: time.Second, Longest: 30 * time.Second, Now: time.Now, Program: "zerodag"}, Observer: w, Logger: slog.New(slog.NewTextHandler(&w.log, nil))}
+	return notice.OutboxOptions{Options: notice.Options{Retries: 3, Shortest: time.Second, Longest: 30 * time.Second, Now: time.Now, Program: "zerodag"}, Observer: w, Logger: slog.New(slog.NewTextHandler(w, nil))}
 }
 
 // running runs an outbox until the returned function is called.
@@ -149,19 +195,19 @@ func TestOutboxDelivers(t *testing.T) {
 		}
 		defer running(t, b)()
 		synctest.Wait()
-		if len(r.got) != 1 || len(store.list) != 0 {
-			t.Fatalf("delivered %d times, %d left", len(r.got), len(store.list))
+		if len(r.accepted()) != 1 || len(store.all()) != 0 {
+			t.Fatalf("delivered %d times, %d left", len(r.accepted()), len(store.all()))
 		}
 		for key, want := range map[string]any{"message": n.Message, "failed_task": "+main+b", "last_lines": "one", "resume": "zerodag retry 7 --latest-revision --resume", "attempt_id": int64(7)} {
-			if got, _ := r.got[0].Get(key); got != want {
+			if got, _ := r.accepted()[0].Get(key); got != want {
 				t.Errorf("%s is %v, want %v", key, got, want)
 			}
 		}
 	})
 }
 
-// TestOutboxRetries proves that a notice is retried with growing waits, by a later process, too, that it is given up after
-// a day with a line in the log and a count, and that it stays and can be sent again.
+// TestOutboxRetries proves that a notice is retried with growing waits, even by a later process, that it is given up
+// after a day with a line in the log and a count, and that it stays and can be sent again.
 func TestOutboxRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,40 +220,46 @@ func TestOutboxRetries(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		stop()
-		first := len(r.at)
+		first := len(r.tries())
 		if first < 6 || first > 15 {
-			t.Errorf("%d tries in ten minutes: %v", first, r.at)
+			t.Errorf("%d tries in ten minutes: %v", first, r.tries())
 		}
-		if n := store.list[0]; n.Error != "no answer" || n.Due.IsZero() || n.Tries != first {
+		if n := store.all()[0]; n.Error != "no answer" || n.Due.IsZero() || n.Tries != first {
 			t.Errorf("stored %+v", n)
 		}
 		defer running(t, notice.NewOutbox(store, r, w.options()))()
 		time.Sleep(26 * time.Hour)
-		n := store.list[0]
-		if given := n.GivenUpAt.Sub(began); len(w.lost) != 1 || w.lost[0].ID != 7 || given < 24*time.Hour || given > 25*time.Hour || !n.Due.IsZero() {
-			t.Errorf("lost %v, given up after %v: %+v", w.lost, given, n)
+		synctest.Wait()
+		n := store.all()[0]
+		if given := n.GivenUpAt.Sub(began); len(w.given()) != 1 || w.given()[0].ID != 7 || given < 24*time.Hour || given > 25*time.Hour || !n.Due.IsZero() {
+			t.Errorf("lost %v, given up after %v: %+v", w.given(), given, n)
 		}
-		if text := w.log.String(); strings.Count(text, "notification given up") != 1 || strings.Count(text, "will be retried") != 1 {
+		if text := w.text(); strings.Count(text, "notification given up") != 1 || strings.Count(text, "will be retried") != 1 {
 			t.Errorf("log:\n%s", text)
 		}
-		if tries := len(r.at) - first; tries < 20 || tries > 60 {
+		if tries := len(r.tries()) - first; tries < 20 || tries > 60 {
 			t.Errorf("%d tries in the rest of the day", tries)
 		}
-		before := len(r.at)
+		before := len(r.tries())
 		time.Sleep(24 * time.Hour)
-		if len(r.at) != before {
+		synctest.Wait()
+		if len(r.tries()) != before {
 			t.Error("it was tried again after it was given up")
 		}
+		r.mu.Lock()
 		r.works = true
+		r.mu.Unlock()
 		again := n
 		again.Tries, again.Since, again.Due, again.GivenUpAt = 0, time.Now(), time.Now(), time.Time{}
 		if err := store.UpdateNotice(t.Context(), again, n.Tries); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Second)
-		if len(r.got) != 1 || len(store.list) != 0 {
-			t.Errorf("delivered %d times, %d left", len(r.got), len(store.list))
+		synctest.Wait()
+		if len(r.accepted()) != 1 || len(store.all()) != 0 {
+			t.Errorf("delivered %d times, %d left", len(r.accepted()), len(store.all()))
 		}
 	})
 }
@@ -229,8 +281,9 @@ func TestOutboxesShareAStore(t *testing.T) {
 			}
 		}
 		time.Sleep(5 * time.Minute)
-		if len(r.got) != 40 || len(store.list) != 0 {
-			t.Errorf("delivered %d times, %d left", len(r.got), len(store.list))
+		synctest.Wait()
+		if len(r.accepted()) != 40 || len(store.all()) != 0 {
+			t.Errorf("delivered %d times, %d left", len(r.accepted()), len(store.all()))
 		}
 	})
 }
@@ -245,19 +298,21 @@ func TestOutboxSurvivesItsProcess(t *testing.T) {
 		if err := notice.NewOutbox(store, r, w.options()).Keep(t.Context(), failed, "7/1.1"); err != nil {
 			t.Fatal(err)
 		}
-		n := store.list[0] // as a process leaves it that is killed during its first try
+		n := store.all()[0] // as a process leaves it that is killed during its first try
 		n.Tries, n.Due = 1, time.Now().Add(2*time.Minute)
 		if err := store.UpdateNotice(t.Context(), n, 0); err != nil {
 			t.Fatal(err)
 		}
 		defer running(t, notice.NewOutbox(store, r, w.options()))()
 		time.Sleep(time.Minute)
-		if len(r.got) != 0 {
+		synctest.Wait()
+		if len(r.accepted()) != 0 {
 			t.Error("two processes try at once")
 		}
 		time.Sleep(2 * time.Minute)
-		if len(r.got) != 1 || len(store.list) != 0 {
-			t.Errorf("delivered %d times, %d left", len(r.got), len(store.list))
+		synctest.Wait()
+		if len(r.accepted()) != 1 || len(store.all()) != 0 {
+			t.Errorf("delivered %d times, %d left", len(r.accepted()), len(store.all()))
 		}
 	})
 }

@@ -41,23 +41,32 @@ type web struct {
 	scheme         string      // "http" or "https"
 }
 
-func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) (_ *web, err error) {
+func newWeb() *web {
 	// The certificate is for the name by which callers know the server, not for the address that the probe uses.
 	probe := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402 -- it sends nothing secret, to itself
-	w := &web{client: http.Client{Transport: probe}, errors: make(chan error, 4), stopping: make(chan struct{}),
+	return &web{client: http.Client{Transport: probe}, errors: make(chan error, 4), stopping: make(chan struct{}),
 		closeAccessLog: func() error { return nil }, scheme: "http"}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, w.close(context.Background()))
-		}
-	}()
-	o.API.Node, o.API.Logger, o.API.Stopping = engine.Node, logger, w.stopping
-	o.API.Code = check.Code{Syntax: script.Check, Uses: script.Uses}
+}
+
+// connect gives the API what it serves.
+func connect(o *serverconfig.Web, engine *embedded.Engine) {
+	o.API.Node, o.API.Code = engine.Node, check.Code{Syntax: script.Check, Uses: script.Uses}
 	o.API.Backup, o.API.Writable, o.API.Vitals = engine.Backup, engine.Writable, engine.Vitals
 	o.API.Rekey = engine.DB.RekeySecrets
 	o.API.Census, o.API.Meter, o.API.Outbox = engine.DB.Census, engine.Meter, engine.DB
 	o.API.Depths, o.API.Queued = engine.DB.Depths, engine.DB.Queued
 	o.API.Auth.Tokens, o.API.Auth.Audit, o.API.Auth.Seal, o.API.Auth.Required = engine.DB, engine.DB, engine.Seal, o.Token
+}
+
+func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) (_ *web, err error) {
+	w := newWeb()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.close(context.Background()))
+		}
+	}()
+	o.API.Logger, o.API.Stopping = logger, w.stopping
+	connect(&o, engine)
 	logged := func(h http.Handler) http.Handler { return h }
 	if o.AccessLog != "" {
 		log, err := files.NewAccessLog(o.AccessLog, o.AccessForm)
@@ -203,7 +212,7 @@ func (w *web) writeRuntimeInfo(path string) error {
 	return nil
 }
 
-// allowOrigins lets pages of other origins call the API.
+// allowOrigins lets pages from other origins call the API.
 func allowOrigins(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Access-Control-Allow-Origin", "*")
@@ -217,7 +226,7 @@ func allowOrigins(h http.Handler) http.Handler {
 func unstalled(h http.Handler, limit time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		control.SetReadDeadline(time.Now().Add(limit)) // only connections of tests do not support it
+		control.SetReadDeadline(time.Now().Add(limit)) // only test connections do not support it
 		r.Body = &stallingBody{ReadCloser: r.Body, again: func() { control.SetReadDeadline(time.Now().Add(limit)) }}
 		h.ServeHTTP(&stallingWriter{ResponseWriter: w, again: func() { control.SetWriteDeadline(time.Now().Add(limit)) }}, r)
 		control.SetWriteDeadline(time.Time{})
