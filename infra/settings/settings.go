@@ -107,7 +107,7 @@ const CDKQualifier = "hnb659fds"
 // XRay is the value of traces for AWS X-Ray.
 const XRay = env.XRay
 
-// leastWarm is how many write units per second every on-demand table accepts from the beginning.
+// leastWarm is how many write units per second every on-demand table accepts from the start.
 const leastWarm = 4000
 
 // DefaultVPC is the value for the network that every account has.
@@ -141,7 +141,7 @@ func (s Settings) EventConcurrency() int {
 // Placed reports whether functions that run operators are in a VPC.
 func (s Settings) Placed() bool { return s.VPC != "" && s.VPC != DefaultVPC }
 
-// HasSpot reports whether machines of Fargate Spot can be launched.
+// HasSpot reports whether Fargate Spot machines can be launched.
 func (s Settings) HasSpot() bool { return s.Spot || s.AllowSpot }
 
 // Private reports whether the API answers only in private networks.
@@ -317,12 +317,12 @@ var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // grant matches a grant of a role. It is compiled when it is needed, so that other commands of the program do not pay
 // for it.
 var grant = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
+	return regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(metrics|viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
 })
 
 // principal matches a grant to an IAM principal.
 var principal = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/([!-~]+/)?[\w+=,.@-]{1,128})=(viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
+	return regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/([!-~]+/)?[\w+=,.@-]{1,128})=(metrics|viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
 })
 
 // principals validates the grants to IAM principals.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAbout proves that the answers about a workflow contain the description in its file, with tags in the form in
+// TestAbout checks that the answers about a workflow contain the description in its file, with tags in the form in
 // which they are searched, and that the answers about a workflow without a description have no such fields.
 func TestAbout(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,7 @@ type queueAnswer struct {
 	Next *string
 }
 
-// TestQueue proves that an owner sees the contents of the queues, and each message with its attempt and tasks, page by
+// TestQueue checks that an owner sees the contents of the queues, and each message with its attempt and tasks, page by
 // page; and that on AWS, where reading would remove messages, the numbers are marked as estimates.
 func TestQueue(t *testing.T) {
 	t.Parallel()
@@ -111,7 +111,7 @@ func TestQueue(t *testing.T) {
 	c.must(http.MethodPost, "/api/attempts/"+attempt+"/kill", "{}")
 }
 
-// TestSitesAreListed proves that an owner can list all sites with their counts, page by page, and that a site appears
+// TestSitesAreListed checks that an owner can list all sites with their counts, page by page, and that a site appears
 // with its first push.
 func TestSitesAreListed(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,7 @@ func TestSitesAreListed(t *testing.T) {
 	}
 }
 
-// TestLimitsAreListed proves that an admin can read the limits of the server, with the settings that change them and
+// TestLimitsAreListed checks that an admin can read the limits of the server, with the settings that change them and
 // their usage.
 func TestLimitsAreListed(t *testing.T) {
 	t.Parallel()
@@ -216,7 +216,7 @@ func (l *letters) Return(_ context.Context, id string) error {
 	return host.ErrNotFound
 }
 
-// TestDeadLetters proves that an owner can list the dead letters, read a single one with its body, except values stored
+// TestDeadLetters checks that an owner can list the dead letters, read a single one with its body, except values stored
 // by tasks, and send one back, which the audit log records.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func (c caller) request(method, path string, body io.Reader, headers ...string) 
 	return c.send(r)
 }
 
-// TestEncodings proves that answers are compressed as the client prefers, unless they are already compressed, and that
+// TestEncodings checks that answers are compressed as the client prefers, unless they are already compressed, and that
 // request bodies may be compressed.
 func TestEncodings(t *testing.T) {
 	t.Parallel()
@@ -65,7 +65,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestMethods proves the answers to HEAD, OPTIONS and TRACE and to unknown paths and methods, and that configured
+// TestMethods checks the answers to HEAD, OPTIONS and TRACE and to unknown paths and methods, and that configured
 // headers are added.
 func TestMethods(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestLimits proves the limits of bodies and archives, and their messages.
+// TestLimits checks the limits on bodies and archives, and their messages.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	stack.NeedsServer(t, "its limits are not those that the test chooses")
@@ -134,7 +134,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestBodies proves that errors name missing and wrong parts of a body.
+// TestBodies checks that errors name missing and invalid parts of a body.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -162,7 +162,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestMetrics proves that requests are counted by endpoint, and attempts by workflow.
+// TestMetrics checks that requests are counted by endpoint, and attempts by workflow.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	stack.NeedsServer(t, "its metrics are in CloudWatch; a function's process counts its own calls only")
@@ -182,7 +182,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestUserInfo proves that the administrators' endpoint exists only on their listener and only for them.
+// TestUserInfo checks that the administrators' endpoint exists only on their listener and only for them.
 func TestUserInfo(t *testing.T) {
 	t.Parallel()
 	stack.NeedsServer(t, "it has no listener for administrators")

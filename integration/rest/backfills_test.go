@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestBackfills proves that a backfill can be planned, started (once, however often it is requested), shown, held,
+// TestBackfills checks that a backfill can be planned, started (once, however often it is requested), shown, held,
 // released, killed and listed, and which errors are returned if that is impossible.
 func TestBackfills(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestCauseOfAGroup proves that the cause of a failure can also be a group, or a whole file, that has timed out, with
+// TestCauseOfAGroup checks that the cause of a failure can also be a group, or a whole file, that has timed out, with
 // the last output below it.
 func TestCauseOfAGroup(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPlanOfFiles proves that in addition to the mistakes in files, the schedules of their workflows are listed and, if
+// TestPlanOfFiles checks that in addition to the mistakes in files, the schedules of their workflows are listed and, if
 // requested, the tasks of one workflow with their places, but neither if a workflow cannot be read.
 func TestPlanOfFiles(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestPlanOfFiles(t *testing.T) {
 	}
 }
 
-// TestCheckOfFiles proves that mistakes in the files of a request are reported with place and remedy, that large
+// TestCheckOfFiles checks that mistakes in the files of a request are reported with place and remedy, that large
 // requests are refused, that the number of findings is limited, and that nothing is stored.
 func TestCheckOfFiles(t *testing.T) {
 	t.Parallel()

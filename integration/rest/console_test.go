@@ -122,7 +122,7 @@ func (c caller) changes(attempt string, after int) (list []changed, done bool) {
 	}
 }
 
-// TestOutlineAndChanges proves that the columns of an outline agree with the list of tasks, that the changes of an
+// TestOutlineAndChanges checks that the columns of an outline agree with the list of tasks, that the changes of an
 // attempt, applied to an empty list, lead to it entry by entry as in the history, and that a stream sends the same
 // changes.
 func TestOutlineAndChanges(t *testing.T) {
@@ -197,7 +197,7 @@ func TestOutlineAndChanges(t *testing.T) {
 	}
 }
 
-// TestChangesWhileItRuns proves that the outline of a running attempt and the changes after it lead to its final state.
+// TestChangesWhileItRuns checks that the outline of a running attempt and the changes after it lead to its final state.
 func TestChangesWhileItRuns(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -240,7 +240,7 @@ func (r rows) list() (list []row) {
 	return list
 }
 
-// TestTaskAndItsLog proves that a task is shown with its parameters and the files of its log, whose text can be read
+// TestTaskAndItsLog checks that a task is shown with its parameters and the files of its log, whose text can be read
 // from any position.
 func TestTaskAndItsLog(t *testing.T) {
 	t.Parallel()
@@ -311,7 +311,7 @@ func TestTaskAndItsLog(t *testing.T) {
 	}
 }
 
-// TestCause proves that a failed attempt has its first failed task, that task's error, and the last lines that it
+// TestCause checks that a failed attempt has its first failed task, that task's error, and the last lines that it
 // printed, without the server's lines; and that a successful attempt has no cause.
 func TestCause(t *testing.T) {
 	t.Parallel()
@@ -353,7 +353,7 @@ func convert[T any](t *testing.T, v any) (to T) {
 	return to
 }
 
-// TestOverviewSessionsAndGrid proves that an overview lists failed attempts with their causes, running ones and
+// TestOverviewSessionsAndGrid checks that an overview lists failed attempts with their causes, running ones and
 // upcoming schedules; that sessions are found by state, time and text, page by page; and that a grid shows tasks across
 // sessions.
 func TestOverviewSessionsAndGrid(t *testing.T) {
@@ -479,7 +479,7 @@ func (c caller) days(query string) string {
 	}
 }
 
-// TestTimesOfASchedule proves that the times of a schedule are listed for up to a year, with the past sessions that
+// TestTimesOfASchedule checks that the times of a schedule are listed for up to a year, with the past sessions that
 // exist.
 func TestTimesOfASchedule(t *testing.T) {
 	t.Parallel()
@@ -525,7 +525,7 @@ func TestTimesOfASchedule(t *testing.T) {
 	}
 }
 
-// TestSinceItWorked proves that a failed attempt is compared with the last successful one, showing different revisions,
+// TestSinceItWorked checks that a failed attempt is compared with the last successful one, showing different revisions,
 // files and parameters, and that the files of a revision can be listed and read.
 func TestSinceItWorked(t *testing.T) {
 	t.Parallel()

@@ -128,7 +128,7 @@ func write(t *testing.T, name string) {
 	}
 }
 
-// TestEvents proves that a stream sends the attempt, its tasks and their logs as they happen, that it continues where a
+// TestEvents checks that a stream sends the attempt, its tasks and their logs as they happen, that it continues where a
 // client left it, and that it ends with the attempt.
 func TestEvents(t *testing.T) {
 	t.Parallel()
@@ -186,7 +186,7 @@ func (c caller) goesOn(attempt, position string) {
 	}
 }
 
-// TestEventsEndWithServer proves that streams do not keep a server from stopping.
+// TestEventsEndWithServer checks that streams do not keep a server from stopping.
 func TestEventsEndWithServer(t *testing.T) {
 	t.Parallel()
 	stack.NeedsServer(t, "there is no server that stops")

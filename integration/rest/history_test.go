@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestHistory proves that each state that an attempt ever had can be shown, page by page, and that a fork takes over
+// TestHistory checks that each state that an attempt ever had can be shown, page by page, and that a fork takes over
 // the tasks that had succeeded at that time and runs the rest again.
 func TestHistory(t *testing.T) {
 	t.Parallel()

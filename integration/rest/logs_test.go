@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestLogFiles proves that a log is returned as it is stored, and that names lead only to logs of the attempt.
+// TestLogFiles checks that a log is returned as it is stored, and that names lead only to logs of the attempt.
 func TestLogFiles(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestNotices proves that notices of the site that are not delivered are listed, also by attempt, and that they can be
-// sent again one by one or all that were given up, by operators.
+// TestNotices checks that the site's undelivered notices are listed, also by attempt, and that operators can send them
+// again, either individually or all abandoned ones at once.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

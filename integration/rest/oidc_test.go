@@ -64,7 +64,7 @@ func followed(t *testing.T, address string) *url.URL {
 	return to
 }
 
-// land comes back from the provider like a browser, and returns where the server redirects it.
+// land comes back from the provider as a browser does, and returns where the server redirects it.
 func (b *browser) land(to *url.URL) string {
 	b.t.Helper()
 	a := b.do(http.MethodGet, to.RequestURI(), "", without("X-Zerodag-Request"), with("Sec-Fetch-Site", "cross-site"), with("Sec-Fetch-Mode", "navigate"))
@@ -74,7 +74,7 @@ func (b *browser) land(to *url.URL) string {
 	return a.header.Get("Location")
 }
 
-// TestSignInAtAProvider proves that a user signs in through an identity provider and returns to the previous page, with
+// TestSignInAtAProvider checks that a user signs in through an identity provider and returns to the previous page, with
 // the role and site of the first matching grant, and that no one else can.
 func TestSignInAtAProvider(t *testing.T) {
 	t.Parallel()
@@ -119,7 +119,7 @@ func TestSignInAtAProvider(t *testing.T) {
 	}
 }
 
-// TestGrantsAreLookedAtAgain proves that a user's session ends when the grant is removed, and that its role changes
+// TestGrantsAreLookedAtAgain checks that a user's session ends when the grant is removed, and that its role changes
 // with the grant.
 func TestGrantsAreLookedAtAgain(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,7 @@ func TestGrantsAreLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestComingBack proves that a browser can come back from a provider only once, to the server and the sign-in that it
+// TestComingBack checks that a browser can come back from a provider only once, to the server and the sign-in that it
 // left from, and is never redirected elsewhere.
 func TestComingBack(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestComingBack(t *testing.T) {
 	}
 }
 
-// TestGrantsOfAStage proves that a deploy accepts exactly the grants that the API can read.
+// TestGrantsOfAStage checks that a deploy accepts exactly the grants that the API can read.
 func TestGrantsOfAStage(t *testing.T) {
 	t.Parallel()
 	for _, grant := range []string{"alice@example.com=owner", "@example.com=viewer/3", "group:Data Team=operator", "group:a=b=admin", "@example.com=king", "@example.com=", "alice=viewer", "=viewer",
@@ -210,7 +210,7 @@ func TestGrantsOfAStage(t *testing.T) {
 	}
 }
 
-// TestProviderThatIsDown proves that the page from which a user signs in shows that the provider does not answer, and
+// TestProviderThatIsDown checks that the page from which a user signs in shows that the provider does not answer, and
 // that users can still sign in with a token.
 func TestProviderThatIsDown(t *testing.T) {
 	t.Parallel()

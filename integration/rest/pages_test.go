@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSchedulePages proves that the schedules after each one are the rest of the list, which is in the order of their
+// TestSchedulePages checks that the schedules after each one are the rest of the list, which is in the order of their
 // IDs.
 func TestSchedulePages(t *testing.T) {
 	t.Parallel()

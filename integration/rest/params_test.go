@@ -18,7 +18,7 @@ outputs: {rows: {value: "${days * 10}", type: integer}}
 +a: {echo>: x}
 `
 
-// TestParams proves that every way to start a workflow is checked against its `params`, and that outputs are only in
+// TestParams checks that every way to start a workflow is checked against its `params`, and that outputs are only in
 // the answer about a single attempt.
 func TestParams(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ schedule:
   require>: other
 `
 
-// TestPlan proves that a plan contains the tasks of a workflow with their operators, dependencies and places, marks
+// TestPlan checks that a plan contains the tasks of a workflow with their operators, dependencies and places, marks
 // tasks generated at run time, and names the required parameters, and that a task of an attempt also has its place, if
 // requested.
 func TestPlan(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestPools proves that pools can be created, changed, held, listed page by page and deleted, and which errors are
+// TestPools checks that pools can be created, changed, held, listed page by page and deleted, and which errors are
 // returned if that is impossible.
 func TestPools(t *testing.T) {
 	t.Parallel()
@@ -67,7 +67,7 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestPoolInUse proves that a pool shows which tasks have its slots and which wait, and that it cannot be deleted
+// TestPoolInUse checks that a pool shows which tasks have its slots and which wait, and that it cannot be deleted
 // meanwhile.
 func TestPoolInUse(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestPoolInUse(t *testing.T) {
 	}
 }
 
-// TestConcurrency proves the API's data about an attempt that waits for its turn and about a refused start, and that a
+// TestConcurrency checks the API's data about an attempt that waits for its turn and about a refused start, and that a
 // kill ends a waiting attempt.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ func TestConcurrency(t *testing.T) {
 	c.ended(only)
 }
 
-// until repeats a request until the answer contains a text.
+// until retries a request until the answer contains the given text.
 func (c caller) until(path, text string) {
 	c.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // polls, like clients of this API
@@ -147,8 +147,8 @@ func (c caller) until(path, text string) {
 	c.t.Fatalf("%s never has %s", path, text)
 }
 
-// TestStandings proves the data for the pages of an attempt about tasks that were skipped, failed with an ignored
-// error, or wait, and how many tasks precede them in line.
+// TestStandings checks the data for an attempt's pages about tasks that were skipped, failed with an ignored error, or
+// are waiting, and how many tasks precede them in line.
 func TestStandings(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -117,7 +117,7 @@ type answer struct {
 	content []byte
 }
 
-// replay repeats the recording on one server.
+// replay replays the recording on one server.
 type replay struct {
 	caller
 	t   *testing.T
@@ -125,7 +125,7 @@ type replay struct {
 	url string
 }
 
-// TestRecordedCalls proves that every recorded call gets the same status, the same keys and types and, if they do not
+// TestRecordedCalls checks that every recorded call gets the same status, the same keys and types and, if they do not
 // depend on time and place, the same values; and that each answer conforms to docs/openapi.yaml.
 func TestRecordedCalls(t *testing.T) {
 	t.Parallel()
@@ -168,7 +168,7 @@ func (r *replay) settled(c recorded) {
 // commands.
 const patience = 4 * time.Minute
 
-// eventually repeats a check that depends on the progress of attempts.
+// eventually retries a check that depends on the progress of attempts.
 func (r *replay) eventually(f func() []string) []string {
 	deadline := time.Now().Add(30 * time.Second)
 	if r.deployed() {
@@ -353,7 +353,7 @@ func clone(v any) any {
 	return out
 }
 
-// TestElsewhere proves that only the additions of a command's machine are removed from an answer.
+// TestElsewhere checks that only the additions of a command's machine are removed from an answer.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	var got, want any

@@ -72,7 +72,7 @@ const half = `+first: {echo>: one}
 +last: {echo>: last}
 `
 
-// TestRerun proves that a dry run of each mode names the tasks that a rerun then takes over and runs, that parameters
+// TestRerun checks that a dry run of each mode names the tasks that a rerun then takes over and runs, that parameters
 // override those of the attempt, and that the revision is the attempt's own, the newest, or a named one.
 func TestRerun(t *testing.T) {
 	t.Parallel()
@@ -174,7 +174,7 @@ func TestRerun(t *testing.T) {
 	}
 }
 
-// TestRerunFromOutside proves that in a rerun, parameters of a user who may not push override those of a user who may
+// TestRerunFromOutside checks that in a rerun, parameters of a user who may not push override those of a user who may,
 // but remain data, so that they cannot determine what a task does; that a dry run also reports this; and that a rerun
 // is recorded but a dry run is not.
 func TestRerunFromOutside(t *testing.T) {

@@ -25,7 +25,7 @@ const recordedToday = "2026-11-21"
 
 var (
 	uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	// foreign matches texts that name classes and files of Digdag.
+	// foreign matches text that names Digdag's classes and files.
 	foreign = regexp.MustCompile(`RESTEASY|io\.digdag|io\.undertow|java\.|@PUSHDIR@|Optional\.of|\{\}|Bad zip entry|Invalid prefix|not in the \.gz format|already deleted at`)
 	// passing lists fields that change while an attempt runs.
 	passing = []string{"status", "done", "success", "cancelRequested", "finishedAt", "params", "state", "retryAt"}
@@ -71,7 +71,7 @@ func (c *comparison) same(want, got any, path, kind string) {
 	}
 }
 
-// kindOf returns the kind of the ids of an object below key.
+// kindOf returns the kind of an object's ids below key.
 func kindOf(key, above string) string {
 	switch key = strings.TrimSuffix(key, "s"); key {
 	case "project", "workflow", "session", "attempt", "schedule", "task", "file":

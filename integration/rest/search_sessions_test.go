@@ -36,7 +36,7 @@ func (c caller) searched(path, query string, size int) string {
 	}
 }
 
-// TestSearchSessions proves that sessions are found by the tags of their workflow, by labels, and by status, times and
+// TestSearchSessions checks that sessions are found by the tags of their workflow, by labels, and by status, times and
 // text of their last attempt, newest first and in pages of any size; which queries are refused; and that a list without
 // a filter is unchanged.
 func TestSearchSessions(t *testing.T) {

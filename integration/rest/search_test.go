@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestSearch proves that names, parts of names, tasks and numbers are found, but nothing from other sites.
+// TestSearch checks that names, parts of names, tasks and numbers are found, but nothing from other sites.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -16,7 +16,8 @@ import (
 	"zerodag/internal/seal"
 )
 
-// browser makes calls like a browser: it keeps the cookies that it gets and sends them. head is sent with each request.
+// browser makes calls as a browser does: it keeps the cookies that it gets and sends them. head is sent with each
+// request.
 type browser struct {
 	caller
 	jar  map[string]*http.Cookie
@@ -116,7 +117,7 @@ func (b *browser) cookieOf() *http.Cookie {
 	return nil
 }
 
-// TestSignInWithAToken proves that a token becomes a cookie that no script can read and that reveals nothing of the
+// TestSignInWithAToken checks that a token becomes a cookie that no script can read and that reveals nothing about the
 // token; that the cookie lets the browser read, and make changes only on purpose; and that it is invalid after signing
 // out or once the token is revoked.
 func TestSignInWithAToken(t *testing.T) {
@@ -183,8 +184,8 @@ func TestSignInWithAToken(t *testing.T) {
 	}
 }
 
-// TestSignOutEverywhere proves that signing out on one server ends the user's sessions on another server of the same
-// database, within the time that the page promises, and after a restart; and that the user can sign in again.
+// TestSignOutEverywhere checks that signing out on one server ends the user's sessions on another server that uses the
+// same database, within the time that the page promises, and after a restart; and that the user can sign in again.
 func TestSignOutEverywhere(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64 // how much time has passed for the servers
@@ -265,9 +266,9 @@ func ours(t *testing.T, o httpapi.Options) *running {
 	return server
 }
 
-// TestSignInWithAPassword proves that a user signs in, that a wrong password is refused and slowed down like a login by
-// header, whether the user exists or not, that the cookie does not contain the password, and that a changed password, a
-// changed key or the removal of the user ends the session.
+// TestSignInWithAPassword checks that a user signs in, that a wrong password is refused and slowed down as a login by
+// header is, whether the user exists or not, that the cookie does not contain the password, and that a changed
+// password, a changed key or the removal of the user ends the session.
 func TestSignInWithAPassword(t *testing.T) {
 	t.Parallel()
 	box := seal.New(seal.Fixed([]byte("0123456789abcdef")))
@@ -317,7 +318,7 @@ func TestSignInWithAPassword(t *testing.T) {
 	}
 }
 
-// TestSessionsEnd proves that a session ends two hours after its last request and twelve hours after it began, whatever
+// TestSessionsEnd checks that a session ends two hours after its last request and twelve hours after it began, whatever
 // happens; and that occasional requests keep it alive.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
@@ -356,9 +357,10 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestWhereCookiesComeFrom proves that over HTTPS, a session is accepted only from a cookie that no other host of the
+// TestWhereCookiesComeFrom checks that over HTTPS, a session is accepted only from a cookie that no other host of the
 // domain can have set, that two cookies with the same name are both ignored, that a server on a user's own machine
-// accepts no cookie of another port, and that no one can sign in on a page that came without TLS from another machine.
+// accepts no cookie from another port, and that no one can sign in on a page that came without TLS from another
+// machine.
 func TestWhereCookiesComeFrom(t *testing.T) {
 	t.Parallel()
 	server := ours(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "p"}}}})
@@ -410,7 +412,7 @@ func TestWhereCookiesComeFrom(t *testing.T) {
 	}
 }
 
-// TestTwoServersOnOneMachine proves that a browser stays signed in to two servers on its own machine, although it keeps
+// TestTwoServersOnOneMachine checks that a browser stays signed in to two servers on its own machine, although it keeps
 // the cookies of all ports together.
 func TestTwoServersOnOneMachine(t *testing.T) {
 	t.Parallel()
@@ -431,7 +433,7 @@ func TestTwoServersOnOneMachine(t *testing.T) {
 	}
 }
 
-// TestWhoShowsAForm proves that a browser shows its own password dialog only if the request does not come from the
+// TestWhoShowsAForm checks that a browser shows its own password dialog only if the request does not come from the
 // console, and that a header takes precedence over a cookie.
 func TestWhoShowsAForm(t *testing.T) {
 	t.Parallel()
@@ -456,7 +458,7 @@ func TestWhoShowsAForm(t *testing.T) {
 	}
 }
 
-// TestNobodyHasToSignIn proves that a page of a server without login shows no form and gets no session.
+// TestNobodyHasToSignIn checks that a page of a server without login shows no form and gets no session.
 func TestNobodyHasToSignIn(t *testing.T) {
 	t.Parallel()
 	server := ours(t, httpapi.Options{})
@@ -469,7 +471,7 @@ func TestNobodyHasToSignIn(t *testing.T) {
 	}
 }
 
-// TestSignInIsDeliberate proves that no page of another origin can use a form to sign a browser in as another user.
+// TestSignInIsDeliberate checks that no page from another origin can use a form to sign a browser in as another user.
 func TestSignInIsDeliberate(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestStandingInLists proves that lists distinguish a success with ignored errors from other successes, and a paused
+// TestStandingInLists checks that lists distinguish a success with ignored errors from other successes, and a paused
 // attempt from a running one.
 func TestStandingInLists(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSessionTimes proves how a session time is resolved: in the time zone of the workflow, to the hour or day, and to
+// TestSessionTimes checks how a session time is resolved: in the time zone of the workflow, to the hour or day, and to
 // the first scheduled time not before it or after it.
 func TestSessionTimes(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 )
 
 // twins returns the objects that the client reads, each with the server's type. The types differ because the client
-// also reads answers of Digdag and of older servers, with IDs as numbers and missing fields.
+// also reads answers from Digdag and from older servers, with IDs as numbers and missing fields.
 func twins() map[any]any {
 	return map[any]any{
 		&client.Project{}: wire.Project{}, &client.Revision{}: wire.Revision{}, &client.Workflow{}: wire.Workflow{}, &client.SessionTime{}: wire.SessionTime{},
@@ -24,7 +24,7 @@ func twins() map[any]any {
 	}
 }
 
-// TestTwins proves that the client finds everything it reads in the server's objects: no field of the client stays
+// TestTwins checks that the client finds everything it reads in the server's objects: no field of the client stays
 // empty if all fields of the server's object are set.
 func TestTwins(t *testing.T) {
 	t.Parallel()

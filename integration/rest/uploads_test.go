@@ -218,7 +218,7 @@ func (c caller) outcome(id string) object {
 	return nil
 }
 
-// TestUpload proves that a push by slot gives the same answer as a push by a request, whether it succeeds or fails, and
+// TestUpload checks that a push by slot gives the same answer as a push by a request, whether it succeeds or fails, and
 // that the audit log names the caller that requested the slot.
 func TestUpload(t *testing.T) {
 	t.Parallel()
@@ -295,7 +295,7 @@ func many(n int) map[string]string {
 	return m
 }
 
-// TestUploadOnce proves that a slot pushes once, whatever S3 announces and however often, that another slot cannot push
+// TestUploadOnce checks that a slot pushes once, whatever S3 announces and however often, that another slot cannot push
 // the same revision, and that an object without a slot is ignored.
 func TestUploadOnce(t *testing.T) {
 	t.Parallel()
@@ -347,7 +347,7 @@ func TestUploadOnce(t *testing.T) {
 	}
 }
 
-// TestUploadRefused proves which slots are refused, and that a server without slots answers with a remedy.
+// TestUploadRefused checks which slots are refused, and that a server without slots answers with a remedy.
 func TestUploadRefused(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{Limits: httpapi.Limits{Archive: 10, Upload: 20 << 20}}, true)
@@ -386,8 +386,8 @@ func TestUploadRefused(t *testing.T) {
 	}
 }
 
-// TestUploadClient proves that zerodag's client uploads through slots if the server offers them, in one part or
-// several, retries when the store is busy, and shows errors like a direct push.
+// TestUploadClient checks that zerodag's client uploads through slots if the server offers them, in one part or
+// several, retries when the store is busy, and shows errors as a direct push does.
 func TestUploadClient(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}, Limits: httpapi.Limits{Archive: 4 << 20, Upload: 200 << 20}}, false)

@@ -8,8 +8,8 @@ import (
 	"zerodag/operators"
 )
 
-// Commands reads where commands run and within which limits (commands.md#settings). It records the first wrong value as
-// the error of the reading.
+// Commands reads where commands run and within which limits (commands.md#settings). It records the first invalid value
+// as the error of the reading.
 func (r *Reading) Commands() executors.Settings {
 	const keys = "agent.command_executor."
 	s := executors.Settings{Image: r.Text(keys+"docker.image", ""), User: r.Text(keys+"process.user", "")}

@@ -56,8 +56,8 @@ func (f *Flags) Files() []string {
 	return nil
 }
 
-// Load reads the default file, the environment, -X and -c in Digdag's order. A key that is a typo of a known one is an
-// error.
+// Load reads the default file, the environment, -X and -c in Digdag's order. A key that is a misspelling of a known one
+// is an error.
 func (f *Flags) Load() (Settings, error) {
 	s := Settings{}
 	if f.Config == "" {
@@ -81,8 +81,8 @@ func (f *Flags) Load() (Settings, error) {
 	return s, s.misspelt()
 }
 
-// Readable returns a warning if every user of this machine can read a configuration file that contains passwords or keys;
-// "" if not. The group may: a package gives the file to the server's group.
+// Readable returns a warning if every user of this machine can read a configuration file that contains passwords or
+// keys; "" if not. The group may read it: a package gives the file to the server's group.
 func (f *Flags) Readable(s Settings) string {
 	path := cmp.Or(f.Config, filepath.Join(Folder(), "config"))
 	info, err := os.Stat(path)
@@ -90,7 +90,7 @@ func (f *Flags) Readable(s Settings) string {
 		return ""
 	}
 	in := Settings{}
-	if in.addFile(path, true) != nil { // it was read before
+	if in.addFile(path, true) != nil { // it has been read before
 		return ""
 	}
 	for _, key := range slices.Sorted(maps.Keys(in)) {

@@ -26,8 +26,8 @@ func write(t *testing.T, folder, name, text string) string {
 	return path
 }
 
-// TestSourcesInTheirOrder proves which source of a key wins: the default file is the weakest, then come the
-// environment, -X, the file of -c, and the command's own options; and that -c replaces the default file.
+// TestSourcesInTheirOrder checks which source of a key wins (the default file is the weakest, followed by the
+// environment, -X, the file of -c, and the command's own options), and that -c replaces the default file.
 func TestSourcesInTheirOrder(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("DIGDAG_CONFIG_HOME", home)
@@ -94,8 +94,8 @@ func TestOurVariablesWin(t *testing.T) {
 	}
 }
 
-// TestFolder proves that Digdag's folder stays in use until our folder contains our files, and the reverse for a
-// program that replaces Digdag.
+// TestFolder proves that Digdag's folder stays in use until our folder contains our files, and that the reverse is true
+// for a program that replaces Digdag.
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -153,9 +153,9 @@ func TestWrongSources(t *testing.T) {
 	}
 }
 
-// TestParametersInTheirOrder proves that parameters of a file override those of the configuration, that parameters of
-// -p override both, that dots create mappings, which merge values of all three, and that the folder of a project
-// elsewhere is a parameter.
+// TestParametersInTheirOrder proves that parameters from a file override those from the configuration, that parameters
+// set by -p override both, that dots create mappings, which merge values from all three, and that the folder of a
+// project elsewhere is a parameter.
 func TestParametersInTheirOrder(t *testing.T) {
 	t.Parallel()
 	file := write(t, t.TempDir(), "p.yml", "a: {b: 2, c: [1, x]}\nd: yes it is\n")
@@ -205,7 +205,7 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
-// TestTell proves which options are reported as having no effect: unused keys of -X, but not the keys of other programs
+// TestTell checks which options are reported as having no effect: unused -X keys, but not the keys of other programs
 // that share the file.
 func TestTell(t *testing.T) {
 	t.Parallel()
@@ -291,8 +291,8 @@ func FuzzAddText(f *testing.F) {
 	})
 }
 
-// TestReadable proves that a configuration file with a secret is warned of if every user of the machine can read it, and
-// no other file.
+// TestReadable proves that there is a warning about a configuration file that contains a secret if every user of the
+// machine can read it, and about no other file.
 func TestReadable(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

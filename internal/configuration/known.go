@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/program"
 )
 
-// settingKeys lists all keys that a server, its clients or a run read from a configuration. "x.*" means every key below
-// x. One file may serve all of them, so each accepts the keys of the others.
+// settingKeys lists all keys that a server, its clients or a run reads from a configuration. "x.*" means every key
+// below x. One file may serve all of them, so each accepts the keys of the others.
 var settingKeys = []string{
 	"agent.command_executor.allow", "agent.command_executor.ceilings.disk", "agent.command_executor.ceilings.memory",
 	"agent.command_executor.ceilings.output", "agent.command_executor.ceilings.processes", "agent.command_executor.ceilings.timeout",
@@ -30,7 +30,7 @@ var settingKeys = []string{
 	"database.database", "database.host", "database.loginTimeout", "database.maximumPoolSize", "database.migrate", "database.password",
 	"database.path", "database.port", "database.schema", "database.ssl", "database.sslcert", "database.sslkey", "database.sslmode",
 	"database.sslrootcert", "database.synchronous", "database.type", "database.user",
-	"digdag.defaultParams", "digdag.secret-encryption-key", "digdag.secret-decryption-keys",
+	"digdag.defaultParams", "digdag.secret-access-policy-file", "digdag.secret-encryption-key", "digdag.secret-decryption-keys",
 	"eval.stored",
 	"executor.attempt_max_run", "executor.attempt_ttl", "executor.log_retention", "executor.task_max_run", "executor.task_ttl",
 	"executor.ttl_reaping_interval",
@@ -77,8 +77,8 @@ func IsKey(key string) bool {
 	})
 }
 
-// misspelt refuses a key that looks like a typo of a known one: otherwise the intended setting, such as a login, would
-// silently be missing.
+// misspelt refuses a key that looks like a misspelling of a known one: otherwise the intended setting, such as a login,
+// would silently be missing.
 func (s Settings) misspelt() error {
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		if IsKey(key) {
@@ -94,7 +94,7 @@ func (s Settings) misspelt() error {
 }
 
 // isSlip reports whether two keys differ only by one extra, missing or wrong letter, or two swapped letters, in one of
-// their words. Keys that differ more may be keys of Digdag that have no meaning here. For a tree, "x.*", only the words
+// their words. Keys that differ more may be Digdag keys that have no meaning here. For a tree, "x.*", only the words
 // before the star count.
 func isSlip(key, known string) bool {
 	words, others := strings.Split(key, "."), strings.Split(known, ".")
@@ -138,8 +138,8 @@ func (f *Flags) Tell(out io.Writer, s Settings) {
 	tellJoined(out, f.Params)
 }
 
-// tellUnknown warns about unused keys that are given on the command line, by -X or in the file of -c. The default file
-// may also belong to other programs, and a server logs the unknown keys in its file.
+// tellUnknown warns about unused keys that are given on the command line, with -X or in the file of -c. The default
+// file may also belong to other programs, and a server logs the unknown keys in its file.
 func (f *Flags) tellUnknown(out io.Writer, s Settings) {
 	given := f.Flagged()
 	if f.Config != "" {

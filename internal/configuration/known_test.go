@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSlips proves that a key counts as a typo of another only if one letter differs or two neighbouring letters are
-// swapped, because Digdag has keys that are similar to other keys of this server.
+// TestSlips proves that a key counts as a misspelling of another only if one letter differs or two neighboring letters
+// are swapped, because Digdag has keys that are similar to other keys of this server.
 func TestSlips(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// Pair is one KEY=VALUE of the command line or of a configuration.
+// Pair is one KEY=VALUE from the command line or from a configuration.
 type Pair struct{ Key, Value string }
 
 // SplitPairs reads the values of an option that takes KEY=VALUE as Digdag's parser does: commas separate the pieces of
@@ -41,8 +41,8 @@ func SplitPairs(option string, values []string) ([]Pair, error) {
 // bareName matches text that may be the name of a parameter whose value was forgotten.
 var bareName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`) })
 
-// tellJoined warns if a word after a comma became a part of the value before it, as in Digdag: it may have been meant
-// as a separate parameter.
+// tellJoined warns if a word after a comma became part of the value before it, as in Digdag: it may have been meant as
+// a separate parameter.
 func tellJoined(out io.Writer, values []string) {
 	for _, value := range values {
 		pairs, err := SplitPairs("--param", []string{value})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPairsAreSplitAtCommas proves the rule of Digdag's option parser: commas separate pairs, and a part without "="
+// TestPairsAreSplitAtCommas checks the rule of Digdag's option parser: commas separate pairs, and a part without "="
 // belongs to the value before it.
 func TestPairsAreSplitAtCommas(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	oprun "zerodag/operators/run"
 )
 
-// Parameters returns the parameters of the configuration, of -P and of -p, later ones over earlier ones.
+// Parameters returns the parameters from the configuration, from -P and from -p; later ones override earlier ones.
 func (f *Flags) Parameters(s Settings) (*param.Map, error) {
 	m, err := s.Below("params.")
 	if err != nil {

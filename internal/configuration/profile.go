@@ -29,8 +29,8 @@ func sharedDefaults() Settings {
 	}
 }
 
-// Profiled returns the settings with the defaults of their profile. A server that runs commands only in docker has the
-// profile for several users, unless it sets another.
+// Profiled returns the settings with the defaults of their profile. A server that runs commands only in docker uses the
+// profile for several users unless it sets a different one.
 func (s Settings) Profiled() (Settings, error) {
 	r := s.Reading()
 	otherwise := ownProfile

@@ -12,13 +12,13 @@ import (
 	"zerodag/operators"
 )
 
-// Reading collects the first wrong value of a configuration, and which keys were read.
+// Reading records the first invalid value of a configuration, and which keys were read.
 type Reading struct {
 	Settings
 	known     map[string]bool
 	elsewhere map[string]bool // keys whose values name a place outside this machine
 	Notes     []string        // warnings for the log
-	Err       error           // the first wrong value
+	Err       error           // the error about the first invalid value
 }
 
 // Reading returns a new Reading of the settings.
@@ -105,8 +105,8 @@ func (r *Reading) Duration(key string, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// Here reads the place of some data. Only the choices, which are on this machine, have an effect: for any other place
-// the first choice is used, and Unread lists the key.
+// Here reads the place of some data. Only the given choices, which are on this machine, have an effect: for any other
+// place, the first choice is used, and Unread lists the key.
 func (r *Reading) Here(key string, choices ...string) string {
 	v := r.Text(key, choices[0])
 	if slices.Contains(choices, v) {
@@ -127,10 +127,10 @@ func (r *Reading) Fail(err error) {
 	}
 }
 
-// Known returns the keys that were read so far, sorted.
+// Known returns the keys that have been read so far, sorted.
 func (r *Reading) Known() []string { return slices.Sorted(maps.Keys(r.known)) }
 
-// Tree reads all keys below a prefix; the result has their names without the prefix.
+// Tree reads all keys below a prefix; the result contains their names without the prefix.
 func (r *Reading) Tree(prefix string) map[string]string {
 	found := map[string]string{}
 	for key, v := range r.Settings {

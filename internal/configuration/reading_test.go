@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadingValues proves which values each kind accepts, and that a wrong value causes an error that names the key
+// TestReadingValues checks which values each kind accepts, and that an invalid value causes an error that names the key
 // and the expected form.
 func TestReadingValues(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestReadingValues(t *testing.T) {
 	}
 }
 
-// TestFirstWrongValue proves that the first error is kept, whatever later values are wrong.
+// TestFirstWrongValue proves that the first error is kept, whichever later values are invalid.
 func TestFirstWrongValue(t *testing.T) {
 	t.Parallel()
 	r := Settings{"a": "x", "b": "y"}.Reading()
@@ -62,7 +62,7 @@ func TestFirstWrongValue(t *testing.T) {
 	}
 }
 
-// TestUnread proves which keys a log warns about: unused keys that resemble a setting of the server, but not keys for
+// TestUnread checks which keys a log warns about: unused keys that resemble a setting of the server, but not keys for
 // clients, parameters and secrets, whose values are never shown.
 func TestUnread(t *testing.T) {
 	t.Parallel()

@@ -20,9 +20,9 @@ import (
 // Settings is the configuration from all sources; later sources override earlier ones.
 type Settings map[string]string
 
-// Folder returns the folder of the configuration file, of contexts and of local secrets. If the user has no home, that
-// folder does not exist: a relative name would read files of the current folder, which may be anyone's project.
-// Digdag's folder stays in use until the other one contains our files. The two are never mixed.
+// Folder returns the folder that contains the configuration file, contexts and local secrets. If the user has no home
+// folder, that folder does not exist: with a relative name, files of the current folder would be read, which may be
+// anyone's project. Digdag's folder stays in use until the other one contains our files. The two are never mixed.
 func Folder() string {
 	if dir, _ := variable("CONFIG_HOME"); dir != "" {
 		return dir
@@ -38,8 +38,8 @@ func Folder() string {
 	return folderIn(all, program.Called())
 }
 
-// folderIn returns the folder in use below all, the parent folder of the configurations of programs; first is the name
-// of the preferred folder.
+// folderIn returns the folder in use below all, the parent folder for the configurations of all programs; first is the
+// name of the preferred folder.
 func folderIn(all, first string) string {
 	for _, name := range []string{first, program.Name, "digdag"} {
 		if inUse(filepath.Join(all, name)) {
@@ -49,7 +49,7 @@ func folderIn(all, first string) string {
 	return filepath.Join(all, first)
 }
 
-// inUse reports whether a folder contains our files. Users may keep other files there, such as the schema for their
+// inUse reports whether a folder contains our files. Users may keep other files there, such as a schema for their
 // editor.
 func inUse(folder string) bool {
 	return slices.ContainsFunc([]string{"config", "context", "contexts", "secrets"}, func(name string) bool {
@@ -110,7 +110,7 @@ func readable(name string) error {
 	return nil
 }
 
-// AddText adds the keys of a text in the format of Java properties, replacing existing ones. Errors name the source.
+// AddText adds the keys in a text in Java properties format, replacing existing ones. Errors name the source.
 func (s Settings) AddText(source, text string) error {
 	loader := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
 	p, err := loader.LoadBytes([]byte(text))
@@ -177,7 +177,7 @@ func setPath(m *param.Map, path []string, v, whole string) (*param.Map, error) {
 	return m, err
 }
 
-// Keys that can also be set by options of commands.
+// Keys that can also be set by command options.
 const (
 	EndpointKey  = "client.http.endpoint"
 	LogFormatKey = "server.log-format"

@@ -8,7 +8,7 @@ import (
 	oprun "zerodag/operators/run"
 )
 
-// Stored reads whether values that operators stored are evaluated again.
+// Stored reads the setting for whether values that operators stored are evaluated again.
 func (r *Reading) Stored() oprun.Stored {
 	switch r.OneOf("eval.stored", "project", "true", "false") {
 	case "true":

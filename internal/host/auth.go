@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Token lets its bearer use the API as one role of one site. Its text is shown once, when it is created; only its hash
-// is stored.
+// Token lets its bearer use the API with one role in one site. Its text is shown once, when it is created; only its
+// hash is stored.
 type Token struct {
 	ID        int64
 	Site      int64
 	Name      string // for display; need not be unique
-	Role      string // "viewer", "operator", "admin" or "owner": what the bearer may do
+	Role      string // "metrics", "viewer", "operator", "admin" or "owner": what the bearer may do
 	Hash      []byte // SHA-256 of the text
 	CreatedAt time.Time
 	ExpiresAt time.Time // from then on the token is rejected; zero for never
@@ -24,10 +24,10 @@ type Token struct {
 // Expired reports whether the token is no longer accepted.
 func (t Token) Expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }
 
-// betweenProjects separates names of projects, which never contain it.
+// betweenProjects separates project names, which never contain it.
 const betweenProjects = "/"
 
-// JoinProjects returns the text in which stores keep the projects of a token; "" for none.
+// JoinProjects returns the string in which stores keep a token's projects; "" for none.
 func JoinProjects(names []string) string { return strings.Join(names, betweenProjects) }
 
 // SplitProjects returns the names that JoinProjects has joined.
@@ -38,7 +38,7 @@ func SplitProjects(text string) []string {
 	return strings.Split(text, betweenProjects)
 }
 
-// Users stores the tokens, and when users ended the sessions of their browsers.
+// Users stores the tokens, and when users ended their browser sessions.
 type Users interface {
 	// Create stores a token and returns it with its ID. It returns ErrConflict if a token with that hash exists.
 	Create(ctx context.Context, t Token) (Token, error)
@@ -48,14 +48,15 @@ type Users interface {
 	Revoke(ctx context.Context, site, id int64) error
 	// ByHash finds a token of any site, and records that it was used. It returns ErrNotFound if there is none.
 	ByHash(ctx context.Context, hash []byte) (Token, error)
-	// EndSessions records that the sessions of a user that began until a time are over. An earlier time does not replace
-	// a later one. who is a short text that identifies the user. The record may be forgotten SessionsKept after now.
+	// EndSessions records that the sessions of a user that began up to a given time are over. An earlier time does not
+	// replace a later one. who is a short text that identifies the user. The record may be forgotten SessionsKept after
+	// now.
 	EndSessions(ctx context.Context, who string, until, now time.Time) error
 	// SessionsEnded returns the time that EndSessions recorded last; zero for none.
 	SessionsEnded(ctx context.Context, who string) (time.Time, error)
 }
 
-// SessionsKept is how long the end of a user's sessions is kept at least: longer than any session lasts.
+// SessionsKept is the minimum time for which the end of a user's sessions is kept: longer than any session lasts.
 const SessionsKept = 24 * time.Hour
 
 // Record is a change with its author.
@@ -67,7 +68,7 @@ type Record struct {
 	Action string // "push", "start", "kill" ...
 	Target string // the changed object
 	Detail string // "" for none; never a secret
-	// Refused means that the change was not made because the caller may not make it.
+	// Refused means that the change was not made because the caller was not allowed to make it.
 	Refused bool
 	Origin
 }
@@ -79,7 +80,7 @@ type Origin struct {
 	Request string // method and path
 }
 
-// AuditQuery selects entries of the audit log of a site.
+// AuditQuery selects audit log entries of a site.
 type AuditQuery struct {
 	Site    int64
 	Who     string    // exact; "" is any
@@ -113,7 +114,7 @@ type Person struct {
 	Groups []string // as the provider names them
 }
 
-// SignIn ties a sign-in to the browser that began it. It holds three random texts: State comes back with the browser,
+// SignIn ties a sign-in to the browser that began it. It holds three random strings: State comes back with the browser,
 // Nonce in the provider's signed answer, and Verifier is shown only to the provider.
 type SignIn struct {
 	State    string `json:"s"`

@@ -42,7 +42,7 @@ func TestRoleTable(t *testing.T) {
 // roleTable returns the table of each role's rights, generated from the table of endpoints.
 func roleTable() string {
 	var b strings.Builder
-	b.WriteString("| | anyone | viewer | operator | admin | owner |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| | anyone | metrics | viewer | operator | admin | owner |\n|---|---|---|---|---|---|---|\n")
 	for _, rt := range endpoints(&server.Room{}) {
 		fmt.Fprintf(&b, "| `%s %s` |", rt.Method, rt.Path)
 		for role := access.Role(0); role <= access.Owner; role++ {
@@ -57,7 +57,7 @@ func roleTable() string {
 func TestWhoCrossesSites(t *testing.T) {
 	t.Parallel()
 	for _, rt := range endpoints(&server.Room{}) {
-		crosses := map[string]bool{"getBackup": true, "redrive": true, "revive": true, "getMetrics": true, "getUserInfo": true,
+		crosses := map[string]bool{"getBackup": true, "redrive": true, "revive": true, "getUserInfo": true,
 			"getSites": true, "getQueue": true, "getDeadLetters": true, "getDeadLetter": true, "redriveDeadLetter": true, "rekey": true}[rt.Name]
 		if crosses != (rt.Role == access.Owner) {
 			t.Errorf("%s %s: crosses sites %t, needs role %q", rt.Method, rt.Path, crosses, rt.Role)

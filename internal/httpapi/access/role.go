@@ -10,28 +10,32 @@ import (
 	"zerodag/internal/host"
 )
 
-// Role determines what a caller may do; each role includes the rights of all lower roles.
+// Role determines what a caller may do; each role includes the rights of all lower roles, but those of Metrics only for
+// the caller's site.
 type Role int
 
 // The roles.
 const (
-	Viewer   Role = iota + 1 // reads everything except the keys of secrets
+	Metrics  Role = iota + 1 // reads the metrics of all sites, and nothing else
+	Viewer                   // reads everything except the keys of secrets
 	Operator                 // also starts, kills, retries, moves schedules, lists keys of secrets
 	Admin                    // also pushes, deletes, sets secrets, manages tokens of the site
-	Owner                    // also acts across sites: backups, metrics, tokens of every site
+	Owner                    // also acts across sites: backups, all metrics, tokens of every site
 )
 
 // String returns the name that tokens and settings use.
-func (r Role) String() string { return [...]string{"", "viewer", "operator", "admin", "owner"}[r] }
+func (r Role) String() string {
+	return [...]string{"", "metrics", "viewer", "operator", "admin", "owner"}[r]
+}
 
 // ParseRole reads the name of a role.
 func ParseRole(name string) (Role, error) {
-	for r := Viewer; r <= Owner; r++ {
+	for r := Metrics; r <= Owner; r++ {
 		if r.String() == name {
 			return r, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is not a role: use viewer, operator, admin or owner", name)
+	return 0, fmt.Errorf("%q is not a role: use metrics, viewer, operator, admin or owner", name)
 }
 
 // The ways in which a caller was identified.

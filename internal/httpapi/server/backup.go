@@ -57,7 +57,7 @@ func rekey(c *endpoint.Call) (any, error) {
 	return out, nil
 }
 
-// redrive sends messages of all sites that could not be handled back to their queues.
+// redrive sends back to their queues the messages of all sites that could not be handled.
 func redrive(c *endpoint.Call) (any, error) {
 	if c.Redrive == nil {
 		return nil, wire.Missing("dead letters: the queues of this server do not keep any")

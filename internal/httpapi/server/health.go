@@ -19,12 +19,13 @@ type restHealth struct {
 	Reason  string `json:"reason,omitempty"` // "disk-full", "read-only", "stopping" or "store"
 }
 
-// getLive answers while the process serves requests, whatever its store does: a restart would not help the store.
+// getLive answers while the process serves requests, whatever state its store is in: a restart would not help the
+// store.
 func getLive(c *endpoint.Call) (any, error) {
 	return restHealth{Status: "ok", Version: c.Version}, nil
 }
 
-// getHealth makes the cheapest query of the store, and checks whether it can be written. It needs no authentication:
+// getHealth makes the cheapest query to the store, and checks whether it can be written. It needs no authentication:
 // load balancers call it. A server that shuts down is unavailable from then on.
 func (r *Room) getHealth(c *endpoint.Call) (any, error) {
 	select {

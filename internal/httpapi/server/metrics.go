@@ -21,7 +21,7 @@ type measured struct {
 	since   time.Time // when the process began to serve
 }
 
-// plain is a metric without labels of workflows.
+// plain is a metric without workflow labels.
 type plain struct {
 	meter.Family
 	value  func(m *measured) any
@@ -30,12 +30,12 @@ type plain struct {
 	shown func(c *endpoint.Call, m *measured) bool
 }
 
-// ofDatabase reports whether the server has a database whose numbers it can read.
+// ofDatabase reports whether the server has a database whose figures it can read.
 func ofDatabase(c *endpoint.Call, _ *measured) bool { return c.Vitals != nil }
 
 func pooled(_ *endpoint.Call, m *measured) bool { return m.vitals.Connections != nil }
 
-// plainMetrics lists the metrics that are neither of a site nor counted by a meter.
+// plainMetrics lists the metrics that neither belong to a site nor are counted by a meter.
 func plainMetrics() []plain {
 	gauge := func(name, help string, value func(m *measured) any) plain {
 		return plain{Family: meter.Family{Name: name, Kind: meter.Gauge, Help: help}, value: value}
@@ -57,12 +57,12 @@ func plainMetrics() []plain {
 		count("attempts_started_total", "attempts started by this process", func(m *measured) any { return m.stats.Started }),
 		gauge("tasks_running", "runs of tasks in progress in this process", func(m *measured) any { return m.stats.TasksRunning }),
 		count("schedules_fired_total", "attempts started by schedules in this process", func(m *measured) any { return m.stats.SchedulesFired }),
-		gauge("schedule_delay_seconds", "how late the schedule was that this process fired last", func(m *measured) any { return m.stats.ScheduleDelay.Seconds() }),
+		gauge("schedule_delay_seconds", "how late the last schedule was that this process fired", func(m *measured) any { return m.stats.ScheduleDelay.Seconds() }),
 		count("executor_errors_total", "failed steps, receipts and calls of the store that this process retries", func(m *measured) any { return m.stats.Errors }),
 		only(gauge("disk_free_bytes", "free space on the volume of this server's data folder", func(m *measured) any { return m.vitals.Free }), ofDatabase),
-		only(gauge("connections_max", "most connections of this process to the database", func(m *measured) any { return m.vitals.Connections.Most }), pooled),
-		only(gauge("connections_open", "open connections of this process to the database", func(m *measured) any { return m.vitals.Connections.Open }), pooled),
-		only(gauge("connections_in_use", "connections of this process that are in use", func(m *measured) any { return m.vitals.Connections.Used }), pooled),
+		only(gauge("connections_max", "maximum number of connections from this process to the database", func(m *measured) any { return m.vitals.Connections.Most }), pooled),
+		only(gauge("connections_open", "open connections from this process to the database", func(m *measured) any { return m.vitals.Connections.Open }), pooled),
+		only(gauge("connections_in_use", "connections from this process that are in use", func(m *measured) any { return m.vitals.Connections.Used }), pooled),
 		only(count("connection_waits_total", "how often a call had to wait for a connection", func(m *measured) any { return m.vitals.Connections.Waits }), pooled),
 		only(count("connection_wait_seconds_total", "how long calls waited for connections", func(m *measured) any { return m.vitals.Connections.Waited.Seconds() }), pooled),
 		only(gauge("database_size_bytes", "size of the database, including unmerged data", func(m *measured) any { return m.vitals.Database }), ofDatabase),
@@ -100,7 +100,7 @@ func poolWait() meter.Family {
 	return ofPool("database_pool_wait_seconds", "how long the oldest of them has waited; 0 if none waits")
 }
 
-// census lists the metrics of the database that have a label site.
+// census lists the metrics of the database that have a site label.
 func census() []meter.Family {
 	return []meter.Family{unfinished(), scheduleSuccess(), poolSlots(), poolTaken(), poolWaiting(), poolWait()}
 }
@@ -115,11 +115,11 @@ func Described() (list []meter.Family) {
 	return append(list, census()...)
 }
 
-// getMetrics writes Prometheus' text format. An owner sees everything; any other caller sees the metrics of the
-// caller's site, because the other metrics describe the work of all sites together.
+// getMetrics writes Prometheus' text format. A caller whose role is metrics or owner sees everything; any other caller
+// sees the metrics of the caller's site, because the other metrics describe the work of all sites together.
 func (r *Room) getMetrics(c *endpoint.Call) (any, error) {
 	site, p := c.Actor.Site, &meter.Page{}
-	if c.Actor.Role >= access.Owner {
+	if c.Actor.Role >= access.Owner || c.Actor.Role == access.Metrics {
 		site = host.AnySite
 		if err := r.writePlain(c, p); err != nil {
 			return nil, err
@@ -159,7 +159,7 @@ func (r *Room) writePlain(c *endpoint.Call, p *meter.Page) error {
 	return nil
 }
 
-// writeCensus writes the numbers of one site, or of all sites with host.AnySite.
+// writeCensus writes the figures for one site, or for all sites with host.AnySite.
 func writeCensus(p *meter.Page, all host.Census, site int64, limit int, now time.Time) {
 	fits := func(of int64) bool { return site == host.AnySite || of == site }
 	labels := func(w host.WorkflowName) []string {

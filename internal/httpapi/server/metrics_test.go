@@ -26,7 +26,7 @@ func attemptOf(site int64, workflow string) host.Attempt {
 		FinishedAt: began.Add(7 * time.Second), Done: true, Success: true}
 }
 
-// metricsFor returns the page that a caller gets from a server where everything has happened in two sites.
+// metricsFor returns the page that a caller gets from a server where events of every kind have occurred in two sites.
 func metricsFor(t *testing.T, by access.Actor) string {
 	t.Helper()
 	m := meter.New(0)

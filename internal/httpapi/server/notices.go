@@ -64,7 +64,7 @@ func retryNotice(c *endpoint.Call) (any, error) {
 	return retried(c, store, list)
 }
 
-// retryNotices sends all notices of the caller's site again that were given up.
+// retryNotices retries all notices of the caller's site that were given up.
 func retryNotices(c *endpoint.Call) (any, error) {
 	store, err := outbox(c)
 	if err != nil {
@@ -88,7 +88,7 @@ func retried(c *endpoint.Call, store host.Outbox, list []host.StoredNotice) (any
 		switch err := store.UpdateNotice(c.Ctx(), x, before); {
 		case err == nil:
 			n++
-		case !errors.Is(err, host.ErrConflict): // otherwise a try is in progress
+		case !errors.Is(err, host.ErrConflict): // otherwise a delivery is in progress
 			return nil, err
 		}
 	}

@@ -31,7 +31,7 @@ func (r *Room) Routes() []endpoint.Route {
 		{Method: http.MethodGet, Path: "/api/health", Name: "getHealth", Serve: r.getHealth},
 		{Method: http.MethodGet, Path: endpoint.Live, Name: "getLive", Serve: getLive},
 		{Method: http.MethodGet, Path: endpoint.Ready, Name: "getReady", Serve: r.getHealth},
-		{Method: http.MethodGet, Path: "/api/metrics", Name: "getMetrics", Role: access.Owner, Serve: r.getMetrics},
+		{Method: http.MethodGet, Path: "/api/metrics", Name: "getMetrics", Role: access.Metrics, Site: true, Serve: r.getMetrics},
 		endpoint.Get("/api/openapi.yaml", "getOpenAPI", getOpenAPI),
 		{Method: http.MethodGet, Path: "/api/tokens", Name: "getTokens", Role: access.Admin, Site: true, Serve: getTokens},
 		{Method: http.MethodPost, Path: "/api/tokens", Name: "createToken", Role: access.Admin, Site: true,

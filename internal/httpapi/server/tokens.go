@@ -43,10 +43,13 @@ func siteAsked(c *endpoint.Call) (int64, error) {
 	return siteOf(c, (*wire.Whole)(&n))
 }
 
-// noHigher refuses to grant or revoke a role that is higher than the caller's.
+// noHigher refuses to grant or revoke a role that is higher than the caller's, or reaches other sites.
 func noHigher(c *endpoint.Call, role access.Role) error {
 	if role > c.Actor.Role {
 		return access.Refuse(http.StatusForbidden, "Access denied: tokens of role "+role.String()+" can only be managed by users with that role")
+	}
+	if role == access.Metrics && c.Actor.Role < access.Owner {
+		return access.Refuse(http.StatusForbidden, "Access denied: tokens of role metrics can only be managed by owners, because they show the work of all sites")
 	}
 	return nil
 }
@@ -108,8 +111,8 @@ func tokenAsked(c *endpoint.Call) (host.Token, error) {
 	return t, err
 }
 
-// projectsAsked checks the projects that a token may use. They need not exist: a token may be the one that pushes a
-// project first.
+// projectsAsked checks the projects that a token may use. They need not exist: the token may be used to push a project
+// for the first time.
 func projectsAsked(role access.Role, names []string) ([]string, error) {
 	if len(names) > mostProjects {
 		return nil, wire.Invalid("A token may name at most %d projects, not %d", mostProjects, len(names))
@@ -171,8 +174,8 @@ func tokenWarnings(c *endpoint.Call, t host.Token) ([]string, error) {
 	return list, nil
 }
 
-// lastOwner refuses to revoke the token that the caller uses if no one would be an owner afterwards. Only their own can
-// be the last one: revoking that of another owner takes an owner.
+// lastOwner refuses to revoke the token that the caller uses if no one would be an owner afterwards. Only the caller's
+// token can be the last one: it takes an owner to revoke another owner's token.
 func lastOwner(c *endpoint.Call, store host.Users, t host.Token) error {
 	if t.Role != access.Owner.String() || t.Expired(c.Now()) || !c.Actor.Bears(t) || c.Auth.HasOwner() {
 		return nil

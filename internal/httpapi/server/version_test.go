@@ -2,7 +2,7 @@ package server
 
 import "testing"
 
-// TestVersionOrder proves the order of client versions (wire.md 3.4).
+// TestVersionOrder checks the order of client versions (wire.md 3.4).
 func TestVersionOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestVersionOrder(t *testing.T) {
 	}
 }
 
-// TestWrongVersions proves which texts are not versions.
+// TestWrongVersions checks which strings are not versions.
 func TestWrongVersions(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "garbage", "01.2", "1.", ".1", "1.2-", "1.2-a b", "v1", "99999999999"} {

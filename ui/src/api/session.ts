@@ -8,7 +8,7 @@ export type Session = {
   oidc: { name: string; url: string } | null;
   user: string | null;
   /** Null if the server requires no sign-in. */
-  role: "viewer" | "operator" | "admin" | "owner" | null;
+  role: "metrics" | "viewer" | "operator" | "admin" | "owner" | null;
   /** Why signing in with the provider failed, after the browser returned; shown once. */
   problem: string | null;
   rights: Record<string, boolean>;
