@@ -17,7 +17,7 @@ import (
 	"zerodag/operators"
 )
 
-// allowed is a row of the table of imports: what some of our packages may import in addition to the standard library. A
+// allowed is a row of the import table: what some of our packages may import in addition to the standard library. A
 // name that ends in "/*" stands for the packages directly below it, and a name that ends in "/..." for the package
 // itself and all packages below it. The first row that matches a package applies.
 type allowed struct{ packages, imports, why string }
@@ -62,7 +62,7 @@ func imports() []allowed {
 		{"operators/run", "engine engine/claim engine/dig engine/dig/keys engine/dig/rule engine/expr engine/param operators", "the runtime knows the contract, and no operator"},
 		{"operators/all operators/inline", "operators operators/*", "lists of operators, and nothing else"},
 		{"operators/aws", "engine/... operators github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials/..." + sdk[:len(sdk)-len("internal/border ")] + service("sts"),
-			"what operators of AWS share is the same for every service"},
+			"what AWS operators share is the same for every service"},
 		{"operators/sql", "engine/... operators github.com/jackc/pgx/v5/...", "databases are spoken to without AWS"},
 		{"operators/operatortest/...", "engine/... operators operators/sql operators/operatortest/... internal/files internal/httpclient internal/process internal/projectfiles github.com/jackc/pgx/v5/pgconn github.com/go-sql-driver/mysql golang.org/x/crypto/ssh" + test, "the suite runs operators for real"},
 		{"operators/gcp/api", "engine/param golang.org/x/oauth2/...", "it speaks to Google by the HTTP client that it is given"},
@@ -154,7 +154,7 @@ func imports() []allowed {
 			"it opens what servers have together, and holds no rule"},
 		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-lambda-go/lambdacontext github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/egress internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi internal/httpapi/access " +
 			"internal/httpclient internal/lambda internal/microvm internal/node internal/notice internal/oidc internal/placement internal/projectfiles internal/s3 internal/sandbox internal/seal internal/sigv4 internal/sns internal/sqs internal/ssm internal/tasklog internal/tick internal/trace/otlp internal/uploads",
-			"it wires the drivers of AWS: a function links the operators that it runs, and no others"},
+			"it wires the AWS drivers: a function links the operators that it runs, and no others"},
 
 		{"functions/agent", "internal/cloud operators/all github.com/aws/aws-lambda-go/lambda", "it runs all operators"},
 		{"functions/executor", "internal/cloud operators/inline github.com/aws/aws-lambda-go/lambda", "it runs operators without I/O"},
@@ -224,7 +224,7 @@ func ours(pkg string) string {
 	return strings.TrimPrefix(pkg, "zerodag/")
 }
 
-// TestDependencies proves that each package imports what the table allows and nothing else.
+// TestDependencies checks that each package imports what the table allows and nothing else.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}:{{range .Imports}} {{.}}{{end}}", "./...").CombinedOutput()
@@ -268,7 +268,7 @@ func rowOf(pkg string) (allowed, bool) {
 	return allowed{}, false
 }
 
-// TestTableIsClosed proves that the table refuses imports that it does not name.
+// TestTableIsClosed checks that the table refuses imports that it does not name.
 func TestTableIsClosed(t *testing.T) {
 	t.Parallel()
 	for _, x := range [][2]string{{"internal/sqlite", "internal/dynamo"}, {"internal/sqlite", "internal/notice"}, {"operators/sh", "operators/py"}, {"operators/sh", "internal/files"},
@@ -284,7 +284,7 @@ func TestTableIsClosed(t *testing.T) {
 	}
 }
 
-// TestLinked proves that programs do not link, directly or indirectly, packages that make them large or slow.
+// TestLinked checks that programs do not link, directly or indirectly, packages that make them large or slow.
 func TestLinked(t *testing.T) {
 	t.Parallel()
 	const engine = "github.com/dop251/goja"
@@ -317,7 +317,7 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// goFiles lists the Go files of the project, with or without tests.
+// goFiles lists the project's Go files, with or without tests.
 func goFiles(t *testing.T, tests bool) []string {
 	t.Helper()
 	var list []string
@@ -339,7 +339,7 @@ func goFiles(t *testing.T, tests bool) []string {
 	return list
 }
 
-// TestPackageDocs proves that every package has a package comment, in exactly one file.
+// TestPackageDocs checks that every package has a package comment, in exactly one file.
 func TestPackageDocs(t *testing.T) {
 	t.Parallel()
 	docs := map[string]int{}
@@ -364,7 +364,7 @@ func TestPackageDocs(t *testing.T) {
 	}
 }
 
-// TestNames proves that no package has a catch-all name such as util.
+// TestNames checks that no package has a catch-all name such as util.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range goFiles(t, true) {
@@ -376,7 +376,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestTopLevel proves that nothing was added to the agreed top level of the repository.
+// TestTopLevel checks that nothing was added to the agreed top level of the repository.
 func TestTopLevel(t *testing.T) {
 	t.Parallel()
 	allowed := strings.Fields(`functions infra engine operators events integration internal cmd ui docs examples packaging stages bin dist site
@@ -395,7 +395,7 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// TestVariablesOfCommands proves that our programs read none of the variables that describe a run to its command, and
+// TestVariablesOfCommands checks that our programs read none of the variables that describe a run to its command, and
 // that the commands of a server get none of the variables that our programs read.
 func TestVariablesOfCommands(t *testing.T) {
 	t.Parallel()

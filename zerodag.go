@@ -151,7 +151,7 @@ type missing struct{ error }
 
 func (m missing) Unwrap() []error { return []error{m.error, ErrNotFound} }
 
-// told converts an error of the host to an error that a program can test for.
+// told converts a host error to an error that a program can test for.
 func told(err error) error {
 	var known *host.Error
 	if errors.As(err, &known) && known.Code == host.Missing || errors.Is(err, host.ErrNotFound) {

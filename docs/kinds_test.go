@@ -39,7 +39,7 @@ var kinds = []kind{
 	{regexp.MustCompile(`\b(?:DESIGN|HOLES|HOUSE|ANCHORS|EXTENSIONS)\b|\bspec \w+\.md|\b[AB]\.\d+\b`), outside},
 	// A page, perhaps with a section: language.md 1.5, 1.6 or server.md#settings.
 	{regexp.MustCompile(`([\w./*-]*\w\.md)(#[\w-]+)?(?: (` + number + more + number + `)*))?`), (*library).checkPage},
-	// A section of the reference, within it: (2.7).
+	// A section of the reference, cited in the reference itself: (2.7).
 	{regexp.MustCompile(`\((` + number + more + number + `)*)\)`), (*library).checkNumber},
 	{regexp.MustCompile(`\]\(([\w./-]*)(#[\w-]+)?\)`), (*library).checkLink},
 	{regexp.MustCompile(`\bADRs? ?\d+` + more + `\d+)*`), checkDecisions},

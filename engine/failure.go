@@ -26,8 +26,8 @@ func ErrorObject(err error) *param.Map {
 // failures that an operator builds from a message alone do not.
 const StackKey = "stacktrace"
 
-// SecretKey is the key of an error object that names the missing secret. `_retry` does not repeat such a failure: until
-// the secret is set, every retry would fail in the same way.
+// SecretKey is the key of an error object that names the missing secret. `_retry` does not retry after such a failure:
+// until the secret is set, every retry would fail in the same way.
 const SecretKey = "missing_secret"
 
 // Stack returns the types of an error and of its causes, outermost first, for developers of zerodag. It contains no

@@ -42,7 +42,7 @@ func (t *Task) ignores(failure *param.Map) bool {
 	wanted, _ := conditions.Get("message")
 	part, _ := wanted.(string)
 	pattern, err := param.ParsePattern(part)
-	return part != "" && err == nil && pattern.In(message) // files with a wrong expression are refused
+	return part != "" && err == nil && pattern.In(message) // files with an invalid expression are refused
 }
 
 // OutputKey is the key of an error with the line of a command's output that `_ignore_error: {output}` matches.

@@ -35,8 +35,8 @@ func (s *State) pauses(t *Task) bool {
 // isSLA reports whether a task was added by `sla:`, or is below such a task.
 func (s *State) isSLA(t *Task) bool { return strings.HasPrefix(t.Name, s.def.Nodes[0].Name+"^sla") }
 
-// opensSLA reports whether a task is the root of a file and waits for slots, or to request them. Tasks that `sla:` adds
-// run during that wait, since the limit includes it.
+// opensSLA reports whether a task is the root of a file and is waiting for slots, or waiting to request them. Tasks
+// that `sla:` adds run during that wait, since the limit includes it.
 func (s *State) opensSLA(t *Task) bool {
 	return t.Parent == 0 && t.Group && t.Pool != nil && t.rule().stops
 }

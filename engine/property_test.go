@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/enginetest/simulation"
 )
 
-// drawn lets rapid choose, so that it can shrink failures; it prints how to repeat one. Numbers are composed of coin
+// drawn lets rapid choose, so that it can shrink failures; it prints how to reproduce one. Numbers are composed of coin
 // flips: rapid's own ranges prefer small ones, which produce small workflows that end at once.
 func drawn(t *rapid.T) draw.Choose {
 	return func(label string, n int) int {

@@ -14,7 +14,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what scenarios print into their files; read the diff before you keep it")
 
-// TestScenarios runs every file of testdata: each covers one rule of Digdag.
+// TestScenarios runs every file of testdata: each covers one Digdag rule.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	for _, name := range scenarioFiles(t) {

@@ -191,7 +191,7 @@ func (s *State) stored(base *scope, u *Task) *scope {
 	return u.after
 }
 
-// innerOf returns the scope of the children of a task before any of them has stored anything.
+// innerOf returns the scope of a task's children before any of them has stored anything.
 func (s *State) innerOf(t *Task) *scope {
 	if t.inner != nil {
 		return t.inner

@@ -89,7 +89,7 @@ type Progress struct {
 	Ending     TaskState  `json:"ending,omitempty"`  // final state once ^error and ^failure-alert ended
 	Dispatch   int        `json:"d,omitempty"`       // number of the current run; 0 before the first
 	Guard      string     `json:"guard,omitempty"`   // the message that owes the current run, or the timer
-	RetryCount int        `json:"retries,omitempty"` // how often it was asked to run again
+	RetryCount int        `json:"retries,omitempty"` // how many times it was asked to run again
 	Idle       int        `json:"idle,omitempty"`    // how many of the numbers in Dispatch belong to no run, see idles
 	Losses     int        `json:"losses,omitempty"`  // runs that never reported back
 	Crashes    int        `json:"crashes,omitempty"` // consecutive crashes of the only server while it ran

@@ -255,7 +255,7 @@ func (d *decision) childDone(p, child *Task) {
 	}
 }
 
-// unblock starts the tasks of a list that nothing blocks any more.
+// unblock starts the tasks of a list that nothing blocks anymore.
 func (d *decision) unblock(ids []TaskID) {
 	for _, id := range ids {
 		t := d.task(id)

@@ -17,8 +17,8 @@ func (t *Task) hasGateKeys() bool {
 // checked before it started.
 func (t *Task) takesParams() bool { return t.Group && t.Parent != 0 && t.Config.Has("params") }
 
-// Runs returns how often the task was sent to be run so far: first, retries, polls, and after losses. Evaluating its
-// keys, requesting slots and waiting for a place are not runs.
+// Runs returns how many times the task was sent to be run so far: the first run, retries, polls, and runs after losses.
+// Evaluating its keys, requesting slots and waiting for a place are not runs.
 func (t *Task) Runs() int { return t.Dispatch - t.Idle }
 
 // idles reports whether the current dispatch number belongs to no run: the task evaluates its keys, or waits for slots,

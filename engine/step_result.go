@@ -152,7 +152,7 @@ func (d *decision) later(t *Task, e Later) {
 	}
 }
 
-// maxLosses is how often a run may vanish before the task fails.
+// maxLosses is how many times a run may vanish before the task fails.
 const maxLosses = 3
 
 // lost takes over a run whose holder is gone.

@@ -82,12 +82,12 @@ func heard(t *claim.Timeout, e Later) *claim.Timeout {
 	return &next
 }
 
-// totalOver reports whether the task's total time is over.
+// totalOver reports whether the task's total time is up.
 func (t *Task) totalOver(now time.Time) bool {
 	return t.Timeout != nil && !t.Timeout.TotalEnds.IsZero() && !t.Timeout.TotalEnds.After(now)
 }
 
-// outOfTime ends a waiting group when its total time is over.
+// outOfTime ends a waiting group when its total time is up.
 func (d *decision) outOfTime(t *Task) {
 	if t.notBegun() {
 		d.neverBegins(t, t.Timeout.Error(claim.ByTotal))
@@ -145,7 +145,7 @@ func (d *decision) roundTimedOut(t *Task) {
 	d.groupFailed(t, t.Timeout.Error(kind))
 }
 
-// noTimeout returns why a `_timeout` timer no longer has a meaning, "" if it has one.
+// noTimeout returns why a `_timeout` timer is no longer meaningful, "" if it is.
 func (s *tree) noTimeout(x Expiry) Refusal {
 	t := s.Task(x.Task)
 	switch {

@@ -10,7 +10,7 @@ type tree struct {
 	tasks []*Task // by id - 1; nil for tasks of a portion that is not created yet
 }
 
-// Task returns the task with an id, or nil if there is none.
+// Task returns the task with the given id, or nil if there is none.
 func (s *tree) Task(id TaskID) *Task {
 	if id < 1 || int(id) > len(s.tasks) {
 		return nil
@@ -77,13 +77,13 @@ func (s *tree) IgnoredBelow(t *Task, top TaskID) bool {
 	return false
 }
 
-// Children returns the tasks right below a task, by id.
+// Children returns the tasks directly below a task, by id.
 func (t *Task) Children() []TaskID { return t.children }
 
 // StoresBelow reports whether a task, or one below it, has stored parameters.
 func (t *Task) StoresBelow() bool { return t.storing }
 
-// Newest returns the children of a task that count, by name. It omits children that a newer one of the same name
+// Newest returns the children of a task that count, by name. It omits children that a newer one with the same name
 // replaces, and `^check` of earlier iterations of a group.
 func (s *tree) Newest(t *Task) map[string]TaskID {
 	newest := make(map[string]TaskID, len(t.children))

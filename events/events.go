@@ -33,7 +33,7 @@ type Task struct {
 	Start   *Starting `json:"start,omitempty"`
 }
 
-// Firing names a schedule, and the time for which it fires: a schedule that was moved since is skipped.
+// Firing names a schedule, and the time for which it fires: a schedule that has been moved since then is skipped.
 type Firing struct {
 	Site     int64 `json:"site,omitempty"`
 	Schedule int64 `json:"id"`
@@ -44,7 +44,7 @@ type Firing struct {
 type Starting struct {
 	StartDetail
 	Named bool `json:"named,omitempty"` // the author of a rule named its parameters
-	Times int  `json:"times"`           // how often it was postponed, including this time
+	Times int  `json:"times"`           // how many times it was postponed, including this time
 }
 
 // EncodeTask writes a message.
@@ -70,7 +70,7 @@ func DecodeTask(body []byte) (Task, error) {
 	return t, version(t.V)
 }
 
-// Event is a message of the queue "events", and an event in a log entry. In an entry it has no results: the changes
+// Event is a message of the queue "events", and an event in a log entry. In an entry, it has no results: the changes
 // contain them.
 type Event struct {
 	V       int         `json:"v,omitempty"`
@@ -100,7 +100,7 @@ type SlotsAsk struct {
 	Slots    int           `json:"slots"`
 	Priority int           `json:"priority,omitempty"`
 	Since    int64         `json:"since"` // milliseconds since 1970
-	// Woken means that the try is or was in the line of the pool of Project (0 for the site).
+	// Woken means that the try is or was in the line for the pool of Project (0 for the site).
 	Woken   bool  `json:"woken,omitempty"`
 	Site    int64 `json:"site"`
 	Project int64 `json:"project,omitempty"`
@@ -338,7 +338,7 @@ func version(v int) error {
 	return nil
 }
 
-// must returns the encoding of a value of our own types, which can always be encoded.
+// must returns the encoding of a value of one of our types, which can always be encoded.
 func must(text []byte, err error) []byte {
 	if err != nil {
 		panic("events: " + err.Error())

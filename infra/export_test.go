@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestCleanExport proves that the CDK's command line can deploy from the files of the repository alone: no command has
-// to run first, and no file of the user's home is needed. The CDK's command line is the one in infra/_cdk.
+// TestCleanExport checks that the CDK's command line can deploy from the files of the repository alone: no command has
+// to run first, and no file in the user's home is needed. The CDK's command line is the one in infra/_cdk.
 func TestCleanExport(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// TestGiven proves which context parameters are the user's and which are the CDK's.
+// TestGiven checks which context parameters are the user's and which are the CDK's.
 func TestGiven(t *testing.T) {
 	defer jsii.Close()
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(t.TempDir()), Context: &map[string]any{

@@ -19,7 +19,7 @@ import (
 var ErrUnavailable = errors.New("the store is unavailable")
 
 // ErrNoEvaluator is wrapped by the error of an Evaluator that could not be started for a reason other than a shortage.
-// A run that ends with it is repeated for about a minute, since another machine may be able to run it; after that, the
+// A run that ends with it is retried for about a minute, since another machine may be able to run it; after that, the
 // task fails.
 var ErrNoEvaluator = errors.New("expressions cannot be evaluated on this machine")
 
@@ -28,10 +28,10 @@ func IsAway(err error) bool { return errors.Is(err, ErrUnavailable) || errors.Is
 
 // Log is the task's log. Its methods may be called concurrently.
 type Log interface {
-	// Write appends raw output of a command. It never fails: a log that cannot be stored is the host's problem, not the
+	// Write appends a command's raw output. It never fails: a log that cannot be stored is the host's problem, not the
 	// task's.
 	io.Writer
-	// Line appends one message of the engine in Digdag's format, with time, level and the name of its source
+	// Line appends one engine message in Digdag's format, with time, level and the name of its source
 	// ("OperatorManager").
 	Line(level Level, logger, message string)
 	// Echo appends the message of `echo>`: without a newline in the task's log, and as a separate line on a terminal
@@ -55,8 +55,8 @@ const (
 type Files interface {
 	// Root is the absolute path of the project's folder.
 	Root() string
-	// Read returns the content of a file of the project. The error is fs.ErrNotExist if it is missing, and a
-	// ConfigError if the name leads out of the project.
+	// Read returns the content of a project file. The error is fs.ErrNotExist if it is missing, and a ConfigError if
+	// the name leads out of the project.
 	Read(name string) ([]byte, error)
 	// Write replaces a file, creating folders as needed.
 	Write(name string, content []byte) error
@@ -125,7 +125,7 @@ type Pending struct {
 
 func (p *Pending) Error() string { return "the command has not ended yet" }
 
-// ParamStore is the store of `param_set>` and `param_get>`: text by key, kept 90 days, shared by all projects of a
+// ParamStore is the store of `param_set>` and `param_get>`: text by key, kept for 90 days, shared by all projects of a
 // site.
 type ParamStore interface {
 	// Set sets all values or none, and replaces existing ones.
@@ -162,7 +162,7 @@ var (
 // Workflows starts and inspects attempts of other workflows.
 type Workflows interface {
 	// StartAttempt starts an attempt, or returns the existing one of that session and retry name. Otherwise it returns
-	// ErrNoWorkflow, ErrTooManyAttempts, ErrPaused or an error of a store.
+	// ErrNoWorkflow, ErrTooManyAttempts, ErrPaused or a store error.
 	StartAttempt(ctx context.Context, r StartRequest) (StartedAttempt, error)
 }
 
@@ -199,7 +199,7 @@ type HTTPOptions struct {
 	ProxyURL     string
 	MaxRedirects int // 0: redirects are not followed
 	Timeout      time.Duration
-	// KeepAlive reuses connections until CloseIdleConnections of the client is called. In that case, the order and
+	// KeepAlive reuses connections until the client's CloseIdleConnections is called. In that case, the order and
 	// spelling of Headers are not preserved.
 	KeepAlive bool
 	// Headers lists the names of headers, in order and as spelled; a repeated name takes the values of the request in

@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// isEnvName reports whether a text can be the name of a variable: letters, digits and _, not starting with a digit.
+// isEnvName reports whether a string can be the name of a variable: letters, digits and _, not starting with a digit.
 // Each command calls it for all its parameters.
 func isEnvName(text string) bool {
 	for i := range len(text) {
@@ -63,9 +63,9 @@ func ParamEnv(params *param.Map) ([]string, error) {
 // EnvFilesKey names files with variables.
 const EnvFilesKey = "_env_files"
 
-// LocalEnv returns the variables that a user has set for the task's command, with secrets replaced; later ones of the
-// same name win: variables of the host, of `_env_files`, and `_env`. Keys of secrets are used as written: `_secrets`
-// does not re-mount them.
+// LocalEnv returns the variables that a user has set for the task's command, with secrets replaced; later ones with the
+// same name win: variables of the host, of `_env_files`, and `_env`. Secret keys are used as written: `_secrets` does
+// not re-mount them.
 func (t *Task) LocalEnv() ([]string, error) {
 	env, err := t.variables()
 	if err != nil {

@@ -58,7 +58,7 @@ var readers = sync.OnceValue(func() map[string]reader {
 	return all
 })
 
-// TypesOf returns the types of the parameters of a built-in operator, by key (the value after its name has a key like
+// TypesOf returns the types of a built-in operator's parameters, by key (the value after its name has a key like
 // "sh>"), from the table of its page, without code marks; nil for an operator without a page.
 func TypesOf(operator string) map[string]string {
 	page, ok := Page(operator)

@@ -74,7 +74,7 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 	{"ipynb", "a plugin for notebooks", "sh> with papermill or jupyter nbconvert"},
 }
 
-// otherNames maps names of operators in other tools to the names here.
+// otherNames maps operator names in other tools to the names used here.
 var otherNames = map[string]string{
 	"bash": "sh", "shell": "sh", "cmd": "sh", "command": "sh", "exec": "sh", "script": "sh", "run": "sh",
 	"python": "py", "python3": "py", "ruby": "rb", "print": "echo", "log": "echo", "message": "echo",
@@ -84,7 +84,7 @@ var otherNames = map[string]string{
 	"include": "call", "workflow": "call", "subworkflow": "call", "trigger": "require", "depends_on": "require", "error": "fail", "exit": "fail", "abort": "fail", "raise": "fail",
 }
 
-// byCommand maps names of programs that are not operators to the way to run them.
+// byCommand maps names of programs that are not operators to the ways to run them.
 func byCommand() map[string]string {
 	return map[string]string{
 		"docker": "write `docker: {image: IMAGE}` at a task with sh>, py> or rb>", "container": "write `docker: {image: IMAGE}` at a task with sh>, py> or rb>",
@@ -136,8 +136,8 @@ func ParametersOf(name string) []string {
 	return list
 }
 
-// ExportedNames lists the names in an _export with a meaning for operators: names under which pages describe defaults,
-// and names that apply to every command.
+// ExportedNames lists the names in an _export that have a meaning for operators: names under which pages describe
+// defaults, and names that apply to every command.
 func ExportedNames() []string {
 	names := []string{"docker", "sandbox", "plugin", "eval", "python", "shell"}
 	for _, page := range allPages() {

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// pluginRow matches a row of the page about operators of plugins, whose first names are in code.
+// pluginRow matches a row of the page about plugin operators, whose first names are in code.
 var pluginRow = regexp.MustCompile("(?m)^\\| (`.*?) \\| ([^|`]+) \\| (.*) \\|$")
 
-// TestPluginOperators checks that the page about operators of plugins and the hints of the program agree: the hints
-// name every operator of the page with its plugin and its replacement, and the page contains all known operators.
+// TestPluginOperators checks that the page about plugin operators and the program's hints agree: the hints name every
+// operator on the page with its plugin and its replacement, and the page contains all known operators.
 func TestPluginOperators(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/how-to/plugin-operators.md")
@@ -46,8 +46,8 @@ func TestPluginOperators(t *testing.T) {
 	}
 }
 
-// TestDigdagsOperators checks that every operator of Digdag is either built in here or reported as an operator of
-// Digdag, so that the error does not suggest another name.
+// TestDigdagsOperators checks that every Digdag operator is either built in here or reported as a Digdag operator, so
+// that the error does not suggest another name.
 func TestDigdagsOperators(t *testing.T) {
 	t.Parallel()
 	for name := range strings.FieldsSeq(`bq bq_ddl bq_extract bq_load call echo embulk emr fail for_each for_range gcs_wait http http_call if loop mail notify

@@ -29,8 +29,8 @@ type Operator struct {
 	// it itself, between two steps of the engine.
 	Inline bool
 
-	// Retries means that `_retry` of the task also repeats the operator's own failures (language.md 1.9); errors of
-	// evaluation are never repeated.
+	// Retries means that `_retry` of the task also retries the operator's own failures (language.md 1.9); evaluation
+	// errors are never retried.
 	Retries bool
 
 	// Commands means that it runs a command, so that a machine for it may be prepared.
@@ -137,7 +137,7 @@ type Identity struct {
 	// Try is the number shown to users: evaluating the keys of the task and requesting slots do not count as runs. 1 is
 	// never used twice.
 	Try int
-	// RetryCount is how often the task requested another run (polls and retries).
+	// RetryCount is how many times the task requested another run (polls and retries).
 	RetryCount int
 	StartedAt  time.Time // of the task's first run
 }
@@ -183,7 +183,7 @@ func (l *Later) Unwrap() error { return l.Err }
 type Failure struct {
 	Message    string
 	Properties *param.Map // further keys of the error object; may be nil
-	Cause      error      // the error below the operator; nil if the message is everything
+	Cause      error      // the underlying error; nil if the message says everything
 	Trace      string     // where a user's program failed, in its language; "" for none
 }
 

@@ -27,7 +27,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestReason checks that the page of an operator explains an error, whatever names and numbers it contains.
+// TestReason checks that an operator's page explains an error, whatever names and numbers it contains.
 func TestReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ operator, message, want string }{

@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Params are the evaluated parameters of one run. Reading a top-level key marks it as used: a task's keys that no
-// operator read are reported in its log.
+// Params are the evaluated parameters of one run. Reading a top-level key marks it as used: keys of a task that no
+// operator reads are reported in its log.
 type Params struct {
 	tree *param.Map
 	used *usage

@@ -119,8 +119,8 @@ func (r *Report) readError(p *Params) error {
 	return nil
 }
 
-// Reason returns the error of the program in the form of its language's last line, `ValueError: no such column: x`; ""
-// if there is none.
+// Reason returns the program's error in the form of its language's last line, `ValueError: no such column: x`; "" if
+// there is none.
 func (r *Report) Reason() string {
 	switch {
 	case r.ErrorClass == "":
@@ -131,7 +131,7 @@ func (r *Report) Reason() string {
 	return r.ErrorClass + ": " + r.ErrorMessage
 }
 
-// longestTrace limits the traceback that a failure keeps, in bytes. The log has the whole output of the program.
+// longestTrace limits the traceback that a failure keeps, in bytes. The log has the program's whole output.
 const longestTrace = 16 << 10
 
 // Trace returns the traceback of the error, or the beginning and the end of a long one.
@@ -168,8 +168,8 @@ func Words(key string, v param.Value) ([]string, error) {
 	return nil, param.Errorf("Invalid %s: %s", key, param.Text(v))
 }
 
-// RunnerResult converts the end of a runner to the result of the task. The message of a failure is that of the
-// program's error. failed begins the message if the program left none.
+// RunnerResult converts a runner's exit to the task's result. A failure has the message of the program's error. failed
+// begins the message if the program left none.
 func RunnerResult(exit Exit, failed string) (Result, error) {
 	output, written := exit.Outputs[OutputFile]
 	if exit.Code == 0 {

@@ -29,7 +29,7 @@ type Sandbox struct {
 	Fresh     bool          // on a machine on which nothing else has run
 }
 
-// The executors of commands.
+// The command executors.
 const (
 	InProcess = "process"
 	InDocker  = "docker"

@@ -41,7 +41,7 @@ func TestReadSandbox(t *testing.T) {
 	}
 }
 
-// TestWrongSandbox checks that each wrong value is reported with its key and its valid values.
+// TestWrongSandbox checks that each invalid value is reported with its key and its valid values.
 func TestWrongSandbox(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

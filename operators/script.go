@@ -104,7 +104,7 @@ func (t *Task) scratch(operator string) string {
 // ScratchFile returns the path of a file in the scratch folder, relative to the working folder of the command.
 func (c Command) ScratchFile(name string) string { return path.Join(upwards(c.Dir), c.Scratch, name) }
 
-// upwards returns the path from a folder of the project back to the project's folder.
+// upwards returns the path from a folder in the project back to the project's folder.
 func upwards(dir string) string {
 	if dir == "" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// SecretForm matches `${name:key}` as operators see it after evaluation: shortest match, even across line ends
+// SecretForm matches `${name:key}` as operators see it after evaluation: shortest match, even across line breaks
 // (language.md 1.11).
 func SecretForm() *regexp.Regexp { return secretForm() }
 
@@ -69,8 +69,8 @@ func required(key string, get func(string) (string, bool, error)) (string, error
 	return value, nil
 }
 
-// MissingSecret marks an error as caused by a missing secret, and names its key: no `_retry` repeats it, neither that
-// of the task nor that of a group around it.
+// MissingSecret marks an error as caused by a missing secret, and names its key: no `_retry` retries it, whether the
+// task's or that of a group around it.
 func MissingSecret(key string, err error) error { return &missingSecret{err, key} }
 
 type missingSecret struct {

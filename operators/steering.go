@@ -42,8 +42,8 @@ func steers(name string) string {
 	return ""
 }
 
-// CheckNames refuses names of variables that came with data, such as the keys of fetched JSON: the author of the data
-// must not control what tasks do.
+// CheckNames refuses variable names that came with data, such as the keys of fetched JSON: the author of the data must
+// not control what tasks do.
 func (t *Task) CheckNames(variables *param.Map) error {
 	if t.References == nil { // data is trusted like written text
 		return nil

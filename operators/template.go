@@ -4,8 +4,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// CommandText returns the content that an operator's command refers to: a file of the working folder with `${...}`
-// evaluated, or the text under `data` of a mapping, or without a command the parameter alias (language.md 1.7, "File
+// CommandText returns the content that an operator's command refers to: a file in the working folder with `${...}`
+// evaluated, or the text under `data` of a mapping, or, without a command, the parameter alias (language.md 1.7, "File
 // templates").
 func (t *Task) CommandText(p *Params, alias string) (string, error) {
 	if !p.Has("_command") {

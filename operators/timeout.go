@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrTime is why a run is cut off when its time is over.
+// ErrTime is why a run is cut off when its time is up.
 var ErrTime = errors.New("the task timed out")
 
 // ErrEnded is why a run is cut off when its task must end: it was killed, or its group failed fast or timed out.

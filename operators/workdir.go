@@ -55,7 +55,7 @@ func (t *Task) within(dir, name string) (string, bool) {
 	return joined, joined != ".." && !strings.HasPrefix(joined, "../")
 }
 
-// FileError gives the failure of reading a project file its user-visible text.
+// FileError gives a failure to read a project file its user-visible text.
 func (t *Task) FileError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return param.Errorf("File not found: %s", filepath.Join(t.Files.Root(), filepath.FromSlash(name)))

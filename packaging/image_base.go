@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// foundation puts the layers of the base image for one processor into a layout. Without a base image there are none.
+// foundation puts the layers of the base image for one processor into a layout. Without a base image, there are none.
 func (r *release) foundation(l layout, t target) (config imageConfig, layers []descriptor, err error) {
 	if r.base == "" {
 		return config, nil, nil

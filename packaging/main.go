@@ -147,7 +147,7 @@ func (r *release) clear() error {
 // work returns the folder for temporary files.
 func (r *release) work() string { return filepath.Join(r.out, "work") }
 
-// built returns the folder of the program of a target.
+// built returns the folder of a target's program.
 func (r *release) built(t target) string { return filepath.Join(r.work(), t.String()) }
 
 // shared returns the folder for files that are the same for all targets: the manual page and the completions.

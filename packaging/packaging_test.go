@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestPackageVersion proves that dpkg orders builds before, at and after a tag chronologically.
+// TestPackageVersion checks that dpkg orders builds before, at and after a tag chronologically.
 func TestPackageVersion(t *testing.T) {
 	t.Parallel()
 	order := []string{"1.2.2", "1.2.3-rc.1", "1.2.3-rc.2", "1.2.3", "1.2.3-4-gabc1234", "1.2.4"}
@@ -33,7 +33,7 @@ func TestPackageVersion(t *testing.T) {
 	}
 }
 
-// TestManual proves that no line of the help is read as a request to the formatter.
+// TestManual checks that no line of the help is read as a request to the formatter.
 func TestManual(t *testing.T) {
 	t.Parallel()
 	got := string(manual("1.2.3", "2026-01-02", ".so /etc/passwd\n'x\n  --flag a\\b\n"))
@@ -44,7 +44,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// TestArchivesAreTheSame proves that neither the user nor the clock of a machine gets into an archive.
+// TestArchivesAreTheSame checks that neither the user nor the clock of a machine gets into an archive.
 func TestArchivesAreTheSame(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
@@ -146,7 +146,7 @@ func (l layout) read(t *testing.T, d descriptor, to any) {
 	}
 }
 
-// TestImage proves that the image has, for each Linux processor, the layers of its base and one more layer, that every
+// TestImage checks that the image has, for each Linux processor, the layers of its base and one more layer, that every
 // reference resolves, and that the server does not run as root in it.
 func TestImage(t *testing.T) {
 	t.Parallel()
@@ -187,7 +187,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestBaseIsChecked proves that an image is never built on a base that is damaged, leads out of its folder, or is for a
+// TestBaseIsChecked checks that an image is never built on a base that is damaged, leads out of its folder, or is for a
 // different processor.
 func TestBaseIsChecked(t *testing.T) {
 	t.Parallel()
@@ -215,7 +215,7 @@ func TestBaseIsChecked(t *testing.T) {
 	}
 }
 
-// TestFormula proves that Homebrew gets the checksum of each archive that it can install.
+// TestFormula checks that Homebrew gets the checksum of each archive that it can install.
 func TestFormula(t *testing.T) {
 	t.Parallel()
 	r := &release{version: "1.2.3", out: t.TempDir(), targets: []target{{"linux", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}}}
@@ -245,7 +245,7 @@ func TestFormula(t *testing.T) {
 	}
 }
 
-// TestChecksums proves that sha256sum accepts the checksums, which are in the order of names.
+// TestChecksums checks that sha256sum accepts the checksums, which are in the order of names.
 func TestChecksums(t *testing.T) {
 	t.Parallel()
 	r := &release{out: t.TempDir()}
@@ -264,7 +264,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// TestClear proves that only an earlier release is deleted, never a folder that was named by mistake.
+// TestClear checks that only an earlier release is deleted, never a folder that was named by mistake.
 func TestClear(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"SHA256SUMS": true, "zerodag_1.2.3_linux_amd64.deb": true, "zerodag.rb": true, "main.go": false, "work": true} {

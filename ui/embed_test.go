@@ -37,7 +37,7 @@ func ask(h http.Handler, method, path string, header ...string) *httptest.Respon
 	return w
 }
 
-// TestPaths proves which file each path answers with, and how long a browser keeps it.
+// TestPaths checks which file each path answers with, and how long a browser keeps it.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	h := built(t)

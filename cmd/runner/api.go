@@ -101,7 +101,7 @@ func (a *api) call(ctx context.Context, name string, body, answer any) error {
 	return json.NewDecoder(out.Body).Decode(answer)
 }
 
-// join exchanges the ticket for a pass. The secret is chosen here, so that the request can be repeated if the answer is
+// join exchanges the ticket for a pass. The secret is chosen here, so that the request can be retried if the answer is
 // lost, but only by this runner.
 func (a *api) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, deafTime)
@@ -115,11 +115,11 @@ func (a *api) join(ctx context.Context) error {
 	return nil
 }
 
-// fewTries is how often something is tried on a function, which must not wait long.
+// fewTries is how many times something is tried on a function, which must not wait long.
 const fewTries = 6
 
-// insist repeats do until it succeeds, is over, or ctx ends: the API or the store may be unresponsive or throttling for
-// a while. A function makes only a few tries.
+// insist calls do until it succeeds, is over, or ctx ends: the API or the store may be unresponsive or throttling for a
+// while. A function makes only a few tries.
 func (a *api) insist(ctx context.Context, do func() error) error {
 	for try := 0; ; try++ {
 		err := do()
@@ -132,8 +132,8 @@ func (a *api) insist(ctx context.Context, do func() error) error {
 	}
 }
 
-// mostRefused is how often the store may refuse the output of a command, each time with a new link, within a minute:
-// the first link may have expired, but repeated refusals are permanent.
+// mostRefused is how many times the store may refuse the output of a command, each time with a new link, within a
+// minute: the first link may have expired, but repeated refusals are permanent.
 const mostRefused = 10
 
 // deliver is insist for the output of a command, so that its end is reported in any case: it gives up after repeated

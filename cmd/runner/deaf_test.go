@@ -35,7 +35,7 @@ type fleet struct {
 	mu       sync.Mutex
 	machines map[string]*machine // by runner
 	woke     map[engine.Run]bool
-	runs     map[string]int // how often the command of a task was started
+	runs     map[string]int // how many times the command of a task was started
 	running  map[string]int // how many commands of the task run now
 	twice    []string       // tasks that had two commands at the same time
 }
@@ -123,8 +123,8 @@ func (f *fleet) Ended(_ context.Context, runners []sandbox.Runner) (map[string]s
 	return over, nil
 }
 
-// command takes a quarter of an hour, and some commands take much longer. After a request to end it takes half a minute
-// more.
+// command takes a quarter of an hour, and some commands take much longer. After it is asked to end,
+// it takes another half a minute.
 func (f *fleet) command(ctx context.Context, o order) result {
 	task, _, _ := strings.Cut(o.Key, ".")
 	f.mu.Lock()

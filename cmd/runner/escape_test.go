@@ -89,8 +89,8 @@ func shared(t *testing.T) string {
 	return dir
 }
 
-// TestNothingIsLeft checks that nothing that a command started outlives it: no process, however it hides, and no file in the
-// folders that all users share.
+// TestNothingIsLeft checks that nothing that a command started outlives it: no process, however it hides, and no file
+// in folders that all users share.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	asRoot(t)

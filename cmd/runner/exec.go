@@ -61,7 +61,7 @@ func become(args []string) {
 	os.Exit(codeNotExecutable) //nolint:forbidigo // this process only starts a command
 }
 
-// whyNot returns why a program of an image cannot be started, and a hint.
+// whyNot returns why a program in an image cannot be started, and a hint.
 func whyNot(program, image string, err error) string {
 	where := "this image"
 	instead := "choose another image (docker: {image: …})"

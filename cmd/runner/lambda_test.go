@@ -29,7 +29,7 @@ json.dump(handler.handler(json.load(sys.stdin), None), sys.stdout)'
 `
 
 // TestLambda checks that the function of commands works where the sandbox refuses prctl(2) and many other calls, and
-// that a command leaves no process there: neither in another session nor with another parent.
+// that a command leaves no process there, whether in another session or with another parent.
 func TestLambda(t *testing.T) {
 	t.Parallel()
 	runner, err := binary()

@@ -239,7 +239,7 @@ func (o *output) next(p *part) bool {
 	return false
 }
 
-// masker removes secrets from a text that arrives in pieces.
+// masker removes secrets from text that arrives in pieces.
 type masker struct {
 	secrets []string
 	replace *strings.Replacer

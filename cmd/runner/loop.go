@@ -69,8 +69,8 @@ func (r *runner) run(ctx context.Context) error {
 	return err
 }
 
-// lostTime is how long after a failed poll its orders are requested again: the poll may have claimed commands that no
-// other runner would begin.
+// lostTime is how long the runner keeps requesting the orders of a failed poll again: the poll may have claimed commands
+// that no other runner would begin.
 const lostTime = 45 * time.Second
 
 // poll requests orders and executes them until everything is over. Any response other than an order or the end counts
@@ -163,9 +163,9 @@ func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 	})
 }
 
-// finish reports how a command ended, or that none of its processes runs any more after it was killed: the sender of the kill
-// waits for that, for a while. If the end cannot be reported before the runner gives up, the command runs again
-// elsewhere.
+// finish reports how a command ended, or that none of its processes is running anymore after it was killed: the sender
+// of the kill waits for that, for a while. If the end cannot be reported before the runner gives up, the command runs
+// again elsewhere.
 func (r *runner) finish(ctx context.Context, key string, res result) {
 	if errors.Is(context.Cause(ctx), errKilled) {
 		var cancel context.CancelFunc

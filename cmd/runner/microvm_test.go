@@ -102,7 +102,7 @@ func TestHookRefuses(t *testing.T) {
 	}
 }
 
-// TestHookTerminate checks that at the end of a machine its runner ends first, and that a command of the machine itself
+// TestHookTerminate checks that when a machine ends, its runner ends first, and that a command on the machine itself
 // cannot request this.
 func TestHookTerminate(t *testing.T) {
 	t.Parallel()
@@ -152,7 +152,7 @@ func addresses(t *testing.T) (list []string) {
 }
 
 // TestHookWaitsNoLonger checks that a runner that does not end delays the end of its machine by the time that Lambda
-// gives, and no longer.
+// allows, and no longer.
 func TestHookWaitsNoLonger(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -67,7 +67,7 @@ func once(folder string, in io.Reader, out io.Writer) error {
 const killTime = 2 * time.Second
 
 // untilKilled polls a link whose content means that the call was killed, and then ends the call. Failed reads are
-// repeated.
+// retried.
 func (a *api) untilKilled(ctx context.Context, url string, kill func()) {
 	for url != "" && sleep(ctx, killTime) {
 		if a.there(ctx, url) {
@@ -191,7 +191,7 @@ func (a *api) partSize() int {
 	return partSize << (len(a.places.began) - 1)
 }
 
-// keepShort leaves a short log, of which nothing has been stored, to the result.
+// keepShort leaves a short log to the result if no part of it has been stored yet.
 func (o *output) keepShort() bool {
 	o.storing.Lock()
 	defer o.storing.Unlock()

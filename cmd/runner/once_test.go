@@ -17,7 +17,7 @@ import (
 	"zerodag/operators"
 )
 
-// function returns a function over this program, and the World of its stores, changed by change.
+// function returns a function that runs this program, and the World of its stores, with its options adjusted by change.
 func function(t testing.TB, change func(*sandbox.Options)) (*sandboxtest.World, *sandboxtest.Environment, func(n int64, c operators.Command) (operators.Exit, error)) {
 	w := world(t, change)
 	name, err := binary()

@@ -122,7 +122,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestVariablesOfTheRunner checks that a command sees none of the runner's own variables, and that variables of the
+// TestVariablesOfTheRunner checks that a command sees none of the runner's own variables, and that variables with the
 // same names in its `_env` belong to the command alone: the runner and later commands do not see them.
 func TestVariablesOfTheRunner(t *testing.T) {
 	t.Parallel()
@@ -365,8 +365,8 @@ func BenchmarkCommand(b *testing.B) {
 	}
 }
 
-// TestTimeOver checks that a command whose task's time is over ends, with all processes that it started, before its
-// task continues. It also checks that this does not disturb the command of another task on the same machine.
+// TestTimeOver checks that a command whose task's time is up ends, with all processes that it started, before its task
+// continues. It also checks that this does not disturb the command of another task on the same machine.
 func TestTimeOver(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)

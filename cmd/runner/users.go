@@ -38,7 +38,7 @@ func firstUser() int {
 	if err != nil || n < 1<<31-1 {
 		return max(1000, n/2) // a user namespace has only some of them
 	}
-	return above + each*rand.IntN((1<<31-1-above)/each) // #nosec G404 -- the user need not be secret, only another one than those of other commands
+	return above + each*rand.IntN((1<<31-1-above)/each) // #nosec G404 -- the user need not be secret, only different from those of other commands
 }
 
 // maySetUser reports whether root may become another user here: a container can forbid it.

@@ -10,7 +10,7 @@ import (
 )
 
 // TestSameRules checks that the runner's own copies of rules, which it has because it links only the standard library,
-// work like the rules of the other executors.
+// work like the other executors' rules.
 func TestSameRules(t *testing.T) {
 	t.Parallel()
 	for first := others.OOMKills(); ; first = others.OOMKills() {

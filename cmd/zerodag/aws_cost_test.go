@@ -25,7 +25,7 @@ import (
 // of January 2026: 1 to 20 in December, 21 to 220 in January, the others in February.
 type costStage struct {
 	mu      sync.Mutex
-	deny    map[string]bool // operations of AWS
+	deny    map[string]bool // AWS operations
 	empty   bool            // no attempts
 	gone    string          // an attempt that was removed
 	large   string          // an attempt with too many tasks for an answer

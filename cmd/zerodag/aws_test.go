@@ -15,8 +15,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestIAMGrantsAgree checks that a deploy accepts exactly the grants to principals of IAM that the API can read. A
-// grant that the API cannot read would admit no one.
+// TestIAMGrantsAgree checks that a deploy accepts exactly the grants to IAM principals that the API can read. A grant
+// that the API cannot read would admit no one.
 func TestIAMGrantsAgree(t *testing.T) {
 	t.Parallel()
 	for grant, right := range map[string]bool{
@@ -37,8 +37,8 @@ func TestIAMGrantsAgree(t *testing.T) {
 }
 
 // TestAWSDoctor checks that the checks of an account are printed as lines, that a failed check means exit code 1, that
-// the checked settings are those of the arguments of the cdk command, that scripts can learn whether a stage is
-// deployed, and that the report names the state of a stage that was switched off and on.
+// the checked settings are those in the cdk command's arguments, that scripts can learn whether a stage is deployed,
+// and that the report names the state of a stage that was switched off and on.
 func TestAWSDoctor(t *testing.T) {
 	role := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -22,7 +22,7 @@ import (
 	"zerodag/operators/operatortest/sshd"
 )
 
-// importAndRun translates a workflow of Dagu, runs the result, and returns the exit code and the output of both.
+// importAndRun translates a Dagu workflow, runs the result, and returns the exit code and the output of both.
 func importAndRun(t *testing.T, text string, args ...string) (code int, out string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,8 +39,8 @@ func importAndRun(t *testing.T, text string, args ...string) (code int, out stri
 	return code, b.String()
 }
 
-// TestDaguHTTP checks that requests reach the server as those of Dagu do: by `http>` and, if the response is stored, by
-// curl.
+// TestDaguHTTP checks that requests reach the server as Dagu's do: through `http>` or, if the response is stored,
+// through curl.
 func TestDaguHTTP(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -110,7 +110,7 @@ steps:
 	}
 }
 
-// TestDaguMail checks that mails of both forms arrive.
+// TestDaguMail checks that emails in both forms arrive.
 func TestDaguMail(t *testing.T) {
 	t.Parallel()
 	address, mails := mailServer(t)
@@ -137,7 +137,7 @@ steps:
 	}
 }
 
-// mailServer starts a server that accepts mails and passes on each conversation.
+// mailServer starts a server that accepts emails and passes on each conversation.
 func mailServer(t *testing.T) (address string, mails <-chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -200,7 +200,7 @@ steps:
 	}
 }
 
-// TestDaguDotenv checks that the import names a file of variables if Dagu would read it, and only then.
+// TestDaguDotenv checks that the import names a variable file if Dagu would read it, and only then.
 func TestDaguDotenv(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -14,9 +14,9 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// TestDaguOutcomes runs workflows of Dagu after `import dagu` and compares the outcome with the outcome of Dagu 2.15.1
-// (532c5129) for the same file: the exit code, and the lines that its steps wrote into the file RESULT, in order. Dagu
-// was given old keys in their current form.
+// TestDaguOutcomes runs Dagu workflows after `import dagu` and compares the outcome with that of Dagu 2.15.1 (532c5129)
+// for the same file: the exit code, and the lines that its steps wrote into the file RESULT, in order. Dagu was given
+// old keys in their current form.
 func TestDaguOutcomes(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("testdata/dagu/*.txtar")

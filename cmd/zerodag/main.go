@@ -71,8 +71,8 @@ func last(ended <-chan int, left <-chan struct{}, args []string) int {
 	}
 }
 
-// run executes one command line and returns the exit code: 0 for success, 2 for a wrong command line, 1 for any other
-// error.
+// run executes one command line and returns the exit code: 0 for success, 2 for an invalid command line, 1 for any
+// other error.
 func run(ctx context.Context, args []string, s cli.Streams) int {
 	if slices.Contains(args, "--version") { // whatever else is requested, as in Digdag
 		fmt.Fprintln(s.Out, version())

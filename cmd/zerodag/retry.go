@@ -131,7 +131,7 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 	return c.waiting.until(ctx, &c.remote, a)
 }
 
-// again starts another attempt of the session of an attempt.
+// again starts another attempt of an attempt's session.
 func (c *retryCommand) again(ctx context.Context, id client.ID, name string) (client.Attempt, error) {
 	params, err := c.Parameters(c.Settings)
 	if err != nil {

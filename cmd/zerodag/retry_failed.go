@@ -35,7 +35,7 @@ func (c *retryCommand) checkFailed(args []string) error {
 }
 
 // retryFailed retries each session in a time range whose last attempt failed, earliest first. args may name a project,
-// and a workflow of it. A session that cannot be retried does not affect the others.
+// and one of its workflows. A session that cannot be retried does not affect the others.
 func (c *retryCommand) retryFailed(ctx context.Context, args []string) error {
 	if err := c.Open(ctx); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *retryCommand) showTable(p cli.Printer, t *term.Table) {
 	}
 }
 
-// bound returns a function that reports whether a session time is before the time of an option. Without an offset that
+// bound returns a function that reports whether a session time is before the time of an option. Without an offset, that
 // time is in each session's own zone.
 func bound(option, text string) (func(time.Time) bool, error) {
 	if end, ok := term.ParseOffset(text); ok {

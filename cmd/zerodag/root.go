@@ -24,7 +24,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		// A wrong command is reported as such, whatever options follow it.
+		// An unknown command is reported as such, whatever options follow it.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -72,7 +72,7 @@ func groups() []struct{ title, commands string } {
 	}
 }
 
-// groupCommands sorts the help of the program by the purpose of commands.
+// groupCommands sorts the program's help by the purpose of its commands.
 func groupCommands(root *cobra.Command) {
 	for _, g := range groups() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})

@@ -80,7 +80,7 @@ var theirs = map[string]string{
 	"kill": "", "schedule": "", "schedules": "", "disable": "", "enable": "", "delete": "force", "secrets": "project set delete local", "secret": "project", "version": "",
 }
 
-// TestOptionsOfTheOriginal checks that zerodag accepts every command line of Digdag: it has all of Digdag's commands,
+// TestOptionsOfTheOriginal checks that zerodag accepts every Digdag command line: it has all of Digdag's commands,
 // their other names and their options.
 func TestOptionsOfTheOriginal(t *testing.T) {
 	t.Parallel()

@@ -172,7 +172,7 @@ func readEnvFiles(names []string) (variables []string, err error) {
 	return variables, nil
 }
 
-// warn shows warnings about the workflow's file, and about wrong schedules of other workflows.
+// warn shows warnings about the workflow's file, and about invalid schedules of other workflows.
 func (c *runCommand) warn(project projectfolder.Folder, contents projectfolder.Contents, file string, params *param.Map) error {
 	warnings, err := projectfolder.SortFaults(contents.Faults, file)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // stubborn returns workflows whose commands keep running after the first Ctrl-C. Each command records that it has
 // started, and that it, or the run, was asked to end. The shell itself writes the first record: a touch that has
-// written it may still be running when the signal comes, and the script would end with it.
+// written it may still be running when the signal arrives, and the script would end with it.
 func stubborn() map[string]string {
 	return map[string]string{
 		"ignores TERM": `+a:
@@ -42,7 +42,7 @@ func stubborn() map[string]string {
 }
 
 // TestSecondSignal checks that a run that is asked to end for the second time ends at once, by the signal. No process
-// that its commands started is left afterwards, not even one that starts at that moment.
+// that its commands started is left afterward, not even one that starts at that moment.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
@@ -64,8 +64,8 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestHangup checks that the end of a terminal ends a run as Ctrl-C does, and counts once even if several signals come:
-// the shell and the kernel both send one.
+// TestHangup checks that the end of a terminal ends a run as Ctrl-C does, and counts once even if several signals
+// arrive: the shell and the kernel both send one.
 func TestHangup(t *testing.T) {
 	t.Parallel()
 	r := runIn(t, buildProgram(t), stubborn()["finally"])
@@ -101,7 +101,7 @@ type signalled struct {
 	out strings.Builder
 }
 
-// runIn runs a workflow. Without arguments the program is zerodag.
+// runIn runs a workflow. Without arguments, the program is zerodag.
 func runIn(t *testing.T, program, text string, args ...string) *signalled {
 	t.Helper()
 	if signal.Ignored(os.Interrupt) || signal.Ignored(syscall.SIGHUP) {

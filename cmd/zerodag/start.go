@@ -170,7 +170,7 @@ func labelsOf(values []string) (*param.Map, error) {
 	return labels, nil
 }
 
-// beginsAt returns the time of --at, zero for none. Without an offset it is in the workflow's time zone, which the
+// beginsAt returns the time of --at, zero for none. Without an offset, it is in the workflow's time zone, which the
 // server knows.
 func (c *startCommand) beginsAt(ctx context.Context, w client.Workflow) (time.Time, error) {
 	if c.at == "" {

@@ -64,10 +64,11 @@ func newStatus(s cli.Streams) *cobra.Command {
 	})
 }
 
-// soon is how long before its end users are reminded of a token.
+// soon is how long before a token's expiry users are reminded of it.
 const soon = 14 * 24 * time.Hour
 
-// nearEnd returns when the caller's token expires if that is soon; otherwise nil, also for a server that does not know.
+// nearEnd returns when the caller's token expires if that is soon; otherwise nil, as for a server that does not report
+// it.
 func (r *remote) nearEnd(ctx context.Context, now time.Time) *time.Time {
 	who, err := r.Caller(ctx)
 	if err != nil || who.ExpiresAt == nil || who.ExpiresAt.Sub(now) > soon {

@@ -57,7 +57,7 @@ func taskTable(now time.Time, list []client.Task) *term.Table {
 	return t
 }
 
-// tries returns how often a task has run or its group has begun; "" if that is unknown.
+// tries returns how many times a task has run or its group has begun; "" if that is unknown.
 func tries(t client.Task) string {
 	if n, counted := attemptview.RetriesOf(t); counted {
 		return strconv.Itoa(n + 1)

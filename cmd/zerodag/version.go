@@ -17,8 +17,8 @@ type versions struct {
 	Server *string `json:"server"`
 }
 
-// newVersion returns the command that prints the versions of this program and of the server. Without a server it prints
-// its own, and only Digdag calls that a failure.
+// newVersion returns the command that prints the versions of this program and of the server. Without a server, it
+// prints its own, and only Digdag calls that a failure.
 func newVersion(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "version", Short: "Show the versions of the client and of the server"}

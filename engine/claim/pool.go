@@ -55,7 +55,7 @@ type Use struct {
 	Has     bool       `json:"has,omitempty"`     // it has all its slots
 	Got     []int64    `json:"got,omitempty"`     // for a list: like Project, for each pool before Asked
 	Begun   bool       `json:"begun,omitempty"`   // for a group: it had slots for an earlier iteration
-	More    int        `json:"more,omitempty"`    // how often a try proceeded to request the next pool
+	More    int        `json:"more,omitempty"`    // how many times a try proceeded to request the next pool
 	Project int64      `json:"project,omitempty"` // owns the pool that granted them; 0 if the site does
 	Freed   []FreedTry `json:"freed,omitempty"`   // tries that ended since the last grant
 }

@@ -42,8 +42,8 @@ func (p *project) workflow(name string) *param.Map {
 	return p.overlay(base, raw)
 }
 
-// base reads the settings of the project and returns the keys for its files with `zerodag: 1`. It returns nil if there
-// are none, or after an error, which was reported.
+// base reads the project's settings and returns the keys for its files with `zerodag: 1`. It returns nil if there are
+// none, or after an error, which was reported.
 func (p *project) base() *param.Map {
 	text, err := p.read(SettingsFile)
 	if errors.Is(err, ErrNotFound) {
@@ -67,7 +67,7 @@ func (p *project) base() *param.Map {
 	return base
 }
 
-// readSettings validates the settings of a project.
+// readSettings validates a project's settings.
 func readSettings(raw *param.Map) (base *param.Map, problems []Problem) {
 	fail := func(hint, message string, path ...string) {
 		problems = append(problems, Problem{Path: path, Error: Error{Message: message, Hint: hint}})

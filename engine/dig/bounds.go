@@ -2,8 +2,8 @@ package dig
 
 import "fmt"
 
-// Limits on the text of workflows. They are checked before the text is parsed, because parsing takes a few hundred
-// bytes of memory per element. Ten thousand tasks of ten keys are within the limits.
+// Limits on workflow text. They are checked before the text is parsed, because parsing takes a few hundred bytes of
+// memory per element. Ten thousand tasks of ten keys are within the limits.
 const (
 	MaxFile         = 2 << 20  // bytes of one file
 	maxText         = 16 << 20 // bytes of all files that one Load reads

@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// casesFolder holds the recordings of Digdag.
+// casesFolder holds Digdag's recordings.
 const casesFolder = "../../integration/conformance/cases"
 
 // better lists the recordings whose push result we deliberately do not follow.

@@ -31,8 +31,8 @@ func (c *compiler) unknownHint(key string) string {
 		"the task keys that begin with _ are "+strings.Join(known, ", "))
 }
 
-// added checks the keys of a task that zerodag adds, and that no other key begins with "_": a misspelled key would
-// become an unused parameter.
+// added checks a task's keys that zerodag adds to Digdag's language, and that no other key begins with "_": a
+// misspelled key would become an unused parameter.
 func (c *compiler) added(index int, config *param.Map) {
 	if c.language.Level == 0 {
 		return
@@ -48,7 +48,7 @@ func (c *compiler) added(index int, config *param.Map) {
 				c.fail(index, append([]string{key}, below...), hint, "%s", message)
 			})
 		case isAdded && a.Where&at == 0:
-			if at == keys.AtTask && isUnknown(key) { // otherwise it is reported with other unknown keys of a group, or it is a key of Digdag or of an operator here
+			if at == keys.AtTask && isUnknown(key) { // otherwise it is reported with other unknown keys of a group, or it is a key that Digdag or an operator here reads
 				c.fail(index, []string{key}, "it is allowed "+a.Where.String(), "'%s' is not allowed here", key)
 			}
 		case isAdded:

@@ -11,7 +11,7 @@ import (
 
 // withDefaults returns a file's tasks with the default keys that they lack, and without `_defaults` itself: each stored
 // task has all keys that apply to it. Invalid defaults are kept for Compile to report. config is not changed. read
-// reads the files of the project, and is nil if there are none.
+// reads the project's files, and is nil if there are none.
 func withDefaults(config *param.Map, read Source) *param.Map {
 	v, there := config.Get(keys.DefaultsKey)
 	sound := there
@@ -87,7 +87,7 @@ func (d defaulting) fitting(key string, v param.Value, operator string) (param.V
 }
 
 // unclear reports whether an operator may turn out to only run tasks: its name is an expression, or the project has a
-// workflow file, and no executable, of that name.
+// workflow file, and no executable, with that name.
 func (d defaulting) unclear(operator string) bool {
 	switch {
 	case strings.Contains(operator, "${"):

@@ -138,10 +138,10 @@ func takeOver(config, raw *param.Map, names []string) {
 	}
 }
 
-// MaxListed limits how many wrong keys one message lists.
+// MaxListed limits how many invalid keys one message lists.
 const MaxListed = 20
 
-// explainKeys gives a problem the hint of the first wrong key that has one, and each further key its own.
+// explainKeys gives a problem the hint of the first invalid key that has one, and each further key its own.
 func explainKeys(p *Problem, raw *param.Map, unknown, known []string, level int) {
 	hints := make([]string, len(unknown))
 	for i, key := range unknown {
@@ -199,7 +199,7 @@ func topHint(key string, raw *param.Map, level int) string {
 // keyOfAdded finds the key that a hint names first.
 var keyOfAdded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`(_?[a-z]+)[:`]") })
 
-// unknownKeyHint explains a wrong key; "" if nothing is known about it.
+// unknownKeyHint explains an invalid key; "" if nothing is known about it.
 func unknownKeyHint(raw *param.Map, key string, known []string, level int) string {
 	if s := keys.Ungated(key); s != "" && level == 0 {
 		return s

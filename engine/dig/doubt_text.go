@@ -15,7 +15,7 @@ import (
 // textKeys lists keys with one-line values in which a # is rarely a comment.
 var textKeys = []string{"echo>", "fail>", "sh>", "ssh>", "slack>", "notify>", "subject"}
 
-// cut records a text that a comment ends: a # after one space, directly followed by text, as in `order #5`.
+// cut records text that a comment cuts off: a # after one space, directly followed by text, as in `order #5`.
 func (r *reader) cut(key string, n *yaml.Node) {
 	if !slices.Contains(textKeys, key) || n.Kind != yaml.ScalarNode || n.Style != 0 || n.Value == "" {
 		return
@@ -73,7 +73,7 @@ func (r *reader) block(n *yaml.Node) (lines []string) {
 }
 
 // joinsCommands reports whether lines that YAML joins are probably several commands, because one of them begins like a
-// command. YAML keeps the line ends of empty lines and of lines that are indented further.
+// command. YAML keeps the line breaks of empty lines and of lines that are indented further.
 func joinsCommands(lines []string) bool {
 	for i := 1; i < len(lines); i++ {
 		above, line := strings.TrimSpace(lines[i-1]), lines[i]
@@ -87,7 +87,7 @@ func joinsCommands(lines []string) bool {
 	return false
 }
 
-// commands lists programs and shell keywords with which lines of a script often begin.
+// commands lists programs and shell keywords that script lines often begin with.
 var commands = sync.OnceValue(func() []string {
 	return strings.Fields(`. [ awk aws bash basename bq bundle bunzip2 bzip2 cargo cat cd chmod chown cp curl cut dbt declare df diff digdag docker du echo embulk env
 	eval exec exit export find fi for ftp function gcloud gem git grep gsutil gunzip gzip head hostname if java jq kill kubectl ln ls make mkdir mktemp mv mysql node npm npx

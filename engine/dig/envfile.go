@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/dig/keys"
 )
 
-// EnvVariable is a variable of a file, with `${secret:...}` not yet replaced.
+// EnvVariable is a variable from a file, with `${secret:...}` not yet replaced.
 type EnvVariable struct{ Name, Value string }
 
 const (
@@ -16,7 +16,7 @@ const (
 	envQuoteForm = `text in "..." or '...' ends on the same line; in "..." write a line break as \n`
 )
 
-// ReadEnvFile reads the lines of a file of variables: KEY=value, optionally after `export`. A value is the text up to a
+// ReadEnvFile reads the lines of a variable file: KEY=value, optionally after `export`. A value is the text up to a
 // comment, or quoted text; in double quotes, \n, \r, \t, \", \$ and \\ are escapes. A repeated name is in the list
 // twice; the later one wins. All mistakes are reported together, as Errors with their lines.
 func ReadEnvFile(file string, text []byte) ([]EnvVariable, error) {

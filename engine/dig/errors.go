@@ -65,7 +65,7 @@ func (e Errors) PlaceBehind() string {
 	return strings.Join(lines, "\n")
 }
 
-// fileText returns the name of a file for a line of text: a line end in the name must not begin a new line.
+// fileText returns the name of a file for a line of text: a line break in the name must not start a new line.
 func fileText(name string) string {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		return strconv.Quote(name)

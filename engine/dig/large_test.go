@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestLargeFiles checks that the cost of reading a file is in proportion to its size, whatever its content. The limit
-// is a hundred times the usual cost; a quadratic reader would take minutes.
+// TestLargeFiles checks that the cost of reading a file is proportional to its size, whatever its content. The limit is
+// a hundred times the usual cost; a quadratic reader would take minutes.
 func TestLargeFiles(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

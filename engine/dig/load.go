@@ -26,7 +26,7 @@ type Workflow struct {
 // Suffix ends the names of workflow files.
 const Suffix = ".dig"
 
-// Load reads the named workflow files like a push. All mistakes in any of them are reported together, as Errors; in
+// Load reads the named workflow files as a push does. All mistakes in any of them are reported together, as Errors; in
 // that case no workflows are returned.
 func Load(read Source, names []string) ([]Workflow, error) {
 	l := load(read, names)
@@ -51,7 +51,7 @@ func (f ScheduleFaults) AsPushed() ScheduleFaults {
 }
 
 // LoadHere is Load for commands that use the files in a folder and store nothing: only the schedule of the current
-// workflow matters to them, so faults of schedules are returned separately.
+// workflow matters to them, so schedule faults are returned separately.
 func LoadHere(read Source, names []string) ([]Workflow, ScheduleFaults, error) {
 	l := load(read, names)
 	if len(l.errs) > 0 {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestLookAlikes checks that characters that look like those of YAML are reported with their line, whether or not the
-// file can be read with them.
+// TestLookAlikes checks that characters that look like YAML's are reported with their line, whether or not the file can
+// be read with them.
 func TestLookAlikes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -40,7 +40,7 @@ func TestLookAlikes(t *testing.T) {
 	}
 }
 
-// TestLookAlikesWarned checks the warnings about look-alikes that are taken as part of a text.
+// TestLookAlikesWarned checks the warnings about look-alikes that are taken as part of text.
 func TestLookAlikesWarned(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -214,7 +214,7 @@ func (f *finder) open(name, rest string) {
 	}
 }
 
-// writtenIn returns the workflow file of an operator of the project; "" for none.
+// writtenIn returns the workflow file of a project operator; "" for none.
 func (f *finder) writtenIn(operator string) string {
 	name := operatorFile(operator)
 	if _, err := f.read(name); err != nil {

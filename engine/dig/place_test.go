@@ -96,7 +96,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestNames checks that a task sees exports of itself and of groups around it, including groups around the call> that
+// TestNames checks that a task sees its own exports, those of groups around it, including groups around the call> that
 // generated it, and the variables of the loops around it, but nothing from its siblings.
 func TestNames(t *testing.T) {
 	t.Parallel()
@@ -140,7 +140,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzFind checks that no task name and no workflow make Find fail.
+// FuzzFind checks that no task name or workflow makes Find fail.
 func FuzzFind(f *testing.F) {
 	f.Add("+a:\n  call>: main\n", "+main+a^sub+a^sub+a", "")
 	f.Add("+a:\n  loop>: 1\n  _do: {echo>: x}\n", "+main+a^sub+loop-0", "'x'")
@@ -158,8 +158,8 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// TestPlacesInTheBase checks that keys from the settings of the project are found there, and keys that a file overrides
-// in the file.
+// TestPlacesInTheBase checks that keys from the project's settings are found there, and that keys that a file overrides
+// are found in the file.
 func TestPlacesInTheBase(t *testing.T) {
 	t.Parallel()
 	read := mapSource(map[string]string{

@@ -123,7 +123,7 @@ func valueHint(key string, v param.Value) string {
 	return keyHint(key)
 }
 
-// keyHint returns how to write the value of a key of a schedule, or which types of schedules there are.
+// keyHint returns how to write the value of a schedule's key, or which types of schedules there are.
 func keyHint(key string) string {
 	switch key {
 	case "":

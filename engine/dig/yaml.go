@@ -117,7 +117,7 @@ var parserFaults = sync.OnceValue(func() *regexp.Regexp {
 // bareInclude matches an !include whose colon YAML takes as part of the tag.
 var bareInclude = regexp.MustCompile(`(?m)^[ \t]*!include:`)
 
-// syntaxError adds a place and a hint to an error of the YAML library.
+// syntaxError adds a place and a hint to an error from the YAML library.
 func syntaxError(file string, text []byte, err error) *Error {
 	m := syntaxForm().FindStringSubmatch(err.Error())
 	if m == nil {

@@ -31,7 +31,7 @@ func faultLine(text []byte, err error) (line int, found bool) {
 	return n + 1, n < len(ends)
 }
 
-// parseFault returns the library's error for a text; "" if it can read it.
+// parseFault returns the library's error for the text; "" if it can read it.
 func parseFault(text []byte) (fault string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -100,7 +100,7 @@ func (a around) ofForeign() string {
 	return ""
 }
 
-// ofParser returns the hint for the error of the YAML library.
+// ofParser returns the hint for the error from the YAML library.
 func (a around) ofParser() string {
 	switch {
 	case strings.Contains(a.message, "cannot start any token"):
@@ -205,7 +205,7 @@ var afterBracket = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:- +)*[^\s"'#\[{][^"'\[{]*:\s+(?:\[[^\[\]{}]*\]|\{[^\[\]{}]*\})\s*[^\s#,:\]}]`)
 })
 
-// mostLevels is how many lines a message names to which another line could belong.
+// mostLevels limits the lines, named in a message, to which another line could belong.
 const mostLevels = 4
 
 // levels returns the indentations above the line to which it could belong, nearest first, and whether the line has one

@@ -439,7 +439,7 @@ func (in *interpreter) unpause(a args, _ Step) (string, error) {
 	return in.step(engine.Unpause{By: by}, by.Guard)
 }
 
-// goon and sladue feed the event of that name.
+// goon and sladue feed the event with that name.
 
 func (in *interpreter) goOn(a args, _ Step) (string, error) {
 	by := in.by(a)

@@ -68,8 +68,8 @@ func (in *interpreter) by(a args) engine.By {
 	return engine.By{Guard: guard}
 }
 
-// run finds the run that a command means: the newest task of that name, or #id, and its
-// current dispatch unless d= says otherwise.
+// run finds the run that a command means: the newest task with that name, or #id, and its current dispatch unless d=
+// says otherwise.
 func (in *interpreter) run(name string, a args) (engine.Run, error) {
 	d, err := a.number("d", -1)
 	if err != nil {

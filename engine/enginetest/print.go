@@ -211,7 +211,7 @@ func slots(u *claim.Use) string {
 	return text
 }
 
-// deadline describes when the time of a task ends, and when it is slow.
+// deadline describes when a task's time ends, and when the task is slow.
 func (in *interpreter) deadline(t, was *claim.Timeout) (text string) {
 	end, kind := t.Deadline(in.now)
 	switch {

@@ -70,7 +70,7 @@ func Format(steps []Step) string {
 	return b.String()
 }
 
-// Run runs a scenario and returns it with its actual output, and a trace of the states of its tasks.
+// Run runs a scenario and returns it with its actual output, and a trace of its tasks' states.
 func Run(text string) (string, *Trace, error) {
 	steps, err := Parse(text)
 	if err != nil {

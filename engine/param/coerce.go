@@ -156,14 +156,14 @@ func parsed(v Value) Value {
 	return v
 }
 
-// sampleLength is how much of a wrong value a message shows.
+// sampleLength is how much of an invalid value a message shows.
 const sampleLength = 100
 
 func mismatch(want, key string, v Value) error {
 	return Errorf("Expected %s for key '%s' but got %s", want, key, sampleOf(v))
 }
 
-// sampleOf returns the beginning of a wrong value, and its kind.
+// sampleOf returns the beginning of an invalid value, and its kind.
 func sampleOf(v Value) string {
 	sample := []rune(Text(v))
 	if len(sample) > sampleLength {

@@ -61,7 +61,7 @@ func hasDollar(v Value) bool {
 	return false
 }
 
-// Code returns a value in which no text is data any more.
+// Code returns a value in which no text is data anymore.
 func Code(v Value) Value {
 	switch x := v.(type) {
 	case Literal:
@@ -93,7 +93,7 @@ func CodeMap(m *Map) *Map {
 // Same is Equal, except that data and code with the same text are equal.
 func Same(a, b Value) bool { return Equal(Code(a), Code(b)) }
 
-// In stored text a Literal is an object with literalKey as its only key. Keys of mappings that begin with literalKey
+// In stored text, a Literal is an object with literalKey as its only key. Keys of mappings that begin with literalKey
 // get it prepended again, so that they cannot be mistaken for a Literal.
 const literalKey = "\x00"
 

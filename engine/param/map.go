@@ -26,7 +26,7 @@ type Map struct {
 	index map[string]int // only above indexFrom keys
 }
 
-// indexFrom is the size from which a hash index beats a linear search.
+// indexFrom is the size at which a hash index starts to beat a linear search.
 const indexFrom = 12
 
 // New returns an empty Map. The arguments are alternating keys and values.

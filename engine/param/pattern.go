@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/regex"
 )
 
-// Pattern is a text to search for: `/a+b/` is a regular expression (RE2), and anything else is the text itself.
+// Pattern is text to search for: `/a+b/` is a regular expression (RE2), and anything else is the text itself.
 type Pattern struct {
 	text string
 	re   *regex.Regexp // nil if it is plain text
@@ -29,7 +29,7 @@ func PatternExpression(text string) (string, bool) {
 	return inner, begins && ends
 }
 
-// Is reports whether a text equals the text of the pattern, or matches its expression. A text too long for the
+// Is reports whether a string equals the text of the pattern, or matches its expression. A text too long for the
 // expression does not match.
 func (p Pattern) Is(text string) bool {
 	if p.re != nil {
@@ -38,7 +38,7 @@ func (p Pattern) Is(text string) bool {
 	return text == p.text
 }
 
-// In reports whether a text contains the text of the pattern, or matches its expression.
+// In reports whether a string contains the text of the pattern, or matches its expression.
 func (p Pattern) In(text string) bool {
 	if p.re != nil {
 		return p.re.Fits(text) && p.re.MatchString(text)

@@ -44,7 +44,7 @@ func distance(a, b string, exchanges bool) int {
 	return row[len(b)]
 }
 
-// longestWord is the length up to which words are compared: no key is longer.
+// longestWord is the maximum length of words that are compared: no key is longer.
 const longestWord = 100
 
 // Nearest returns the candidate for which key is most likely a typo: no more than a quarter of its letters differ, so

@@ -56,7 +56,7 @@ func isOfType(kind string, v Value) bool {
 	return fits
 }
 
-// Shortened returns the beginning of a text for a message.
+// Shortened returns the beginning of a string for a message.
 func Shortened(text string) string {
 	const most = 60
 	if utf8.RuneCountInString(text) <= most {

@@ -1,8 +1,8 @@
 // Package regex compiles the regular expressions of users (RE2, as in Go's package regexp) within limits, so that no
 // file or request makes a process spend much memory or time on one.
 //
-// A repeated group is compiled as often as it is repeated: 3 KB of text can become three million instructions. So an
-// expression is parsed and measured before it is compiled. Engine, operators and API use this package for every
+// A repeated group is compiled as many times as it is repeated: 3 KB of text can become three million instructions. So
+// an expression is parsed and measured before it is compiled. Engine, operators and API use this package for every
 // expression that comes from outside; it must never be bypassed with regexp.Compile.
 package regex
 
@@ -35,7 +35,8 @@ type Regexp struct {
 }
 
 // Size returns the cost of an expression without compiling it: about the number of its instructions once compiled. A
-// costly character counts as many instructions as take the same time. The error is about its syntax, or ErrTooLarge.
+// costly character counts as the number of instructions that take the same time. The error is about its syntax, or
+// ErrTooLarge.
 func Size(text string) (int, error) {
 	if len(text) > MaxText {
 		return 0, fmt.Errorf("%w: it is %d bytes, but at most %d are allowed", ErrTooLarge, len(text), MaxText)
@@ -94,8 +95,8 @@ func instructions(re *syntax.Regexp) int {
 	return n
 }
 
-// cache keeps expressions that were compiled: starts, plans and checks read the rules of a workflow anew each time. When it is full,
-// it is emptied: that costs each expression one compilation.
+// cache keeps expressions that were compiled: starts, plans and checks read a workflow's rules again each time. When it
+// is full, it is emptied: that costs each expression one compilation.
 type cache struct {
 	mu   sync.Mutex
 	of   map[string]*Regexp
@@ -140,6 +141,6 @@ func Compile(text string) (*Regexp, error) {
 	return re, nil
 }
 
-// Fits reports whether a text is short enough to be matched: the cost of a match is up to one step per character and
-// instruction. Expressions of up to 200 instructions fit a text of a megabyte.
+// Fits reports whether a string is short enough to be matched: the cost of a match is up to one step per character and
+// instruction. Expressions of up to 200 instructions fit a megabyte of text.
 func (r *Regexp) Fits(text string) bool { return len(text) <= maxSteps/max(r.instructions, 1) }

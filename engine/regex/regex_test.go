@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLargeExpressions proves that expressions that would take a lot of memory are refused before they are compiled,
+// TestLargeExpressions checks that expressions that would take a lot of memory are refused before they are compiled,
 // and that ordinary ones are not.
 func TestLargeExpressions(t *testing.T) {
 	t.Parallel()
@@ -64,7 +64,7 @@ func compiledSize(t testing.TB, text string) int {
 	return len(prog.Inst)
 }
 
-// TestCompiledOnce proves that an expression that was compiled is not compiled again, and that the cache stays small.
+// TestCompiledOnce checks that an expression that was compiled is not compiled again, and that the cache stays small.
 func TestCompiledOnce(t *testing.T) { //nolint:paralleltest // it looks at the cache
 	first, err := Compile("once[0-9]+")
 	if err != nil {
@@ -83,7 +83,7 @@ func TestCompiledOnce(t *testing.T) { //nolint:paralleltest // it looks at the c
 	}
 }
 
-// TestFits proves that the length of a text is limited by the size of the expression.
+// TestFits checks that the length of a string is limited by the size of the expression.
 func TestFits(t *testing.T) {
 	t.Parallel()
 	small, err := Compile(`^[a-z]+$`)
@@ -99,7 +99,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// FuzzSize proves that an accepted expression has at most three times as many instructions as the limit.
+// FuzzSize checks that an accepted expression has at most three times as many instructions as the limit.
 func FuzzSize(f *testing.F) {
 	f.Add("(a{1,100}){1,10}b{500}")
 	f.Add(`[\pL\pN]{300}|(?i)é*`)

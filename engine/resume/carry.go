@@ -145,7 +145,7 @@ func outdated(s *engine.State) map[engine.TaskID]bool {
 	return below(s, func(t, c *engine.Task) bool { return t.State != engine.Success && c.Name == t.Name+engine.CheckName })
 }
 
-// superseded returns tasks whose outcome means nothing for a new attempt: tasks of earlier iterations of a group and of
+// superseded returns tasks whose outcome is irrelevant to a new attempt: tasks of earlier iterations of a group and of
 // earlier runs of an operator, and handlers of failures, which run again for each failure.
 func superseded(s *engine.State) map[engine.TaskID]bool {
 	return below(s, func(*engine.Task, *engine.Task) bool { return false })

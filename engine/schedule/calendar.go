@@ -228,7 +228,7 @@ func (b businessDays) group(business int64) (first, last int64) {
 	return business, business
 }
 
-// owner returns the business day that has the times of a day; if these are skipped, it is the next one.
+// owner returns the business day to which the times of a day are moved; if they are skipped, it is the next business day.
 func (b businessDays) owner(day int64) int64 {
 	if b.policy == holidayPrevious {
 		return b.calendar.from(day, -1)

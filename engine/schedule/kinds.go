@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// reader returns the function that reads the value of a kind of schedule.
+// reader returns the function that reads the value for a kind of schedule.
 func reader(kind string) (func(*Schedule, param.Value) error, bool) {
 	switch kind {
 	case "hourly":
@@ -42,7 +42,7 @@ func Kinds() []string {
 // AddedKinds returns the kinds that zerodag adds, for files with `zerodag: 1`.
 func AddedKinds() []string { return []string{"crontab>", "once>"} }
 
-// Form describes how to write the value of a kind of schedule, with an example. It is "" for an unknown kind.
+// Form describes how to write the value for a kind of schedule, with an example. It is "" for an unknown kind.
 func Form(kind string) string {
 	switch kind {
 	case "hourly":

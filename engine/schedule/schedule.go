@@ -1,9 +1,9 @@
 // Package schedule turns a workflow's `schedule:` and `sla:` mappings into times: which session comes first, next and
 // last, when it starts, and when a running attempt is late.
 //
-// engine/dig parses schedules to reject wrong ones at push; the host calls First and Next when it updates schedules and
-// when one fires, Last and Next for the variables of a session, and SLA.Due when an attempt starts. The package must
-// never read a clock: every instant is an argument.
+// engine/dig parses schedules to reject invalid ones at push; the host calls First and Next when it updates schedules
+// and when one fires, Last and Next for the variables of a session, and SLA.Due when an attempt starts. The package
+// must never read a clock: every instant is an argument.
 //
 // The rules are language.md 1.10 and 1.12 and the recordings of Digdag in testdata; comments mark the odd ones.
 package schedule

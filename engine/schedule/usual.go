@@ -99,7 +99,7 @@ func (u usual) walk(wall int64) (int64, bool) {
 	return 0, false
 }
 
-// next returns the first match after an instant. Around a clock change local times are not in the order of their
+// next returns the first match after an instant. Around a clock change, local times are not in the order of their
 // instants, so the walk begins early enough and continues until nothing earlier can come.
 func (u usual) next(after int64, zone *time.Location) (int64, bool) {
 	if u.zone != nil {

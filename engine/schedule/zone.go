@@ -138,7 +138,7 @@ func wall(c clock) int64 {
 }
 
 func resolveWall(wall int64, zone *time.Location) int64 {
-	// The offset wanted is that of the latest period whose local start is not after the wall time, searched backwards
+	// The offset wanted is that of the latest period whose local start is not after the wall time, searched backward
 	// from the latest possible instant.
 	t := time.Unix(wall+maxOffset, 0).In(zone)
 	for {

@@ -444,7 +444,7 @@ func defaultNetwork(t *testing.T, m map[string]any) {
 	}
 }
 
-// tooMuch proves that functions with a larger environment than Lambda accepts are refused at once, and not by Lambda in
+// tooMuch checks that functions with a larger environment than Lambda accepts are refused at once, and not by Lambda in
 // the middle of a deploy.
 func tooMuch(t *testing.T) {
 	s := settings.Default("main")

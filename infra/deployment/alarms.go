@@ -17,7 +17,7 @@ const (
 	oldTask  = 1800
 )
 
-// apiErrors is how many answers of the API in five minutes may be server errors: clients repeat such requests, so a
+// apiErrors is how many answers of the API in five minutes may be server errors: clients retry such requests, so a
 // single error does no harm.
 const apiErrors = 5
 
@@ -37,11 +37,11 @@ type alarm struct {
 	missing    awscloudwatch.TreatMissingData // what missing data means
 }
 
-// createAlarms notifies the topic of problems that need a person. There are only a few alarms because CloudWatch
-// charges for every metric that an alarm reads. A killed function shows in its effects: old messages, messages put
-// aside, errors of the API, a silent tick. Functions that survive an error count it themselves, all in one metric.
-// Nothing takes messages out of the queue of starts, so that alarm watches arriving messages: otherwise it would stay
-// raised and not report new ones.
+// createAlarms notifies the topic of problems that require human attention. There are only a few alarms because
+// CloudWatch charges for every metric that an alarm reads. A killed function shows in its effects: old messages,
+// messages put aside, errors of the API, a silent tick. Functions that survive an error count it themselves, all in one
+// metric. Nothing takes messages out of the start queue, so that alarm watches arriving messages: otherwise it would
+// stay raised and not report new ones.
 func (d *Deployment) createAlarms() {
 	over := func(n int, statistic string) *awscloudwatch.MetricOptions {
 		return &awscloudwatch.MetricOptions{Period: minutes(n), Statistic: jsii.String(statistic)}
@@ -104,7 +104,7 @@ func (d *Deployment) own(name string, over *awscloudwatch.MetricOptions) awsclou
 		DimensionsMap: &map[string]*string{"stage": jsii.String(d.Stage)}})
 }
 
-// raise makes an alarm that is raised if the condition holds in raising of the last periods.
+// raise makes an alarm that goes off if the condition held in at least raising of the last periods.
 func (d *Deployment) raise(a alarm, name *string, raising, periods int) awscloudwatch.Alarm {
 	var some *float64
 	if raising < periods {

@@ -95,13 +95,13 @@ func writeBill(program, out, linked string) error {
 }
 
 // ErrNoAssets means that files are missing that npm provides and programs embed: Go would build the programs without
-// them, so expressions would lack moment.js and the API the web console.
+// them, so expressions would lack moment.js, and the API would lack the web console.
 var ErrNoAssets = errors.New("moment.js or the web console is not built: run make assets in the repository")
 
 // embedded holds the packages that embed files from npm, each with a file that must exist.
 var embedded = map[string]string{"zerodag/engine/expr/assets": "dist/moment.min.js", "zerodag/ui": "dist/page/index.html"}
 
-// checkEmbedded checks that the files exist that Go embeds into the programs.
+// checkEmbedded checks that the files that Go embeds into the programs exist.
 func checkEmbedded() error {
 	for of, file := range embedded {
 		out, err := exec.Command("go", "list", "-f", "{{.Dir}}", of).Output()

@@ -51,8 +51,8 @@ type Deployment struct {
 // queue is a queue and its dead-letter queue.
 type queue struct{ live, dead awssqs.Queue }
 
-// New adds a deployment to a scope: a separate stack, or a construct in a stack of yours. The programs of the functions
-// are in the folder assets, where Build puts them. Invalid settings cause an error.
+// New adds a deployment to a scope: a separate stack, or a construct in one of your stacks. The programs of the
+// functions are in the folder assets, where Build puts them. Invalid settings cause an error.
 func New(scope constructs.Construct, s settings.Settings, assets string) (*Deployment, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

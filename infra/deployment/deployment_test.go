@@ -77,7 +77,7 @@ func templateWith(t *testing.T, env *awscdk.Environment, more map[string]any, ch
 	return m
 }
 
-// TestStack proves what a deployment consists of. One template serves all parts because making one takes seconds.
+// TestStack checks what a deployment consists of. One template serves all parts because making one takes seconds.
 func TestStack(t *testing.T) {
 	defer jsii.Close()
 	m := template(t, where, func(s *settings.Settings) {

@@ -75,7 +75,7 @@ func onRunnerKeys(d *Deployment) []*string {
 	return d.ofCommands(func(*commands) []*string { return d.parameter(d.runnerKeys()) })
 }
 
-// parameter returns the parameter with a name, or the parameters that match a pattern.
+// parameter returns the parameter with the given name, or the parameters that match a pattern.
 func (d *Deployment) parameter(name string) []*string {
 	return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String(name[1:])})}
 }

@@ -19,7 +19,7 @@ import (
 // Gradual deploys. Without them, callers call $LATEST of a function, which a deploy changes at once. With them, a stage
 // has additional resources: each function has a published version and an alias, permissions and retry limits also exist
 // for the alias, and redirect makes every caller call the alias. Therefore CloudFormation changes callers in place when
-// the setting comes or goes, and each caller has its permission before and after that.
+// the setting is added or removed, and each caller has its permission before and after that.
 //
 // The function of commands stays on $LATEST: users' programs fail in it, so its errors do not show whether a release is
 // bad. The web console's files also stay there: a page and its files must be from the same build, but an alias chooses
@@ -264,7 +264,7 @@ func (d *Deployment) createReleaseAlarms() []awscloudwatch.Alarm {
 	}
 }
 
-// releaseMetric returns a metric of Lambda about calls of the newest version through its alias.
+// releaseMetric returns a Lambda metric about calls of the newest version through its alias.
 func (d *Deployment) releaseMetric(r *release, name string, period awscdk.Duration) awscloudwatch.IMetric {
 	function := *d.name(r.function)
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{Namespace: jsii.String("AWS/Lambda"), MetricName: &name, Statistic: jsii.String("Sum"), Period: period, Label: jsii.String(r.function + ":" + r.name),

@@ -41,7 +41,7 @@ func allowedReferences() map[[2]string]string {
 // reference is a place of a template that refers to a function, or to an alias.
 type reference struct{ id, property, to string }
 
-// named matches names of functions in texts, with the alias if it is named.
+// named matches function names in text, with the alias if it is named.
 var named = regexp.MustCompile(`(?:function:|--function-name )(zerodag-main-[a-z]+)(:live)?`)
 
 // refersTo lists all references in a template to the chosen resources, whether by CloudFormation references or by their
@@ -136,7 +136,7 @@ func pageParts(m map[string]any) map[string]bool {
 	return parts
 }
 
-// restPath returns the path of a resource of a REST API.
+// restPath returns the path of a REST API resource.
 func restPath(all map[string]map[string]any, id any) string {
 	ref, _ := id.(map[string]any)
 	name, _ := ref["Ref"].(string)
@@ -146,7 +146,7 @@ func restPath(all map[string]map[string]any, id any) string {
 	return restPath(all, properties(all[name])["ParentId"]) + "/" + properties(all[name])["PathPart"].(string)
 }
 
-// TestGradual proves what a stage with gradual deploys has: every caller of a function calls its alias and gets the
+// TestGradual checks what a stage with gradual deploys has: every caller of a function calls its alias and gets the
 // permission first, and CodeDeploy moves each alias under the alarms about the new versions.
 func TestGradual(t *testing.T) {
 	defer jsii.Close()
@@ -208,12 +208,12 @@ func isAlias(r map[string]any) bool {
 	return r["Type"] == "AWS::Lambda::Alias" && strings.HasPrefix(fmt.Sprint(properties(r)["Name"]), "live")
 }
 
-// callers holds the types of resources that call functions, and the principals in whose name they call. An event source
-// mapping calls with the rights of Lambda itself.
+// callers holds the types of resources that call functions, and the principals on whose behalf they call. An event
+// source mapping calls with the rights of Lambda itself.
 var callers = map[string]string{"AWS::Events::Rule": "events.amazonaws.com", "AWS::ApiGatewayV2::Integration": "apigateway.amazonaws.com", "AWS::ApiGateway::Method": "apigateway.amazonaws.com",
 	"AWS::S3::Bucket": "s3.amazonaws.com", "AWS::Lambda::EventSourceMapping": ""}
 
-// mayCallAliases proves that each caller of an alias has the permission, and gets it before it calls.
+// mayCallAliases checks that each caller of an alias has the permission, and gets it before it calls.
 func mayCallAliases(t *testing.T, m map[string]any) {
 	all, called := resources(m), map[string]bool{}
 	others := map[any]bool{"AWS::Lambda::Permission": true, "AWS::IAM::Policy": true, "AWS::Lambda::EventInvokeConfig": true}
@@ -244,7 +244,7 @@ func mayCallAliases(t *testing.T, m map[string]any) {
 	}
 }
 
-// repeated proves that the aliases have every permission of their functions, and treat failed calls the same way.
+// repeated checks that the aliases have every permission of their functions, and treat failed calls the same way.
 func repeated(t *testing.T, m map[string]any) {
 	all, live := resources(m), map[string]string{}
 	for id, r := range all {
@@ -294,7 +294,7 @@ func repeated(t *testing.T, m map[string]any) {
 	}
 }
 
-// groups proves that CodeDeploy moves every called alias in the way of the setting and under the alarms of the release.
+// groups checks that CodeDeploy moves every called alias as the setting specifies, and under the release's alarms.
 func groups(t *testing.T, m map[string]any) {
 	all, found := resources(m), 0
 	for id, r := range all {
@@ -324,7 +324,7 @@ func groups(t *testing.T, m map[string]any) {
 	}
 }
 
-// plantDirect proves that direct finds each caller that is changed back to the function, and a name in a text.
+// plantDirect checks that direct finds each caller that is changed back to the function, and a name in text.
 func plantDirect(t *testing.T, m map[string]any) {
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -354,7 +354,7 @@ func plantDirect(t *testing.T, m map[string]any) {
 	}
 }
 
-// thereAndBack proves that one deploy sets gradual and another removes it: all resources that a stage has without it
+// thereAndBack checks that one deploy sets gradual and another removes it: all resources that a stage has without it
 // stay, so callers keep their permissions, nothing is replaced, and no name collides. Only references of callers, their
 // dependencies and the functions' environment change.
 func thereAndBack(t *testing.T, off, on map[string]any) {
@@ -391,7 +391,7 @@ func thereAndBack(t *testing.T, off, on map[string]any) {
 	}
 }
 
-// page proves that $LATEST serves the page and its files, and the alias every path of the API.
+// page checks that $LATEST serves the page and its files, and that the alias serves every path of the API.
 func page(t *testing.T, m map[string]any) {
 	all, seen := resources(m), map[bool]int{}
 	for id, r := range all {
@@ -414,7 +414,7 @@ func page(t *testing.T, m map[string]any) {
 	}
 }
 
-// versionsChange proves that a new program or configuration makes a new version of only that function, and that changes
+// versionsChange checks that a new program or configuration makes a new version of only that function, and that changes
 // outside a version make none.
 func versionsChange(t *testing.T, m map[string]any, on func(*settings.Settings)) {
 	before := ofType(m, "AWS::Lambda::Version")
@@ -439,7 +439,7 @@ func versionsChange(t *testing.T, m map[string]any, on func(*settings.Settings))
 	}
 }
 
-// releaseAlarms proves that the alarms that stop a deploy read only the new version of each function, and that each
+// releaseAlarms checks that the alarms that stop a deploy read only the new version of each function, and that each
 // release has separate alarms.
 func releaseAlarms(t *testing.T, m map[string]any) {
 	crashes, errors := map[string]bool{}, map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"zerodag/infra/settings"
 )
 
-// noMicrovms proves that a stage without MicroVMs contains nothing for them.
+// noMicrovms checks that a stage without MicroVMs contains nothing for them.
 func noMicrovms(t *testing.T, m map[string]any) {
 	if text, err := json.Marshal(m); err != nil || strings.Contains(strings.ToLower(string(text)), "microvm") {
 		t.Errorf("the default stage has something of MicroVMs, %v", err)
@@ -84,7 +84,7 @@ func microvmImage(t *testing.T, p, r map[string]any) {
 	}
 }
 
-// TestMicrovmDockerfile proves that a user's Dockerfile gets the runner as its entry point, and that a base that Lambda
+// TestMicrovmDockerfile checks that a user's Dockerfile gets the runner as its entry point, and that a base that Lambda
 // cannot build on is refused before a deploy.
 func TestMicrovmDockerfile(t *testing.T) {
 	t.Parallel()

@@ -69,7 +69,7 @@ func (a *acceptances) accepts(rule, resource string) bool {
 	return accepted
 }
 
-// unused lists accepted rules and resources that were not found, of the packs whose rule names match.
+// unused lists accepted rules and resources that were not found, from the packs whose rule names match.
 func (a *acceptances) unused(pack *regexp.Regexp) (list []string) {
 	for _, x := range a.list {
 		ran := slices.DeleteFunc(slices.Clone(x.Rules), func(rule string) bool { return !pack.MatchString(rule) })
@@ -122,7 +122,7 @@ func findings(t *testing.T, change func(*settings.Settings)) (list []finding) {
 	return list
 }
 
-// TestCustomerKey proves that with kmsKey, no rule about encryption has findings, and that without it, such rules do
+// TestCustomerKey checks that with kmsKey, no rule about encryption has findings, and that without it, such rules do
 // have findings.
 func TestCustomerKey(t *testing.T) {
 	defer jsii.Close()
@@ -143,7 +143,7 @@ func TestCustomerKey(t *testing.T) {
 	}
 }
 
-// TestNag proves that the packs AwsSolutions, NIST 800-53 and Serverless have only accepted findings, and that accepted
+// TestNag checks that the packs AwsSolutions, NIST 800-53 and Serverless have only accepted findings, and that accepted
 // ones are still found.
 func TestNag(t *testing.T) {
 	defer jsii.Close()
@@ -169,7 +169,7 @@ func guardProgram() string {
 
 const guardPackage = "../_guard/node_modules/@cdklabs/cdk-validator-cfnguard"
 
-// TestGuard proves the same for CloudFormation Guard with the rules of AWS Control Tower and, if ZERODAG_GUARD_RULES
+// TestGuard checks the same for CloudFormation Guard with the rules of AWS Control Tower and, if ZERODAG_GUARD_RULES
 // names a folder with them, with the rules of the Security and Reliability pillars of the Well-Architected Framework.
 func TestGuard(t *testing.T) {
 	t.Parallel()
@@ -243,7 +243,7 @@ func guard(t *testing.T, folder string) map[string][]string {
 	return found
 }
 
-// TestLint proves that cfn-lint, the program that CFN_LINT names, finds nothing in stages that use settings that the
+// TestLint checks that cfn-lint, the program that CFN_LINT names, finds nothing in stages that use settings that the
 // template of a release does not use. It has the schemas of all resources.
 func TestLint(t *testing.T) {
 	program := os.Getenv("CFN_LINT")
@@ -267,7 +267,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestAcceptances proves that only listed findings are accepted, and that listed findings that no longer occur are
+// TestAcceptances checks that only listed findings are accepted, and that listed findings that no longer occur are
 // detected.
 func TestAcceptances(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"zerodag/infra/settings"
 )
 
-// TestPeople proves what a stage with a user pool has in addition, and that a stage without one has none of it.
+// TestPeople checks what a stage with a user pool has in addition, and that a stage without one has none of it.
 func TestPeople(t *testing.T) {
 	defer jsii.Close()
 	with := template(t, where, func(s *settings.Settings) { s.Cognito = true })
@@ -81,7 +81,7 @@ func goldenPeople(t *testing.T, m map[string]any) {
 	}
 }
 
-// noCircle proves that the references form no cycle, so that CloudFormation can create the resources one after the
+// noCircle checks that the references form no cycle, so that CloudFormation can create the resources one after the
 // other: the API, the client that sends browsers back to it, and the functions that get the client as a setting.
 func noCircle(t *testing.T, m map[string]any) {
 	all := resources(m)
@@ -136,7 +136,8 @@ func noCircle(t *testing.T, m map[string]any) {
 	}
 }
 
-// secretNowhere proves that only the secret itself contains the client's secret, but no variable, output or policy.
+// secretNowhere checks that only the secret itself contains the client's secret, and no variable, output or policy
+// does.
 func secretNowhere(t *testing.T, m map[string]any) {
 	text, err := json.Marshal(m)
 	if err != nil {

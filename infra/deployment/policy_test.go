@@ -82,7 +82,7 @@ func fulfilled(conditions any, context map[string]string, matches func(pattern, 
 	return true
 }
 
-// schemas holds facts of the CloudFormation registry and of IAM, which infra/policy/schemas.py derives.
+// schemas holds facts from the CloudFormation registry and from IAM, which infra/policy/schemas.py derives.
 type schemas struct {
 	Types map[string]struct {
 		Create, Read, Update, Delete, CreateOnly, Identifier []string
@@ -185,7 +185,7 @@ func notGranted() map[[2]string]string {
 	}
 }
 
-// Parts of the ARNs of a fictitious account.
+// Parts of a fictitious account's ARNs.
 const (
 	account = "111111111111"
 	place   = "eu-central-1:" + account + ":"
@@ -301,7 +301,7 @@ func contextOf(r map[string]any) map[string]string {
 	return context
 }
 
-// TestExecution proves that CloudFormation may make all the calls that the handlers of a deployment's resource types
+// TestExecution checks that CloudFormation may make all the calls that the handlers of a deployment's resource types
 // make, according to the registry's schemas, on the names that a stack gives them. Every omission of the policy has a
 // reason, and no reason is unused.
 func TestExecution(t *testing.T) {
@@ -352,7 +352,7 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-// TestRightsWithoutResources proves that rights on actions that IAM cannot restrict to a resource have the resource *,
+// TestRightsWithoutResources checks that rights on actions that IAM cannot restrict to a resource have the resource *,
 // because a statement with a name would grant nothing.
 func TestRightsWithoutResources(t *testing.T) {
 	defer jsii.Close()
@@ -386,7 +386,7 @@ func TestRightsWithoutResources(t *testing.T) {
 	}
 }
 
-// TestExecutionBeyondSchemas proves rights that the schemas do not list: for the service-linked role that API Gateway
+// TestExecutionBeyondSchemas checks rights that the schemas do not list: for the service-linked role that API Gateway
 // creates with the first domain of an account, and for the certificate of a domain.
 func TestExecutionBeyondSchemas(t *testing.T) {
 	t.Parallel()
@@ -402,7 +402,7 @@ func TestExecutionBeyondSchemas(t *testing.T) {
 	}
 }
 
-// TestLimits proves that the policies reach no resources of the account except the deployment's, and that roles can be
+// TestLimits checks that the policies reach no resources of the account except the deployment's, and that roles can be
 // created only with the boundary.
 func TestLimits(t *testing.T) {
 	t.Parallel()
@@ -444,7 +444,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestBoundary proves that each role of a stage has the boundary, and keeps every right that its own policies give it.
+// TestBoundary checks that each role of a stage has the boundary, and keeps every right that its own policies give it.
 func TestBoundary(t *testing.T) {
 	defer jsii.Close()
 	boundary := readPolicy(t, "boundary.json")
@@ -508,8 +508,8 @@ func list(v any) []any {
 	return []any{v}
 }
 
-// flat computes a value of the template like CloudFormation: names of resources are literal, or derived from the name
-// of the stack.
+// flat computes a value of the template as CloudFormation does: names of resources are literal, or derived from the
+// name of the stack.
 func flat(all map[string]map[string]any, v any) string {
 	m, ok := v.(map[string]any)
 	if !ok {

@@ -18,7 +18,7 @@ func hidden(s *settings.Settings) {
 	s.Domain, s.Certificate, s.MachinesURL = "flows.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x", "domain"
 }
 
-// TestPrivate proves what a stage with a private API consists of.
+// TestPrivate checks what a stage with a private API consists of.
 func TestPrivate(t *testing.T) {
 	defer jsii.Close()
 	m := template(t, where, hidden)
@@ -60,7 +60,7 @@ func TestPrivate(t *testing.T) {
 	t.Run("signed", func(t *testing.T) { signedMethods(t, m) })
 }
 
-// signedMethods proves that exactly the methods below /iam accept only signed requests.
+// signedMethods checks that exactly the methods below /iam accept only signed requests.
 func signedMethods(t *testing.T, m map[string]any) {
 	all := resources(m)
 	var path func(id any) string
@@ -149,7 +149,7 @@ func conditionsHold(t *testing.T, conditions map[string]any, context map[string]
 	return true
 }
 
-// TestCovered proves that a REST API answers every path and method that the HTTP API answers, with the same function
+// TestCovered checks that a REST API answers every path and method that the HTTP API answers, with the same function
 // and the same authentication, whether or not API Gateway falls back to a greedy path further up.
 func TestCovered(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestCovered(t *testing.T) {
 	}
 }
 
-// strict finds a route like an API Gateway that never falls back: at each part of a path, it takes the named child,
+// strict finds a route as an API Gateway that never falls back would: at each part of a path, it takes the named child,
 // otherwise the variable.
 func strict(tree map[string]map[string]route, method, path string) (route, bool) {
 	at := ""

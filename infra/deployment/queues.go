@@ -8,7 +8,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Numbers of the queues (invariants.md 4.12): messages wait as long as SQS allows, and messages that fail twenty times
+// Numbers for the queues (invariants.md 4.12): messages wait as long as SQS allows, and messages that fail twenty times
 // are put aside; losses of tasks are counted by the engine.
 const (
 	keptDays    = 14
@@ -16,7 +16,7 @@ const (
 	maxMessage  = 1 << 20 // bytes; queues created before August 2025 have a quarter of that unless it is set
 )
 
-// The visibility time-outs of received messages. The functions get both as variables: if a message was invisible for
+// The visibility timeouts of received messages. The functions get both as variables: if a message was invisible for
 // that long, no receiver has begun its work.
 const (
 	eventVisibility = time.Minute

@@ -29,7 +29,7 @@ func largestZip(name string) int {
 // largestRunner is the largest size of the machines' program in bytes, because each machine fetches it.
 const largestRunner = 8_000_000
 
-// TestZips proves that each function is small in its deployed form: built for arm64 and packed like the CDK's assets.
+// TestZips checks that each function is small in its deployed form: built for arm64 and packed like the CDK's assets.
 func TestZips(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT RUN: short")
@@ -57,7 +57,7 @@ func TestZips(t *testing.T) {
 	}
 }
 
-// carriesBill proves that a function has the bill of materials of each of its programs, including embedded npm
+// carriesBill checks that a function has the bill of materials of each of its programs, including embedded npm
 // packages.
 func carriesBill(t *testing.T, folder string, f function) {
 	t.Helper()
@@ -80,7 +80,7 @@ func carriesBill(t *testing.T, folder string, f function) {
 	}
 }
 
-// carriesNoPages proves that only the command line contains the pages for users, and that functions do not: the package
+// carriesNoPages checks that only the command line contains the pages for users, and that functions do not: the package
 // with the pages also contains the description of the API.
 func carriesNoPages(t *testing.T, folder string) {
 	t.Helper()
@@ -103,7 +103,7 @@ func carriesNoPages(t *testing.T, folder string) {
 	}
 }
 
-// zipped returns the size of an archive of a folder's files.
+// zipped returns the size of an archive that contains a folder's files.
 func zipped(t *testing.T, folder string) int {
 	t.Helper()
 	var b bytes.Buffer

@@ -22,7 +22,7 @@ func (d *Deployment) keepProtected() awscdk.RemovalPolicy {
 	return keep
 }
 
-// createTable creates the only table: logs of attempts, catalogue, schedules, tokens. It outlives the stack: a later
+// createTable creates the only table: attempt logs, catalog, schedules, tokens. It outlives the stack: a later
 // deployment imports it by its name, so the name is literal. It is encrypted with AWS's own key, which is free, unless
 // the settings name a key, whose use is billed every five minutes forever.
 func (d *Deployment) createTable() {

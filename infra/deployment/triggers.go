@@ -93,7 +93,7 @@ func (d *Deployment) allowStarts() {
 	}
 }
 
-// rulesPermission is the id of a permission of allowRules.
+// rulesPermission is the id of a permission that allowRules adds.
 const rulesPermission = "Rules"
 
 // allowRules lets all rules of the account call a function.

@@ -34,7 +34,7 @@ var fixed = map[string][]string{
 // mayBeReplaced holds resources that the next release replaces, by logical ID, and why that is harmless.
 var mayBeReplaced = map[string]string{}
 
-// TestUpgrade proves that CloudFormation can turn the stack of the last release into today's without replacing anything
+// TestUpgrade checks that CloudFormation can turn the stack of the last release into today's without replacing anything
 // that holds data and without a step that AWS refuses.
 func TestUpgrade(t *testing.T) {
 	defer jsii.Close()
@@ -187,7 +187,7 @@ func indexes(id string, old, now map[string]any) (problems []string) {
 	return problems
 }
 
-// TestUpgradeProblems proves that TestUpgrade detects each kind of change that harms an upgrade, by planting them one
+// TestUpgradeProblems checks that TestUpgrade detects each kind of change that harms an upgrade, by planting them one
 // by one.
 func TestUpgradeProblems(t *testing.T) {
 	t.Parallel()

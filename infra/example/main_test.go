@@ -11,7 +11,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// TestWarehouse proves that a deployment fits into a stack of a user's app: along with the app's resources, without
+// TestWarehouse checks that a deployment fits into a stack of a user's app: along with the app's resources, without
 // name collisions, and with a rule of the app that starts a workflow.
 func TestWarehouse(t *testing.T) {
 	defer jsii.Close()

@@ -47,7 +47,7 @@ func limits(tag reflect.StructTag) (least, most int) {
 	return least, most
 }
 
-// choices returns the values that a text may have; nil means any.
+// choices returns the values that a string may have; nil means any.
 func choices(tag reflect.StructTag) []string {
 	if text := tag.Get("enum"); text != "" {
 		return strings.Split(text, ",")

@@ -23,7 +23,7 @@ var ErrNoFile = errors.New("the stage has no settings file")
 func File(folder, stage string) string { return filepath.Join(folder, stage+".yaml") }
 
 // Read reads the file of a stage over the defaults. An unknown key, a repeated key and a value of the wrong kind cause
-// errors with file and line. ErrNoFile if there is no file.
+// errors with file and line. It returns ErrNoFile if there is no file.
 func Read(folder, stage string) (Settings, error) {
 	if err := checkStage(stage); err != nil {
 		return Settings{}, err
@@ -222,7 +222,7 @@ func unknown(name string, of reflect.Value) error {
 	return fmt.Errorf("unknown setting %q (did you mean %s?)", name, best)
 }
 
-// distance returns how many letters must be added, removed, replaced or swapped with their neighbour to turn one word
+// distance returns how many letters must be added, removed, replaced or swapped with their neighbor to turn one word
 // into the other.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)

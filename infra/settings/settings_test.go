@@ -20,7 +20,7 @@ var rewrite = flag.Bool("rewrite", false, "write stages/example.yaml and stages/
 
 const role = "arn:aws:iam::111111111111:role/x"
 
-// TestDefaults proves that an empty file and a file with all defaults are valid.
+// TestDefaults checks that an empty file and a file with all defaults are valid.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	if err := settings.Default("main").Validate(); err != nil {
@@ -38,7 +38,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestDescribed proves that the example and the schema next to the stages' files describe the settings that are read.
+// TestDescribed checks that the example and the schema next to the stages' files describe the settings that are read.
 func TestDescribed(t *testing.T) {
 	t.Parallel()
 	for name, got := range map[string]string{"example.yaml": settings.Example(), "schema.json": settings.Schema()} {
@@ -64,7 +64,7 @@ func TestDescribed(t *testing.T) {
 	}
 }
 
-// TestRead proves what a file may contain, and that nothing in it is silently ignored.
+// TestRead checks what a file may contain, and that nothing in it is silently ignored.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	s, err := settings.Parse("f", []byte("memory: 1024\nreserve: true\ntags: {team: data}\ntaskRoles: [0/sales="+role+"]\nhostedZone: {id: Z1, name: example.com}\n"), "prod")
@@ -102,7 +102,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestFiles proves that the file of a stage is found by its name, and that its settings are checked together.
+// TestFiles checks that the file of a stage is found by its name, and that its settings are checked together.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -128,7 +128,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestStages proves that a stage has the settings of its file, overridden by parameters, and that a mistyped stage or
+// TestStages checks that a stage has the settings of its file, overridden by parameters, and that a mistyped stage or
 // parameter deploys nothing.
 func TestStages(t *testing.T) {
 	t.Parallel()
@@ -167,7 +167,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestContext proves that the arguments of the cdk command give the same settings as the command itself.
+// TestContext checks that the arguments of the cdk command give the same settings as the command itself.
 func TestContext(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]map[string]string{
@@ -184,7 +184,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestOverride proves that a context parameter can set the same values as a file, and is read as strictly.
+// TestOverride checks that a context parameter can set the same values as a file, and is read as strictly.
 func TestOverride(t *testing.T) {
 	t.Parallel()
 	s := settings.Default("main")
@@ -204,7 +204,7 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-// TestWrong proves that each invalid combination of settings gives one clear error.
+// TestWrong checks that each invalid combination of settings gives one clear error.
 func TestWrong(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*settings.Settings){
@@ -291,7 +291,7 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestUserPool proves that a user pool only needs to be enabled, that its groups are the groups of the grants, and that
+// TestUserPool checks that a user pool only needs to be enabled, that its groups are the groups of the grants, and that
 // by default a user has a role only through a group.
 func TestUserPool(t *testing.T) {
 	t.Parallel()
@@ -315,7 +315,7 @@ func TestUserPool(t *testing.T) {
 	}
 }
 
-// FuzzParse proves that no text of a file or parameter does worse than cause an error.
+// FuzzParse checks that no text of a file or parameter does worse than cause an error.
 func FuzzParse(f *testing.F) {
 	f.Add(settings.Example(), "memory", "512")
 	f.Add("tags: {a: b}\n", "tags", "a=b")

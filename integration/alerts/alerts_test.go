@@ -23,7 +23,7 @@ func read(t *testing.T, name string, into any) {
 
 const rules = "../../packaging/files/alerts.yaml"
 
-// TestEveryRuleIsTested proves that the recorded series make each alert fire at one time, and none at another.
+// TestEveryRuleIsTested checks that the recorded series make each alert fire at one time, and none at another.
 func TestEveryRuleIsTested(t *testing.T) {
 	t.Parallel()
 	var defined struct {
@@ -63,7 +63,7 @@ func TestEveryRuleIsTested(t *testing.T) {
 	}
 }
 
-// TestRules proves that each rule fires for the recorded series when it should, with the expected labels and texts.
+// TestRules checks that each rule fires for the recorded series when it should, with the expected labels and texts.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	promtool, err := exec.LookPath("promtool")

@@ -41,7 +41,7 @@ type account struct {
 	sts      *sts.Client
 }
 
-// tries is how often a request is sent.
+// tries is how many times a request is sent.
 const tries = 6
 
 var stageName = regexp.MustCompile(`^[a-z][a-z0-9]{1,16}$`)
@@ -75,7 +75,7 @@ func newAccount(c aws.Config, stage string) *account {
 	return a
 }
 
-// again is a client that repeats unanswered requests, which is safe for all its requests.
+// again is a client that retries unanswered requests, which is safe for all its requests.
 type again struct{ *http.Client }
 
 // Do implements aws.HTTPClient.

@@ -123,7 +123,7 @@ func (a *account) plantBucket(ctx context.Context) error {
 	return err
 }
 
-// TestLeftBehind proves that all leftovers of a stage are found, by name or by the tag of the stack, and fail the run
+// TestLeftBehind checks that all leftovers of a stage are found, by name or by the tag of the stack, and fail the run
 // with their names; that they are removed only if a run has made the stage; and that leftovers that cannot be removed
 // are reported again.
 func TestLeftBehind(t *testing.T) {
@@ -184,7 +184,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// TestMark proves that a run marks its stage, and that a run that made nothing leaves nothing behind.
+// TestMark checks that a run marks its stage, and that a run that made nothing leaves nothing behind.
 func TestMark(t *testing.T) {
 	t.Parallel()
 	a, folder := inBed(t), t.TempDir()
@@ -208,7 +208,7 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestMachinesAreCounted proves that a machine is charged for its time and size, for at least a minute, and only if it
+// TestMachinesAreCounted checks that a machine is charged for its time and size, for at least a minute, and only if it
 // began in the run.
 func TestMachinesAreCounted(t *testing.T) {
 	t.Parallel()
@@ -228,7 +228,7 @@ func TestMachinesAreCounted(t *testing.T) {
 	}
 }
 
-// TestNames proves which names belong to a stage: a run removes all of them.
+// TestNames checks which names belong to a stage: a run removes all of them.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	a := newAccount(aws.Config{Region: "eu-central-1"}, "it1")
@@ -282,8 +282,8 @@ func (f *fake) open(t *testing.T) *account {
 	return a
 }
 
-// TestUserPools proves that only the user pools of the stage are found, page by page, and that a pool is removed with
-// its address and in spite of its protection.
+// TestUserPools checks that only the user pools of the stage are found, page by page, and that a pool is removed
+// together with its address and despite its protection.
 func TestUserPools(t *testing.T) {
 	t.Parallel()
 	f := &fake{answers: map[string][]string{
@@ -315,7 +315,7 @@ const (
 	noStack   = `<R><Error><Code>ValidationError</Code><Message>Stack with id zerodag-it1 does not exist</Message></Error></R>`
 )
 
-// TestStackIsRemoved proves that CloudFormation is polled until the stack is gone, and that the reason for a failure is
+// TestStackIsRemoved checks that CloudFormation is polled until the stack is gone, and that the reason for a failure is
 // reported.
 func TestStackIsRemoved(t *testing.T) {
 	t.Parallel()
@@ -337,7 +337,7 @@ func TestStackIsRemoved(t *testing.T) {
 	}
 }
 
-// TestTagged proves that tagged resources of any service are found, except resources that other lists show or that
+// TestTagged checks that tagged resources of any service are found, except resources that other lists show or that
 // CloudFormation reports as deleted, whose tags stay for a while.
 func TestTagged(t *testing.T) {
 	t.Parallel()

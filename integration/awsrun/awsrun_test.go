@@ -24,7 +24,7 @@ warning: words of a linker
 {"Action":"fail","Package":"zerodag/x","Elapsed":2}
 `
 
-// TestTests proves that the results of tests are kept and shown: failures with their output, passed tests without; that
+// TestTests checks that the results of tests are kept and shown: failures with their output, passed tests without; that
 // later tests are added to earlier ones; and that a list in which a test failed, or none ran, has not succeeded.
 func TestTests(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestTests(t *testing.T) {
 	}
 }
 
-// FuzzFollow proves that the output of tests is read to its end, whatever they print.
+// FuzzFollow checks that the output of tests is read to its end, whatever they print.
 func FuzzFollow(f *testing.F) {
 	f.Add(stream)
 	f.Add("{\"Action\":\"output\"}\n{")
@@ -63,7 +63,7 @@ func FuzzFollow(f *testing.F) {
 	})
 }
 
-// TestSummary proves that a percentile is the smallest time that the given percentage does not exceed.
+// TestSummary checks that a percentile is the smallest time that the given percentage does not exceed.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	var all []time.Duration
@@ -81,7 +81,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestReport proves that a report covers a whole run: failures with their messages, skipped steps with their reasons,
+// TestReport checks that a report covers a whole run: failures with their messages, skipped steps with their reasons,
 // times, dollars and leftovers; and that steps that did not happen are listed.
 func TestReport(t *testing.T) {
 	t.Parallel()

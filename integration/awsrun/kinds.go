@@ -64,7 +64,7 @@ func (a *account) leftovers(ctx context.Context) ([]leftover, error) {
 	return all, errors.Join(failed...)
 }
 
-// rounds is how often everything is removed: a round can remove resources that the previous one could not because
+// rounds is how many times everything is removed: a round can remove resources that the previous one could not because
 // others still needed them. A network interface of a machine may need an hour, but usually needs a minute.
 const rounds = 3
 
@@ -123,8 +123,8 @@ func (a *account) removeKind(ctx context.Context, k kind, say func(string, ...an
 	return failed
 }
 
-// looks is how often to check whether resources are really left: AWS lists removed resources for a while, and queues
-// for a minute.
+// looks is how many times to check whether resources are really left: AWS lists removed resources for a while, and
+// queues for a minute.
 const looks = 20
 
 // settle lists leftovers until there are none or the list no longer changes.

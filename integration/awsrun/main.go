@@ -7,10 +7,10 @@
 //	awsrun tests   -run FOLDER                 reads go test -json, prints it as go test does, stores the results
 //	awsrun measure -run FOLDER                 times calls, first tasks and commands of the stack of the environment
 //	awsrun usage   -run FOLDER -stage NAME     counts usage
-//	awsrun remove  -run FOLDER -stage NAME     removes all of the stage; fails with the names of what is left
+//	awsrun remove  -run FOLDER -stage NAME     removes the whole stage; fails with the names of what is left
 //	awsrun report  -run FOLDER -into FILE      writes the report
 //
-// It never removes anything of a stage that it has not begun.
+// It never removes anything from a stage that it has not begun.
 package main
 
 import (

@@ -132,7 +132,7 @@ func (a *account) removeLogGroup(ctx context.Context, name string) error {
 	return a.calls.Call(ctx, a.calls.Regional("logs"), "Logs_20140328.DeleteLogGroup", map[string]any{"logGroupName": name}, nil)
 }
 
-// parameters returns the names of secrets, of keys of machines, and of the mark of the run.
+// parameters returns the names of secrets, machine keys, and the run's mark.
 func (a *account) parameters(ctx context.Context) (names []string, err error) {
 	for _, folder := range []string{"/zerodag/" + a.stage, "/zerodag-keys/" + a.stage} {
 		list, err := all(ctx, ssm.NewGetParametersByPathPaginator(a.ssm, &ssm.GetParametersByPathInput{Path: &folder, Recursive: aws.Bool(true)}),

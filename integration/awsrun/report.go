@@ -60,7 +60,7 @@ func (r about) head(b *strings.Builder, now time.Time) {
 		place, cell(r.Version), cell(r.Commit), r.Began.Format(time.RFC3339), now.Sub(r.Began).Round(time.Second), r.Stage)
 }
 
-// cell returns a text in a form that a table cell can hold.
+// cell returns a string in a form that a table cell can hold.
 func cell(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "|", "\\|")), " ")
 }

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/prices"
 )
 
-// Files of the folder of a run, from which its report is made.
+// Files in a run's folder, from which its report is made.
 const (
 	runFile      = "run.json"
 	testsFile    = "tests.json"
@@ -46,7 +46,7 @@ func estimate() float64 {
 }
 
 // begin checks whether a run is possible, prints what it will do, and marks the stage as belonging to a run. It refuses
-// if anything of the stage exists.
+// if anything in the stage exists.
 func (a *account) begin(ctx context.Context, folder, commit, version string, out io.Writer) error {
 	number, arn, err := a.who(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ awsrun: This takes about an hour and costs about $%.2f at list prices. KEEP=1 ke
 	return a.setMark(ctx, "a run of the end-to-end tests, started at "+time.Now().UTC().Format(time.RFC3339)+": the whole stage may be removed")
 }
 
-// remove removes everything of the stage and records the leftovers.
+// remove removes everything in the stage and records the leftovers.
 func (a *account) remove(ctx context.Context, folder string, out io.Writer) error {
 	remains, err := a.removeAll(ctx, func(format string, args ...any) { fmt.Fprintf(out, "awsrun: "+format+"\n", args...) })
 	if folder != "" {

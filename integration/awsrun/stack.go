@@ -161,7 +161,7 @@ func (a *account) tagged(ctx context.Context) (arns []string, err error) {
 	}), err
 }
 
-// pages reads every page of a list of JSON; token is the service's name for the position of the next page.
+// pages reads every page of a JSON list; token is the service's name for the position of the next page.
 func pages[T any](ctx context.Context, c *awscall.Client, service, operation, list, token string, in map[string]any) (all []T, err error) {
 	for {
 		var page map[string]json.RawMessage

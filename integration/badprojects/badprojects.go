@@ -1,4 +1,4 @@
-// Package badprojects reads the corpus of wrong projects in its folders.
+// Package badprojects reads the corpus of projects with mistakes in its folders.
 //
 // Each folder NNN-name is a project that a user could write by mistake or in bad faith, with a want.txt: "#" lines
 // describe what is wrong with the project, "run: true" marks a project that is accepted and fails only when it runs,
@@ -19,7 +19,7 @@ import (
 	"zerodag/engine/dig"
 )
 
-// Project is one wrong project.
+// Project is one project with mistakes.
 type Project struct {
 	Name      string   // name of its folder
 	Dir       string   // path of its folder

@@ -11,7 +11,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the figures of testdata/kept.txt into docs/comparison.md")
 
-// TestFigures proves that each figure of the comparison was printed and is recorded.
+// TestFigures checks that each figure of the comparison was printed and is recorded.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	const page, begin, end = "../../docs/comparison.md", "<!-- figures: go test ./integration/bench -run TestFigures -rewrite -->\n", "<!-- end of figures -->"
@@ -43,7 +43,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestReadFigures proves that the printed results of a run can be read back, and that a missing row causes an error.
+// TestReadFigures checks that the printed results of a run can be read back, and that a missing row causes an error.
 func TestReadFigures(t *testing.T) {
 	t.Parallel()
 	_, _, rows := readFigures("measured on x\none echo>                                            8.4 ms     37 MiB       977 ms      36 ms  \n  a ratio                                           0.33 x\n\nthe server, from\none echo>                                            4.6 ms     51 MiB            -      36 ms  under\n")

@@ -19,7 +19,7 @@ func machine() string {
 		strings.TrimSpace(strings.TrimPrefix(field("/proc/cpuinfo", "model name"), ":")), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), float64(memory)/(1<<20), runtime.Version())
 }
 
-// field returns the rest of the first line of a file that begins with a name, or "" if there is none.
+// field returns the rest of the first line of a file that begins with the given name, or "" if there is none.
 func field(file, name string) string {
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {

@@ -82,7 +82,7 @@ type figure struct {
 	memory int64 // resident, in MiB
 }
 
-// run times one command line, runs times, and returns the median.
+// run measures one command line as many times as runs says, and returns the median.
 func (b *bench) run(runs int, args ...string) (figure, error) {
 	var all []figure
 	for range runs {

@@ -48,7 +48,7 @@ func run(t *testing.T, script string, variables ...string) {
 	}
 }
 
-// TestConsole proves in a browser that the page shows what the program did, lets users act on it, and adheres to its
+// TestConsole checks in a browser that the page shows what the program did, lets users act on it, and adheres to its
 // content security policy. If ZERODAG_PICTURES names a folder, its screenshots are kept there.
 func TestConsole(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestConsole(t *testing.T) {
 	run(t, "browser", "ZERODAG_PROGRAM="+server.Build(t), "ZERODAG_PICTURES="+pictures, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1")
 }
 
-// TestParts proves the parts of the page that need no browser: how tasks are folded, axes are cut and logs are
+// TestParts checks the parts of the page that need no browser: how tasks are folded, axes are cut and logs are
 // searched, and that colors can be distinguished.
 func TestParts(t *testing.T) {
 	t.Parallel()
@@ -65,7 +65,7 @@ func TestParts(t *testing.T) {
 	run(t, "test")
 }
 
-// TestSize proves that no page fetches more than its limit.
+// TestSize checks that no page fetches more than its limit.
 func TestSize(t *testing.T) {
 	t.Parallel()
 	needed(t)

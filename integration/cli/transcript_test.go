@@ -23,16 +23,16 @@ import (
 //go:embed transcripts.json
 var transcripts []byte
 
-// recorded is one command line of Digdag with its output.
+// recorded is one Digdag command line with its output.
 type recorded struct {
 	Cmd, Cwd, Stdout, Stderr string
 	RC                       int
 	Files                    []string
 }
 
-// TestTranscripts proves that scripts written for Digdag's command line keep working: each recorded command line, in
-// order, ends with the same exit code and prints the same lines, apart from times, IDs of attempts, random names and
-// the order of files. If zerodag's errors are more detailed, the test accounts for it.
+// TestTranscripts checks that scripts written for Digdag's command line keep working: each recorded command line, in
+// order, ends with the same exit code and prints the same lines, apart from times, attempt IDs, random names and the
+// order of files. If zerodag's errors are more detailed, the test accounts for it.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	var all struct{ Runs []recorded }
@@ -220,7 +220,7 @@ var (
 	scheduleID = regexp.MustCompile(`(?m)^Schedules:\n  id: (\d+)$`)
 )
 
-// learn records our IDs of what a command started, and waits for the end: the recorded command lines were slow enough
+// learn records our IDs for what a command started, and waits for the end: the recorded command lines were slow enough
 // to need no wait.
 func (r *replay) learn(t *testing.T, want, got string) {
 	t.Helper()
@@ -254,7 +254,7 @@ var rules = []struct{ pattern, with string }{
 	{`(?m)^  archive type: .*`, "  archive type: @TYPE@"},
 }
 
-// deployedRules removes differences of a deployed stack: IDs, the form of log lines, which `taskLogFormat` determines,
+// deployedRules removes differences in a deployed stack: IDs, the form of log lines, which `taskLogFormat` determines,
 // and the command that a machine ran for a task, which the task's state names.
 var deployedRules = []struct{ pattern, with string }{
 	{`\b((session[ _]|project |schedule )?id(: |=| = )|(session|attempts|schedule) )\d+\b`, "${1}@ID@"},
@@ -265,7 +265,7 @@ var deployedRules = []struct{ pattern, with string }{
 // withoutCommands turns the recording into the answers of a server that runs no commands.
 var withoutCommands = strings.NewReplacer("sh>", "echo>", "\nfrom sh\n", "\necho from sh\n", "\na\n", "\necho a\n")
 
-// normal returns a text as sorted blocks, because files are listed, and concurrent tasks log, in no fixed order.
+// normal returns text as sorted blocks, because files are listed, and concurrent tasks log, in no fixed order.
 func (r *replay) normal(text string) []string {
 	all := rules
 	if r.deployed {
@@ -311,7 +311,7 @@ var betterErrors = []struct{ pattern, with string }{
 	{`(Cannot invoke "java.io.Console|cannot prompt for the value of).*`, "@NO TERMINAL@"},
 }
 
-// TestUnreachable proves that a command reports soon and clearly that no server answers.
+// TestUnreachable checks that a command reports promptly and clearly that no server answers.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	r := &replay{work: t.TempDir()}

@@ -53,7 +53,7 @@ func projects(commands bool) map[string]map[string]string {
 
 const daily = "timezone: Asia/Tokyo\nschedule:\n  daily>: 07:00:00\n+x:\n  echo>: ${session_time}\n"
 
-// TestDigdagClient proves that Digdag's client library can do the same with this server as with Digdag's.
+// TestDigdagClient checks that Digdag's client library can do the same with this server as with Digdag's.
 func TestDigdagClient(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -104,7 +104,7 @@ func compareSteps(d Differences, want, got []any) {
 	}
 }
 
-// withoutTexts removes the texts of errors from the result of a step.
+// withoutTexts removes error texts from the result of a step.
 func withoutTexts(v any) any {
 	switch x := v.(type) {
 	case object:
@@ -158,7 +158,7 @@ func compareError(d Differences, where string, want, got any) {
 	}
 }
 
-// same lists the differences of two JSON values, except variable ones.
+// same lists the differences between two JSON values, except variable ones.
 func same(want, got any, path string) []string {
 	if varies(want) {
 		return nil
@@ -272,8 +272,8 @@ func number(v any) float64 {
 	return n
 }
 
-// masked hides texts of errors that were passed on, sorts upstreams and removes parts of state params that do not
-// belong to the operator.
+// masked hides error texts that were passed on, sorts upstreams and removes parts of state params that do not belong to
+// the operator.
 func masked(row object) object {
 	row = clone(row).(object)
 	if up, ok := row["upstreams"].([]any); ok {

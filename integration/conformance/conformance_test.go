@@ -31,7 +31,7 @@ func missing(c Case) string {
 	return ""
 }
 
-// TestInProcess proves that every recorded case that consists of one start and its end has the same result as in
+// TestInProcess checks that every recorded case that consists of one start and its end has the same result as in
 // Digdag. ZERODAG_CASES names another folder of cases.
 func TestInProcess(t *testing.T) {
 	t.Parallel()

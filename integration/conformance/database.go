@@ -23,7 +23,7 @@ func newDatabasePeer(t testing.TB) databasePeer {
 	return databasePeer(postgres.Start(t).Port)
 }
 
-// here replaces the recorded port in a file of a project by the server's port.
+// here replaces the recorded port in a project file with the server's port.
 func (d databasePeer) here(content []byte) []byte {
 	if d == 0 {
 		return content
@@ -31,7 +31,7 @@ func (d databasePeer) here(content []byte) []byte {
 	return bytes.ReplaceAll(content, []byte("port: "+strconv.Itoa(recordedPort)), []byte("port: "+strconv.Itoa(int(d))))
 }
 
-// recorded replaces the server's port in a result by the recorded one.
+// recorded replaces the server's port in a result with the recorded one.
 func (d databasePeer) recorded(text string) string {
 	if d == 0 {
 		return text

@@ -58,7 +58,7 @@ var (
 	scriptFolder  = regexp.MustCompile(`digdag-(sh|py|rb)-\d+-\d+(-[0-9a-f]+)?`)
 )
 
-// norm removes differences between runs from a text, like conform.py.
+// norm removes differences between runs from text, like conform.py.
 func (w *world) norm(s string) string {
 	s = w.database.recorded(shortened(s))
 	s = strings.NewReplacer(w.out, "@OUT@", w.web.URL, "@HTTP@", fmt.Sprintf("127.0.0.1:%d", w.mail.port), "127.0.0.1:@SMTP_PORT@").Replace(s)

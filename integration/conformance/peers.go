@@ -127,7 +127,7 @@ func digAnswer(form string) (kind, text string) {
 
 const yamlWorkflow = "+remote:\n  echo>: from yaml ${v}\n+second:\n  echo>: second\n"
 
-// mailPeer is an SMTP server that keeps received mails.
+// mailPeer is an SMTP server that keeps received messages.
 type mailPeer struct {
 	port  int
 	mu    sync.Mutex
@@ -255,7 +255,7 @@ func partsOf(contentType, encoding, disposition string, body io.Reader) []any {
 	return []any{object{"type": kind, "charset": charset, "filename": filename, "body": string(content)}}
 }
 
-// take removes and returns the mails whose subject starts with prefix.
+// take removes and returns the messages whose subject starts with prefix.
 func (p *mailPeer) take(prefix string) []any {
 	p.mu.Lock()
 	defer p.mu.Unlock()

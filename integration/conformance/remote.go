@@ -281,7 +281,7 @@ func archive(folder string, database databasePeer) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// text returns an ID as a text; it is a string, or a number in Digdag's earlier answers.
+// text returns an ID as text; it is a string, or a number in Digdag's earlier answers.
 func text(v any) string {
 	if n, isNumber := v.(float64); isNumber {
 		return strconv.FormatInt(int64(n), 10)

@@ -112,7 +112,7 @@ func plainText(content []byte) string {
 	return strings.ToValidUTF8(string(content), "\uFFFD")
 }
 
-// logLines removes the engine's timestamps. A timestamp begins a line even if echo> wrote no line end before it.
+// logLines removes the engine's timestamps. A timestamp begins a line even if echo> wrote no line break before it.
 func (r *remoteCase) logLines(content string) []any {
 	var split strings.Builder
 	from := 0

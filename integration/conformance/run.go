@@ -111,7 +111,7 @@ func (c Case) Run(t testing.TB, s *Surroundings) object {
 	return w.run(t)
 }
 
-// push copies the files of the project that an archive would contain.
+// push copies the project files that an archive would contain.
 func (w *world) push() error {
 	root := filepath.Join(w.Dir, w.ProjectDir)
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -286,7 +286,7 @@ func (l *taskLog) Line(level operators.Level, logger, message string) {
 	}
 }
 
-// engineMark precedes a line of the engine: it begins a new line even if a command or echo> wrote no line end. No
+// engineMark precedes a line of the engine: it begins a new line even if a command or echo> wrote no line break. No
 // command writes it.
 const engineMark = "\uE000engine\uE001"
 

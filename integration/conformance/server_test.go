@@ -19,7 +19,7 @@ import (
 // atOnce is how many cases a server carries out concurrently: most of them wait.
 const atOnce = 8
 
-// TestServer proves that every recorded case has the same result on a server, through its REST API, as in Digdag: on
+// TestServer checks that every recorded case has the same result on a server, through its REST API, as in Digdag: on
 // one that is started here, or on a deployed stack (package stack). ZERODAG_CASES names another folder of cases;
 // ZERODAG_NO_COMMANDS skips cases that need a shell, Python or Ruby.
 func TestServer(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"zerodag/integration/server"
 )
 
-// TestBigQueryOnce proves that a query on BigQuery runs once, and its task succeeds, at whichever of its requests the
-// server is killed: before BigQuery has handled the request, and afterwards, when the answer is lost.
+// TestBigQueryOnce checks that a query on BigQuery runs once, and its task succeeds, no matter at which of its requests
+// the server is killed: both before BigQuery has handled the request, and afterward, when the answer is lost.
 func TestBigQueryOnce(t *testing.T) {
 	t.Parallel()
 	bq := newBigQuery(t, "+a:\n  bq>: {data: 'select 1'}\n  dataset: d\n+b:\n  echo>: ${bq.last_job_id}\n")
@@ -32,7 +32,7 @@ func TestBigQueryOnce(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
-// TestBigQueryKilled proves that the kill of an attempt cancels its query, even if the server was started after the
+// TestBigQueryKilled checks that the kill of an attempt cancels its query, even if the server was started after the
 // query.
 func TestBigQueryKilled(t *testing.T) {
 	t.Parallel()

@@ -167,8 +167,8 @@ func (e *escaped) over() {
 	}
 }
 
-// TestNothingOutlivesItsCommand proves that everything that a command started ends with it, even processes with another
-// session, parent, user and no environment: at its normal end, at a kill, at its time-out, when the server is asked to
+// TestNothingOutlivesItsCommand checks that everything that a command started ends with it, even processes with another
+// session, parent, user and no environment: at its normal end, at a kill, at its timeout, when the server is asked to
 // end at once, and, after a crash of the server, at its next start.
 func TestNothingOutlivesItsCommand(t *testing.T) {
 	t.Parallel()

@@ -23,10 +23,10 @@ const (
 	tasks    = 40
 )
 
-// TestKilledServers proves that a server that is killed at random moments under load loses
-// nothing that it acknowledged: pushes, starts, kills and results are stored, every attempt ends, no result counts
-// twice, no task runs before its upstreams, and no schedule is missed or doubled. The server is killed more often than
-// the limit of crashes per task allows, so that limit is disabled.
+// TestKilledServers checks that a server that is killed at random moments under load loses nothing that it
+// acknowledged: pushes, starts, kills and results are stored, every attempt ends, no result counts twice, no task runs
+// before its upstreams, and no schedule is missed or duplicated. The server is killed more often than the limit of
+// crashes per task allows, so that limit is disabled.
 func TestKilledServers(t *testing.T) {
 	t.Parallel()
 	kills := 20

@@ -180,8 +180,8 @@ func (s *shaken) text(name string) string {
 	return all
 }
 
-// TestFullDisk proves that work that falls due while the disk is full is done within seconds after space is freed, that
-// a missed `sla:` is noticed, that no line of a log is missing or doubled, and that the health endpoint and the
+// TestFullDisk checks that work that falls due while the disk is full is done within seconds after space is freed, that
+// a missed `sla:` is noticed, that no line of a log is missing or duplicated, and that the health endpoint and the
 // server's log report the full disk; also on a disk without free inodes, and with a full temporary folder.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
@@ -209,7 +209,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullDiskAndKill proves that no run is lost when the server is killed and started while the disk is full. The runs
+// TestFullDiskAndKill checks that no run is lost when the server is killed and started while the disk is full. The runs
 // that were cut off have separate logs, all of which are complete files. The log of a run that ended meanwhile was only
 // in memory and is lost with the server, although there was space for its result.
 func TestFullDiskAndKill(t *testing.T) {

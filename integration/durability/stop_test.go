@@ -56,7 +56,7 @@ func run(t *testing.T, srv *server.Server) *running {
 	return r
 }
 
-// await waits until a task has written a file, and returns how often it has.
+// await waits until a task has written a file, and returns how many times it has.
 func (r *running) await(name string) int {
 	r.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -92,7 +92,7 @@ func (r *running) let() {
 	}
 }
 
-// TestStop proves that a server that is asked to stop lets the running task end while it still answers requests, begins
+// TestStop checks that a server that is asked to stop lets the running task end while it still answers requests, begins
 // no other task, logs its steps in Digdag's order, and exits successfully, and that the attempt continues at the next
 // start.
 func TestStop(t *testing.T) {
@@ -124,7 +124,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopTwice proves that a second signal cuts off the running task, and that the task runs again at the next start.
+// TestStopTwice checks that a second signal cuts off the running task, and that the task runs again at the next start.
 func TestStopTwice(t *testing.T) {
 	t.Parallel()
 	r := run(t, server.New(t, server.Build(t)))
@@ -148,7 +148,7 @@ func TestStopTwice(t *testing.T) {
 	r.await("next")
 }
 
-// TestOneServerPerFolder proves that a second server on a folder, and a server on data of a later release, fail with a
+// TestOneServerPerFolder checks that a second server on a folder, and a server on data of a later release, fail with a
 // clear message and leave the data unchanged.
 func TestOneServerPerFolder(t *testing.T) {
 	t.Parallel()

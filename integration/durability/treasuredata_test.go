@@ -17,8 +17,9 @@ import (
 // mostRequests is more than the number of requests that a task of the test makes.
 const mostRequests = 20
 
-// TestTreasureDataOnce proves that a query on Treasure Data runs once, and its task succeeds, at whichever of its
-// requests the server is killed: before the service has handled the request, and afterwards, when the answer is lost.
+// TestTreasureDataOnce checks that a query on Treasure Data runs once, and its task succeeds, no matter at which of its
+// requests the server is killed: both before the service has handled the request, and afterward, when the answer is
+// lost.
 func TestTreasureDataOnce(t *testing.T) {
 	t.Parallel()
 	td := &treasureData{t: t, service: tdfake.New()}
@@ -43,7 +44,7 @@ func TestTreasureDataOnce(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
-// TestTreasureDataKilled proves that the kill of an attempt ends its query, even if the server was started after the
+// TestTreasureDataKilled checks that the kill of an attempt ends its query, even if the server was started after the
 // query.
 func TestTreasureDataKilled(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func Flags(kinds string) *Alone {
 	return a
 }
 
-// Serve serves until the program is ended. It calls ready with the address (host and port), which returns instructions
+// Serve serves until the program is ended. It calls ready with the address (host and port); ready returns instructions
 // for using it.
 func (a *Alone) Serve(s *Server, ready func(address string) (string, error)) {
 	if err := a.serve(s, ready); err != nil {

@@ -64,7 +64,7 @@ func compare(t *testing.T, name string, a *txtar.Archive, got string) {
 	t.Errorf("%s: %s\n%s", name, strings.TrimSpace(string(a.Comment)), cmp.Diff(string(want.Data), got))
 }
 
-// TestCases proves the result of each project.
+// TestCases checks the result of each project.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	eachFile(t, "cases", func(t *testing.T, name string, a *txtar.Archive) {
@@ -72,7 +72,7 @@ func TestCases(t *testing.T) {
 	})
 }
 
-// TestBad proves that each mistake is reported once, with its place and a remedy.
+// TestBad checks that each mistake is reported once, with its place and a remedy.
 func TestBad(t *testing.T) {
 	t.Parallel()
 	eachFile(t, "bad", func(t *testing.T, name string, a *txtar.Archive) {

@@ -48,7 +48,7 @@ var stores = map[string]string{"w.dig": `zerodag: 1
 
 const seen = "saw 1 2 3 4 5 6 7 8 9"
 
-// TestResumes proves that with each way to rerun a part of an attempt, tasks see the values stored by the tasks that
+// TestResumes checks that with each way to rerun a part of an attempt, tasks see the values stored by the tasks that
 // are taken over, on an embedded server.
 func TestResumes(t *testing.T) {
 	t.Parallel()
@@ -66,7 +66,7 @@ func TestResumes(t *testing.T) {
 	remote{url: s.URL}.resumes(t)
 }
 
-// TestServerResumes proves the same on the servers of TestServer.
+// TestServerResumes checks the same on the servers of TestServer.
 func TestServerResumes(t *testing.T) {
 	t.Parallel()
 	r, _ := found(t)

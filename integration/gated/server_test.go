@@ -36,7 +36,7 @@ var farOtherwise = map[string]string{
 // remote is a server that is reached only through its API.
 type remote struct{ url, token string }
 
-// TestServer proves that each project has the same result on servers that share a database, and on a deployed stack,
+// TestServer checks that each project has the same result on servers that share a database, and on a deployed stack,
 // whichever the environment names (packages server and stack).
 func TestServer(t *testing.T) {
 	t.Parallel()

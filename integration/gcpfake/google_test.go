@@ -14,7 +14,7 @@ import (
 	"zerodag/integration/gcpfake"
 )
 
-// TestDescription proves that google.json equals Google's description of its APIs. The description is fetched, so the
+// TestDescription checks that google.json equals Google's description of its APIs. The description is fetched, so the
 // test is skipped if packages cannot be fetched.
 func TestDescription(t *testing.T) {
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// TestRefuses proves that requests that do not fit Google's description, or have no valid token, are refused: otherwise
+// TestRefuses checks that requests that do not fit Google's description, or have no valid token, are refused: otherwise
 // tests against this server would prove nothing.
 func TestRefuses(t *testing.T) {
 	t.Parallel()

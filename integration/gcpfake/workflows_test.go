@@ -60,7 +60,7 @@ func cases() []workflow {
 	}
 }
 
-// TestWorkflows proves, with the program itself, what projects with operators for Google Cloud do.
+// TestWorkflows checks, with the program itself, what projects with operators for Google Cloud do.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases() {

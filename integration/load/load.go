@@ -122,7 +122,7 @@ func (c *Clients) kinds() []kind {
 	}
 }
 
-// Run lets n clients make calls for a time. Errors are kept for Failures.
+// Run lets n clients make calls for the given time. Errors are kept for Failures.
 func (c *Clients) Run(ctx context.Context, n int, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

@@ -12,8 +12,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Counter counts the calls of clients by operation, including repeated ones, as a bill would. The proxy counts their
-// cost.
+// Counter counts clients' calls by operation, including retries, as a bill would. The proxy counts their cost.
 type Counter struct {
 	mu    sync.Mutex
 	calls map[string]int

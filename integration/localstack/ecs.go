@@ -72,7 +72,8 @@ func (e ECS) Interrupt(t testing.TB, task string, grace time.Duration) {
 	}
 }
 
-// Lose ends a task like the loss of its host: at once, without exit codes, and without an event unless event is set.
+// Lose ends a task as the loss of its host would: at once, without exit codes, and without an event unless event is
+// set.
 func (e ECS) Lose(t testing.TB, task string, event bool) {
 	t.Helper()
 	if err := e.call(t.Context(), http.MethodPost, "/_ecs/tasks/"+task+"/lose", map[string]any{"event": event}, nil); err != nil {
@@ -80,7 +81,7 @@ func (e ECS) Lose(t testing.TB, task string, event bool) {
 	}
 }
 
-// Namespaces reports whether containers have separate mount and PID namespaces, which takes root.
+// Namespaces reports whether containers have separate mount and PID namespaces, which requires root.
 func (e ECS) Namespaces(t testing.TB) bool {
 	t.Helper()
 	var about struct{ Namespaces bool }

@@ -14,7 +14,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// TestNothingIsLeft proves that a separate LocalStack that is ended while it runs a task, once gracefully and once with
+// TestNothingIsLeft checks that a separate LocalStack that is ended while it runs a task, once gracefully and once with
 // SIGKILL, leaves no process and, after the next start, no folder.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()

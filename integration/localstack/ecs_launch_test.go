@@ -15,7 +15,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// TestClientToken proves that one task is started however often it is requested, even after it has stopped.
+// TestClientToken checks that one task is started however often it is requested, even after it has stopped.
 func TestClientToken(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -63,7 +63,7 @@ func TestClientToken(t *testing.T) {
 	}
 }
 
-// TestRunTaskRefuses proves which requests are refused as by ECS.
+// TestRunTaskRefuses checks which requests are refused, as they are by ECS.
 func TestRunTaskRefuses(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -120,7 +120,7 @@ func TestRunTaskRefuses(t *testing.T) {
 	}
 }
 
-// TestOverrides proves what a request may change, and that it may start several tasks.
+// TestOverrides checks what a request may change, and that it may start several tasks.
 func TestOverrides(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -153,7 +153,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestDefinitionsRefused proves that task definitions that Fargate does not accept are refused.
+// TestDefinitionsRefused checks that task definitions that Fargate does not accept are refused.
 func TestDefinitionsRefused(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -206,7 +206,7 @@ func TestDefinitionsRefused(t *testing.T) {
 	}
 }
 
-// TestDefinitionsLive proves that task definitions can be registered, reused, deregistered and deleted.
+// TestDefinitionsLive checks that task definitions can be registered, reused, deregistered and deleted.
 func TestDefinitionsLive(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -242,7 +242,7 @@ func TestDefinitionsLive(t *testing.T) {
 	}
 }
 
-// TestNoCapacity proves the errors for each kind of missing capacity, for throttling, and for a broken registry.
+// TestNoCapacity checks the errors for each kind of missing capacity, for throttling, and for a broken registry.
 func TestNoCapacity(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -274,7 +274,7 @@ func TestNoCapacity(t *testing.T) {
 	b.start(t, b.spot(arn))
 }
 
-// TestLaunchRate proves that a burst of launches is accepted up to the limit, and then as many as its tokens are
+// TestLaunchRate checks that a burst of launches is accepted up to the limit, and then only as fast as its tokens are
 // refilled.
 func TestLaunchRate(t *testing.T) {
 	t.Parallel()
@@ -306,7 +306,7 @@ func TestLaunchRate(t *testing.T) {
 	wantError(t, two(), "ThrottlingException", "Rate exceeded.")
 }
 
-// TestStartDelay proves that a task stays in PROVISIONING for the requested time.
+// TestStartDelay checks that a task stays in PROVISIONING for the requested time.
 func TestStartDelay(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -318,7 +318,7 @@ func TestStartDelay(t *testing.T) {
 	}
 }
 
-// TestSpotInterruption proves that an interrupted task is warned and then ended, and that others are unaffected.
+// TestSpotInterruption checks that an interrupted task is warned and then ended, and that others are unaffected.
 func TestSpotInterruption(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ trap, want string }{
@@ -346,7 +346,7 @@ func TestSpotInterruption(t *testing.T) {
 	}
 }
 
-// TestLostTask proves that a lost task ends without exit codes, with or without an event.
+// TestLostTask checks that a lost task ends without exit codes, with or without an event.
 func TestLostTask(t *testing.T) {
 	t.Parallel()
 	for _, told := range []bool{true, false} {

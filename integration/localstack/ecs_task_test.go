@@ -109,7 +109,7 @@ func gaps(seen []change) bool {
 	return false
 }
 
-// TestTaskLives proves that a task goes through its states, in events and in the results of DescribeTasks.
+// TestTaskLives checks that a task goes through its states, in events and in the results of DescribeTasks.
 func TestTaskLives(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -160,7 +160,7 @@ func TestTaskLives(t *testing.T) {
 	}
 }
 
-// TestInitContainer proves that a program can be put on a shared volume, like the runner, checked, and run from a
+// TestInitContainer checks that a program can be put on a shared volume, like the runner, checked, and run from a
 // read-only mount, and that its log is visible while it runs.
 func TestInitContainer(t *testing.T) {
 	t.Parallel()
@@ -207,7 +207,7 @@ func TestInitContainer(t *testing.T) {
 	}
 }
 
-// TestOrder proves the effects of dependsOn and essential.
+// TestOrder checks the effects of dependsOn and essential.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	after := func(c types.ContainerDefinition, on string, how types.ContainerCondition) types.ContainerDefinition {
@@ -238,7 +238,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestDoesNotStart proves the errors about a wrong image, command, log group or user.
+// TestDoesNotStart checks the errors for a wrong image, command, log group or user.
 func TestDoesNotStart(t *testing.T) {
 	t.Parallel()
 	const cannot = "CannotStartContainerError: ResourceInitializationError: failed to create new container runtime task: failed to create shim task: " +
@@ -271,7 +271,7 @@ func TestDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestContainerIsShutIn proves that a container is isolated; each failed check has its own exit code.
+// TestContainerIsShutIn checks that a container is isolated; each failed check has its own exit code.
 func TestContainerIsShutIn(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -324,7 +324,7 @@ func TestContainerIsShutIn(t *testing.T) {
 	}
 }
 
-// TestNothingOutlivesItsContainer proves that processes that a container leaves behind are ended, even in a separate
+// TestNothingOutlivesItsContainer checks that processes that a container leaves behind are ended, even in a separate
 // session.
 func TestNothingOutlivesItsContainer(t *testing.T) {
 	t.Parallel()
@@ -355,7 +355,7 @@ func processes(t *testing.T, mark string) []string {
 	return found
 }
 
-// TestStop proves the order of SIGTERM, stopTimeout and SIGKILL.
+// TestStop checks the order of SIGTERM, stopTimeout and SIGKILL.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -405,7 +405,7 @@ func waits(trap string) (string, func(*testing.T)) {
 	}
 }
 
-// TestMemory proves that a container is ended if it uses more memory than its own limit, or than its task's limit.
+// TestMemory checks that a container is ended if it uses more memory than its own limit, or than its task's limit.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	for name, memory := range map[string]int32{"container": 64, "task": 0} {
@@ -422,7 +422,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestEnvironment proves which variables and metadata of its task and of AWS a container gets.
+// TestEnvironment checks which variables and metadata of its task and of AWS a container gets.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	const common = `[ "$AWS_REGION:$AWS_EXECUTION_ENV:$A" = us-east-1:AWS_ECS_FARGATE:b ] || exit 2

@@ -72,7 +72,7 @@ func Config(t testing.TB) aws.Config {
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported} // as in a function's own configuration
 }
 
-// Secrets returns the secrets that direct a task's calls of services to LocalStack.
+// Secrets returns the secrets that direct a task's service calls to LocalStack.
 func Secrets(services ...string) map[string]string {
 	s := map[string]string{"aws.access_key_id": "test", "aws.secret_access_key": "test", "aws.region": Region}
 	for _, name := range services {

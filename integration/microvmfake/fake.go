@@ -1,4 +1,4 @@
-// Package microvmfake is a server that behaves like the API of Lambda MicroVMs, as far as zerodag calls it: it checks
+// Package microvmfake is a server that behaves like the Lambda MicroVMs API, as far as zerodag calls it: it checks
 // every request, and its own answers, against AWS's service model (model.json, see model), checks signatures, and fails
 // on demand.
 //
@@ -61,7 +61,7 @@ type Fake struct {
 // Fault makes a call fail.
 type Fault struct {
 	Operation string // "" means any
-	Times     int    // how often
+	Times     int    // how many times
 	Status    int    // of the answer; 0 means no answer: the connection ends
 	Code      string // of the error; "" means an answer that is not in the service's form
 	// Done means that the call is carried out before it fails.
@@ -101,7 +101,7 @@ func (f *Fake) Machines() []Machine {
 	return list
 }
 
-// Calls returns how often an operation was called.
+// Calls returns how many times an operation was called.
 func (f *Fake) Calls(operation string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestModel proves that requests are checked against AWS's model: names, types and limits.
+// TestModel checks that requests are checked against AWS's model: names, types and limits.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	const image = `"imageIdentifier":"` + Image + `"`

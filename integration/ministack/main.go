@@ -79,8 +79,8 @@ func run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// parse reads lines of a test, which is a package and a name, and the reason why it fails. Only tests without subtests
-// are listed: a test whose subtests all have the expected results counts as expected.
+// parse reads lines that each give a test, as a package and a name, and the reason why it fails. Only tests without
+// subtests are listed: a test whose subtests all have the expected results counts as expected.
 func parse(text string) (map[string]string, error) {
 	excused := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCompare proves that only tests that deviate from the list are reported: unlisted tests that fail (by their
+// TestCompare checks that only tests that deviate from the list are reported: unlisted tests that fail (by their
 // innermost subtest), listed tests that pass, and listed tests that did not run.
 func TestCompare(t *testing.T) {
 	t.Parallel()
@@ -48,7 +48,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestParse proves that a line without a reason and a repeated line are refused.
+// TestParse checks that a line without a reason and a repeated line are refused.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"p TestA", "p TestA: ", "TestA: reason", "p TestA: reason\np TestA: another"} {
@@ -61,7 +61,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestBuild proves that a package that does not build is an error of the run, not of a test.
+// TestBuild checks that a package that does not build is an error of the run, not of a test.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	if _, err := read(strings.NewReader(`{"ImportPath":"zerodag/p","Action":"build-fail"}`)); err == nil || !strings.Contains(err.Error(), "zerodag/p does not build") {

@@ -59,7 +59,7 @@ func copied(t *testing.T, from string, names ...string) string {
 	return to
 }
 
-// installs proves that a release installs in each way that needs no separate system: the script, npm, pip, rpm; that
+// installs checks that a release installs in each way that needs no separate system: the script, npm, pip, rpm; that
 // other tools accept its signature; and that the script refuses changed files.
 func installs(t *testing.T, dist string) {
 	name := "zerodag_0.9.1_linux_" + runtime.GOARCH

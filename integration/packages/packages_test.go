@@ -40,7 +40,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestRelease proves that a commit and a key produce the same bytes each time, that the checksums match the files, that
+// TestRelease checks that a commit and a key produce the same bytes each time, that the checksums match the files, that
 // everything can be installed, and that the deb runs a server whose settings and data survive an upgrade.
 func TestRelease(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func upgrade(t *testing.T, first, next string) {
 	}
 }
 
-// TestWrongBase proves that an image base that is not an OCI layout is reported, and that nothing is left that looks
+// TestWrongBase checks that an image base that is not an OCI layout is reported, and that nothing is left that looks
 // like a release.
 func TestWrongBase(t *testing.T) {
 	t.Parallel()

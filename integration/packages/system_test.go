@@ -81,7 +81,7 @@ func (s *system) verifyUnit() {
 	}
 	out, err := exec.Command("systemd-analyze", "verify", "--man=no", unit).CombinedOutput()
 	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, "zerodag.service") { // other units of this machine may be wrong
+		if strings.Contains(line, "zerodag.service") { // other units of this machine may be invalid
 			s.t.Errorf("systemd-analyze verify: %v: %s", err, line)
 		}
 	}
@@ -99,7 +99,7 @@ func (s *system) appendSetting(line string) {
 	}
 }
 
-// user returns the user as which the unit runs the server, from the folder's own /etc/passwd.
+// user returns the user that the unit runs the server as, from the folder's own /etc/passwd.
 func (s *system) user() *syscall.Credential {
 	s.t.Helper()
 	for line := range strings.Lines(read(s.t, s.path("/etc/passwd"))) {

@@ -57,7 +57,7 @@ func awaitPrompt(t *testing.T, s *Screen, commands int) {
 	}
 }
 
-// TestDemo proves that the animated picture of the README is drawn from the cast, and that the cast ends with the
+// TestDemo checks that the animated picture of the README is drawn from the cast, and that the cast ends with the
 // program's current output for the same commands.
 func TestDemo(t *testing.T) {
 	t.Parallel()
@@ -97,7 +97,7 @@ func current(t *testing.T, path, want string) {
 	}
 }
 
-// TestArchitecture proves that the picture of the architecture matches its description, each arrow between existing
+// TestArchitecture checks that the picture of the architecture matches its description, each arrow between existing
 // boxes.
 func TestArchitecture(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func (c client) run(t *testing.T, size Size, args ...string) *Screen {
 	return Open(t, size, typed(args), c.command(args...), nil)
 }
 
-// TestServer proves that a server's data about a failed attempt fits on one screen: its log, the states of the attempt
+// TestServer checks that a server's data about a failed attempt fits on one screen: its log, the states of the attempt
 // and its tasks, and what needs attention.
 func TestServer(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
@@ -82,7 +82,7 @@ func TestServer(t *testing.T) {
 	})
 }
 
-// TestServerRuns proves the same for a running attempt: its log is shown while it is written, followed by the outcome.
+// TestServerRuns checks the same for a running attempt: its log is shown while it is written, followed by the outcome.
 func TestServerRuns(t *testing.T) {
 	const name = "the_orders_of_every_region_with_their_returns_and_the_corrections_of_the_month_before"
 	text := fmt.Sprintf("timezone: UTC\n\n+extract:\n  echo>: 1204 orders of ${session_date}\n\n+%s:\n  %s\n+report:\n  echo>: sent\n", name, held("writing 1198 rows"))
@@ -99,7 +99,7 @@ func TestServerRuns(t *testing.T) {
 	})
 }
 
-// TestServerMasses proves that the failure in an attempt of a thousand tasks is on the screen.
+// TestServerMasses checks that the failure in an attempt of a thousand tasks is on the screen.
 func TestServerMasses(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		c := newClient(t, "nightly", strings.ReplaceAll(mass(980), "; sh wait.sh", ""))

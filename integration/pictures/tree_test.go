@@ -31,7 +31,7 @@ const three = `timezone: UTC
   sh>: %s
 `
 
-// TestThree proves that a small run makes a small picture, whether it succeeds or fails.
+// TestThree checks that a small run makes a small picture, whether it succeeds or fails.
 func TestThree(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		f := newFolder(t, "nightly", fmt.Sprintf(three, "echo 1198 rows written"))
@@ -65,7 +65,7 @@ func mass(n int) string {
 	return b.String()
 }
 
-// TestMasses proves that with many tasks, the totals, the failure and the running tasks are on the screen, both while
+// TestMasses checks that with many tasks, the totals, the failure and the running tasks are on the screen, both while
 // they run and when they have ended.
 func TestMasses(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
@@ -85,7 +85,7 @@ func TestMasses(t *testing.T) {
 	})
 }
 
-// TestLongNames proves that names longer than a line, deep trees and wide characters do not break a picture.
+// TestLongNames checks that names longer than a line, deep trees and wide characters do not break a picture.
 func TestLongNames(t *testing.T) {
 	const long = "the_name_of_this_task_says_everything_that_anybody_could_ever_want_to_know_about_it_and_then_goes_on_for_longer_than_the_widest_terminal_is"
 	text := fmt.Sprintf(`timezone: UTC
@@ -108,7 +108,7 @@ func TestLongNames(t *testing.T) {
 	})
 }
 
-// TestInterrupted proves that a run that its user interrupts shows how to resume.
+// TestInterrupted checks that a run that its user interrupts shows how to resume.
 func TestInterrupted(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		f := newFolder(t, "nightly", fmt.Sprintf(three, strings.TrimPrefix(strings.TrimSpace(held("writing")), "sh>: ")))

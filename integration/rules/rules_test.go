@@ -17,7 +17,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what happens now into the files")
 
-// TestRules proves that every rule in these files holds.
+// TestRules checks that every rule in these files holds.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("*/*.txt")

@@ -31,7 +31,7 @@ func (a answer) object(t *testing.T) map[string]any {
 	return v
 }
 
-// call sends a request like a program; headers are pairs of names and values, including Host.
+// call sends a request as a program does; headers are pairs of names and values, including Host.
 func (s *server) call(method, path string, body []byte, headers ...string) answer {
 	s.t.Helper()
 	var reader io.Reader
@@ -84,7 +84,7 @@ func (s *server) must(method, path string, body []byte, into any) {
 	}
 }
 
-// raw sends a text unchanged and reads one answer.
+// raw sends a string unchanged and reads one answer.
 func (s *server) raw(text string) answer {
 	s.t.Helper()
 	c, err := net.Dial("tcp", s.Addr)

@@ -20,7 +20,7 @@ const (
 	bearer   = "Bearer PRODUCTION-TOKEN-of-the-tests"
 )
 
-// seen is a foreign server, which always answers the same text and keeps everything that it receives.
+// seen is a foreign server, which always answers with the same text and keeps everything that it receives.
 type seen struct {
 	URL string
 
@@ -71,7 +71,7 @@ func (s *server) with(workflow, session, params string, headers ...string) answe
 		append(headers, "Content-Type", "application/json")...)
 }
 
-// TestC1_FetchedExpression proves that a response stored by http> can neither end the server nor fail a task that does
+// TestC1_FetchedExpression checks that a response stored by http> can neither end the server nor fail a task that does
 // not refer to it.
 func TestC1_FetchedExpression(t *testing.T) {
 	t.Parallel()
@@ -87,7 +87,7 @@ func TestC1_FetchedExpression(t *testing.T) {
 	}
 }
 
-// TestH1_FetchedText proves that the response of a foreign server is never evaluated or used to look up a secret,
+// TestH1_FetchedText checks that the response of a foreign server is never evaluated or used to look up a secret,
 // wherever it is passed; and that eval.stored restores the old behavior.
 func TestH1_FetchedText(t *testing.T) {
 	t.Parallel()
@@ -200,8 +200,9 @@ func loggedIn(t *testing.T, options ...string) (s *server, admin, op []string) {
 	return s, admin, operator(t, s, admin...)
 }
 
-// TestC3_Parameters proves that a user who may only start a workflow cannot change what it does by parameters: names
-// that control tasks are refused, and everything else is data, even if an admin starts the session again with them.
+// TestC3_Parameters checks that a user who may only start a workflow cannot change what it does through parameters:
+// names that control tasks are refused, and everything else is data, even if an admin starts the session again with
+// them.
 func TestC3_Parameters(t *testing.T) {
 	t.Parallel()
 	s, admin, op := loggedIn(t)
@@ -246,8 +247,8 @@ func TestC3_Parameters(t *testing.T) {
 	}
 }
 
-// TestC3_NamesOfData proves that names of variables in data control no task, whether the data comes from a caller or
-// from a server that a task called.
+// TestC3_NamesOfData checks that data cannot control a task by naming its keys after variables, whether it comes from a
+// caller or from a server that a task called.
 func TestC3_NamesOfData(t *testing.T) {
 	t.Parallel()
 	s, admin, op := loggedIn(t)
@@ -282,7 +283,7 @@ func TestC3_NamesOfData(t *testing.T) {
 	}
 }
 
-// TestC3_LargeParameters proves that a start cannot carry parameters that would exhaust the server's memory.
+// TestC3_LargeParameters checks that a start cannot carry parameters that would exhaust the server's memory.
 func TestC3_LargeParameters(t *testing.T) {
 	t.Parallel()
 	s, admin, op := loggedIn(t)
@@ -298,7 +299,7 @@ func TestC3_LargeParameters(t *testing.T) {
 	}
 }
 
-// TestH4_KilledQueue proves that a kill does not wait for the expressions of tasks that have
+// TestH4_KilledQueue checks that a kill does not wait for the expressions of tasks that have
 // not begun.
 func TestH4_KilledQueue(t *testing.T) {
 	t.Parallel()
@@ -323,7 +324,7 @@ func TestH4_KilledQueue(t *testing.T) {
 	}
 }
 
-// TestH1_Subtasks proves that arguments of the functions that generate tasks are data.
+// TestH1_Subtasks checks that arguments of the functions that generate tasks are data.
 func TestH1_Subtasks(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -339,7 +340,7 @@ func TestH1_Subtasks(t *testing.T) {
 	}
 }
 
-// TestC3_AdminsParameters proves that parameters of a start are data, even from a caller who may push.
+// TestC3_AdminsParameters checks that parameters of a start are data, even from a caller who may push.
 func TestC3_AdminsParameters(t *testing.T) {
 	t.Parallel()
 	s, admin, _ := loggedIn(t)
@@ -350,7 +351,7 @@ func TestC3_AdminsParameters(t *testing.T) {
 	}
 }
 
-// TestM2_Redirects proves that a server cannot use a redirect to get a secret sent elsewhere.
+// TestM2_Redirects checks that a server cannot use a redirect to get a secret sent elsewhere.
 func TestM2_Redirects(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -385,7 +386,7 @@ func TestM2_Redirects(t *testing.T) {
 	}
 }
 
-// TestL7_Permanent proves that operations that can never succeed are not retried forever.
+// TestL7_Permanent checks that operations that can never succeed are not retried forever.
 func TestL7_Permanent(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -427,7 +428,7 @@ func dockerOnly(t *testing.T, options ...string) *server {
 	return s
 }
 
-// TestM9_LocalAddresses proves that on a server with several users no operator connects to the server's own machine,
+// TestM9_LocalAddresses checks that on a server with several users, no operator connects to the server's own machine,
 // under any name or through a redirect, unless the administrator allows it.
 func TestM9_LocalAddresses(t *testing.T) {
 	t.Parallel()
@@ -460,7 +461,7 @@ func TestM9_LocalAddresses(t *testing.T) {
 	}
 }
 
-// TestM4_ServersCredentials proves that a server with several users does not lend its own AWS credentials to tasks.
+// TestM4_ServersCredentials checks that a server with several users does not lend its own AWS credentials to tasks.
 func TestM4_ServersCredentials(t *testing.T) {
 	t.Parallel()
 	inner := foreign(t, saying(""))
@@ -475,7 +476,7 @@ func TestM4_ServersCredentials(t *testing.T) {
 	}
 }
 
-// TestL4_Masking proves that secrets are masked line by line in logs, in values stored by earlier tasks, in the API's
+// TestL4_Masking checks that secrets are masked line by line in logs, in values stored by earlier tasks, in the API's
 // answers, and in the output of `zerodag run`.
 func TestL4_Masking(t *testing.T) {
 	t.Parallel()

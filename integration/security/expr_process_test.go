@@ -17,7 +17,7 @@ func exprServe(t *testing.T) *server {
 	return serve(t, "-X", "executor.attempt_max_run=10000")
 }
 
-// exprQuoted returns a text as a quoted YAML string.
+// exprQuoted returns a string as a quoted YAML string.
 func exprQuoted(text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -20,7 +20,7 @@ const (
 	exprAtOnce   = 10       // attempts, so that no processor waits for a poll
 )
 
-// TestC1_HostileExpressions proves that no expression ends the server, exhausts its memory or runs forever: each ends
+// TestC1_HostileExpressions checks that no expression ends the server, exhausts its memory or runs forever: each ends
 // with an error of its task or a value, the server uses no more memory than before, and the next task runs.
 func TestC1_HostileExpressions(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestC1_HostileExpressions(t *testing.T) {
 	}
 }
 
-// TestC1_HostileExpressionsOfRun proves the same for `zerodag run`: it survives, reports the error of each task, and
+// TestC1_HostileExpressionsOfRun checks the same for `zerodag run`: it survives, reports the error of each task, and
 // runs the other tasks.
 func TestC1_HostileExpressionsOfRun(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestC1_HostileExpressionsOfRun(t *testing.T) {
 	}
 }
 
-// TestC1_OperatorsParameters proves that an expression in a parameter of a start, for a workflow without expressions,
+// TestC1_OperatorsParameters checks that an expression in a parameter of a start, for a workflow without expressions,
 // causes at most an error of its attempt.
 func TestC1_OperatorsParameters(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestC1_OperatorsParameters(t *testing.T) {
 // exprEndless is a workflow with an expression that ends only when its process is killed.
 const exprEndless = "+a:\n  echo>: \"${Array.prototype.indexOf.call({n:0,get length(){return this.n++?9007199254740991:1}},1)}\"\n"
 
-// TestH4_KillEndsExpressions proves that a kill and a SIGTERM immediately end expressions that ignore interrupts, and
+// TestH4_KillEndsExpressions checks that a kill and a SIGTERM immediately end expressions that ignore interrupts, and
 // that no evaluator is left.
 func TestH4_KillEndsExpressions(t *testing.T) {
 	t.Parallel()
@@ -181,7 +181,7 @@ func exprWaiting(s *server, workflow string) (children []int) {
 	return children
 }
 
-// TestH4_EvaluatorsDieWithTheServer proves that a SIGKILL of the server leaves no evaluator, and that killing an
+// TestH4_EvaluatorsDieWithTheServer checks that a SIGKILL of the server leaves no evaluator, and that killing an
 // evaluator fails at most one task.
 func TestH4_EvaluatorsDieWithTheServer(t *testing.T) {
 	t.Parallel()
@@ -202,7 +202,7 @@ func TestH4_EvaluatorsDieWithTheServer(t *testing.T) {
 	exprGone(t, children)
 }
 
-// TestC1_EvaluatorsAreBounded proves that the kernel limits an evaluator's environment, files, memory and programs, and
+// TestC1_EvaluatorsAreBounded checks that the kernel limits an evaluator's environment, files, memory and programs, and
 // that the evaluator is ended first when the machine runs out of memory.
 func TestC1_EvaluatorsAreBounded(t *testing.T) {
 	t.Parallel()
@@ -257,7 +257,7 @@ func TestC1_EvaluatorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestC1_CrashLoopEnds proves that a task that is running at three crashes of the server fails and does not run again.
+// TestC1_CrashLoopEnds checks that a task that is running at three crashes of the server fails and does not run again.
 // Crashes in the first milliseconds of a run need not count, but at most three in a row.
 func TestC1_CrashLoopEnds(t *testing.T) {
 	t.Parallel()

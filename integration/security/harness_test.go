@@ -201,7 +201,7 @@ func (s *server) over() bool {
 
 func (s *server) pid() int { return s.cmd.Process.Pid }
 
-// kill ends the server like a crash.
+// kill ends the server as a crash would.
 func (s *server) kill() {
 	if s.cmd != nil {
 		_ = s.cmd.Process.Kill()

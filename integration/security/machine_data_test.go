@@ -33,8 +33,8 @@ func machineOpen(t *testing.T, folder string) (list []string) {
 	return list
 }
 
-// TestH2_DataIsTheServersAlone proves that others can read no file of the data, whatever the umask, and that data left
-// readable by an earlier release is made private, with one warning.
+// TestH2_DataIsTheServersAlone checks that others cannot read any file of the data, whatever the umask, and that data
+// left readable by an earlier release is made private, with one warning.
 func TestH2_DataIsTheServersAlone(t *testing.T) {
 	t.Parallel()
 	s := prepare(t, "-A", filepath.Join(t.TempDir(), "access"))
@@ -80,7 +80,7 @@ func TestH2_DataIsTheServersAlone(t *testing.T) {
 	}
 }
 
-// TestH2_CommandsOfAUserCannotReadTheData proves that with process.user, a command works in its project and can read
+// TestH2_CommandsOfAUserCannotReadTheData checks that with process.user, a command works in its project and can read
 // neither the data nor the files of other commands.
 func TestH2_CommandsOfAUserCannotReadTheData(t *testing.T) {
 	t.Parallel()
@@ -101,8 +101,9 @@ ls -d ..; ls .. && echo LIS""TED; ls ../.. && echo LIS""TED; ls ../../archive &&
 	s.succeeded(secret)
 }
 
-// TestH3_NobodyPreparesTheFolderOfWorkspaces proves that other users cannot predict the names of workspaces, that a
-// squatted name stops no server, and that a folder of another user or the target of a link is neither deleted nor used.
+// TestH3_NobodyPreparesTheFolderOfWorkspaces checks that other users cannot predict the names of workspaces, that a
+// squatted name does not stop a server, and that a folder of another user or the target of a link is neither deleted
+// nor used.
 func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -156,8 +157,8 @@ func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
 	}
 }
 
-// TestM7_NoSecretStaysInFiles proves that no file of the server contains a secret of a command's script, neither after
-// a task nor after a crash and the next start.
+// TestM7_NoSecretStaysInFiles checks that no file of the server contains a secret from a command's script, either after
+// a task or after a crash and the next start.
 func TestM7_NoSecretStaysInFiles(t *testing.T) {
 	t.Parallel()
 	const value = "Zq9-very-secret-value"
@@ -191,7 +192,7 @@ func TestM7_NoSecretStaysInFiles(t *testing.T) {
 	}
 }
 
-// TestL9_ADamagedDatabaseIsRefused proves that a server does not start with a database that has damaged pages, and
+// TestL9_ADamagedDatabaseIsRefused checks that a server does not start with a database that has damaged pages, and
 // shows a remedy.
 func TestL9_ADamagedDatabaseIsRefused(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestM6_TooFewDescriptorsFailNoWorkflow proves that commands wait when the server may open few
+// TestM6_TooFewDescriptorsFailNoWorkflow checks that commands wait when the server may open few
 // files, however many tasks run at once, and that their logs are complete.
 func TestM6_TooFewDescriptorsFailNoWorkflow(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func unexpected(log string) string {
 
 var errorless = regexp.MustCompile(`\{[^{}]*(\{[^{}]*\}[^{}]*)*"error":\{\}[^{}]*\}`)
 
-// TestM10_WorkspacesAreBoundedTogether proves that copies of a project for many concurrent tasks do not exceed the disk
+// TestM10_WorkspacesAreBoundedTogether checks that copies of a project for many concurrent tasks do not exceed the disk
 // limit, that tasks wait for space, and that a task that can never get enough fails with an error.
 func TestM10_WorkspacesAreBoundedTogether(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ func machinePid(t *testing.T, file string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// TestM3_NothingOutlivesItsTask proves that processes that a command leaves behind are gone when its task has ended,
+// TestM3_NothingOutlivesItsTask checks that processes that a command leaves behind are gone when its task has ended,
 // although they have another session, parent and environment; that a concurrent command loses none of its processes;
 // and that this also holds for commands of another user.
 func TestM3_NothingOutlivesItsTask(t *testing.T) {
@@ -80,7 +80,7 @@ func TestM3_NothingOutlivesItsTask(t *testing.T) {
 	}
 }
 
-// TestM3_NothingOutlivesACrash proves that the next start ends processes left by commands of a killed server, even
+// TestM3_NothingOutlivesACrash checks that the next start ends processes left by commands of a killed server, even
 // processes without an environment.
 func TestM3_NothingOutlivesACrash(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestM3_NothingOutlivesACrash(t *testing.T) {
 	until(t, "it is gone", func() bool { return !machineAlive(pid) })
 }
 
-// TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers proves the rule for processes that have the rights to change
+// TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers checks the rule for processes that have the rights to change
 // their mark: they end at the latest when all commands that were running when they were first seen have ended.
 func TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func machineRunning(s *server, line string) bool {
 	return false
 }
 
-// TestM8_CommandsSeeNothingOfTheServer proves that no variable that configures the server is in the environment of a
+// TestM8_CommandsSeeNothingOfTheServer checks that no variable that configures the server is in the environment of a
 // command or in the server's environment that the kernel shows, or can be read by a command of the server's own user if
 // that is not root.
 func TestM8_CommandsSeeNothingOfTheServer(t *testing.T) {
@@ -180,7 +180,7 @@ func TestM8_CommandsSeeNothingOfTheServer(t *testing.T) {
 	}
 }
 
-// TestM8_TheSameUserCannotLookIntoTheServer proves the same for a server that does not run as root.
+// TestM8_TheSameUserCannotLookIntoTheServer checks the same for a server that does not run as root.
 func TestM8_TheSameUserCannotLookIntoTheServer(t *testing.T) {
 	t.Parallel()
 	asRoot(t)

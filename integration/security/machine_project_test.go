@@ -48,7 +48,7 @@ func machineLarge(t *testing.T, name, begin, text string, size int64) []byte {
 	return b.Bytes()
 }
 
-// TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed proves that a project with millions of list
+// TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed checks that a project with millions of list
 // items, tasks, keys or files soon ends with one error that names the file and the limit, without using much memory;
 // and that ten thousand tasks are accepted.
 func TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed(t *testing.T) {
@@ -98,7 +98,7 @@ func TestM1_LargeProjectsAreRefusedBeforeTheyAreParsed(t *testing.T) {
 	}
 }
 
-// TestL10_ManyFoldersAreRefusedAtOnce proves that an archive with too many folders is refused before any of them is
+// TestL10_ManyFoldersAreRefusedAtOnce checks that an archive with too many folders is refused before any of them is
 // created.
 func TestL10_ManyFoldersAreRefusedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestL10_ManyFoldersAreRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestL8_HostileCheckouts proves that no pipe, device or link out of a project is read, that
+// TestL8_HostileCheckouts checks that no pipe, device or link out of a project is read, that
 // nothing is written through a link, and that the program ends when asked to.
 func TestL8_HostileCheckouts(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestL8_HostileCheckouts(t *testing.T) {
 	}
 }
 
-// TestL8_AKeyThatIsNoPlainFile proves that a server does not wait for a pipe in place of its key and ends when asked
+// TestL8_AKeyThatIsNoPlainFile checks that a server does not wait for a pipe in place of its key and ends when asked
 // to; L9: it warns about a key that others can read.
 func TestL8_AKeyThatIsNoPlainFile(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestL8_AKeyThatIsNoPlainFile(t *testing.T) {
 	}
 }
 
-// TestL9_KeysThatOthersRead proves that a key that others can read is made private, with a warning.
+// TestL9_KeysThatOthersRead checks that a key that others can read is made private, with a warning.
 func TestL9_KeysThatOthersRead(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")
@@ -198,7 +198,7 @@ func TestL9_KeysThatOthersRead(t *testing.T) {
 	}
 }
 
-// TestL11_CeilingsOfWhatATaskMayAskFor proves that a task cannot request more than the machine has, nor more than the
+// TestL11_CeilingsOfWhatATaskMayAskFor checks that a task cannot request more than the machine has, nor more than the
 // server allows.
 func TestL11_CeilingsOfWhatATaskMayAskFor(t *testing.T) {
 	t.Parallel()

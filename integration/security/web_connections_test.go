@@ -37,7 +37,7 @@ func (s *server) dials(n int, write func(i int, c net.Conn)) {
 	})
 }
 
-// TestH5_HeadersWithoutEnd proves that endless headers take hardly any memory, whatever their number and form, and that
+// TestH5_HeadersWithoutEnd checks that endless headers take hardly any memory, whatever their number and form, and that
 // the server answers meanwhile.
 func TestH5_HeadersWithoutEnd(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestH5_HeadersWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestH5_LongHeader proves that a header of usual length is accepted and a long one refused.
+// TestH5_LongHeader checks that a header of usual length is accepted and a long one refused.
 func TestH5_LongHeader(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -81,7 +81,7 @@ func TestH5_LongHeader(t *testing.T) {
 	}
 }
 
-// TestH5_BodiesOfStrangers proves that a rejected caller cannot hold a connection with a body that never arrives.
+// TestH5_BodiesOfStrangers checks that a rejected caller cannot hold a connection with a body that never arrives.
 func TestH5_BodiesOfStrangers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.authenticator.type=token", "-X", "server.http.max-connections=16")
@@ -107,7 +107,7 @@ func TestH5_BodiesOfStrangers(t *testing.T) {
 	}
 }
 
-// TestM6_IdleConnections proves that connections cannot use up the descriptors that workflows need: with 256
+// TestM6_IdleConnections checks that connections cannot use up the descriptors that workflows need: with 256
 // descriptors and 400 idle connections, the health endpoint answers, a running attempt continues and new ones succeed.
 func TestM6_IdleConnections(t *testing.T) {
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestM6_IdleConnections(t *testing.T) {
 	}
 }
 
-// TestM6_Streams proves that long requests leave room for health checks of the server: requests beyond the limit are
+// TestM6_Streams checks that long requests leave room for health checks of the server: requests beyond the limit are
 // told to try again.
 func TestM6_Streams(t *testing.T) {
 	t.Parallel()

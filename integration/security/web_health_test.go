@@ -22,7 +22,7 @@ func smallDisk(t *testing.T) string {
 	return folder
 }
 
-// TestL9_Health proves that the health endpoint fails with a short reason and no path while the server cannot write,
+// TestL9_Health checks that the health endpoint fails with a short reason and no path while the server cannot write,
 // and recovers once it can.
 func TestL9_Health(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestL9_Health(t *testing.T) {
 	}
 }
 
-// TestL9_Paths proves that no answer about an invalid project names a folder of the server.
+// TestL9_Paths checks that no answer about an invalid project names a folder of the server.
 func TestL9_Paths(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()

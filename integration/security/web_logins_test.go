@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestL2_Guesses proves that passwords cannot be tried by the thousand, whether or not the user exists, that the log
+// TestL2_Guesses checks that passwords cannot be tried by the thousand, whether or not the user exists, that the log
 // and the audit log report this in few lines, and that neither callers with the right token nor other users have to
 // wait.
 func TestL2_Guesses(t *testing.T) {
@@ -65,7 +65,7 @@ func TestL2_Guesses(t *testing.T) {
 	}
 }
 
-// TestL3_RevokedStream proves that a stream with a revoked token gets no more data within seconds.
+// TestL3_RevokedStream checks that a stream with a revoked token gets no more data within seconds.
 func TestL3_RevokedStream(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.authenticator.type=token")
@@ -106,7 +106,7 @@ func TestL3_RevokedStream(t *testing.T) {
 	}
 }
 
-// TestL5_Headers proves the headers for browsers in every answer.
+// TestL5_Headers checks the headers for browsers in every answer.
 func TestL5_Headers(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -124,7 +124,7 @@ func TestL5_Headers(t *testing.T) {
 	}
 }
 
-// TestM5_Skip proves that a skip over a billion sessions is refused at once, and that a skip over many sessions ends.
+// TestM5_Skip checks that a skip over a billion sessions is refused at once, and that a skip over many sessions ends.
 func TestM5_Skip(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -14,7 +14,7 @@ import (
 // evilNames holds names that would have an effect where they are shown.
 var evilNames = []string{"a\x00b", "a\rb", "a\nb", "a\tb", "ev\x1b[31mil", "a\x7fb", "\u009b31m", "a\u202eb", "a\u2028b", "\xff\xfe", strings.Repeat("x", 256)}
 
-// TestL1_Names proves that nothing can get a name that ends lines, moves cursors or leaves a folder, and that the
+// TestL1_Names checks that nothing can get a name that ends lines, moves cursors or leaves a folder, and that the
 // answer names the violated rule.
 func TestL1_Names(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestL1_Names(t *testing.T) {
 	}
 }
 
-// quoted returns a text as a JSON string, with every character escaped that needs to be.
+// quoted returns a string as a JSON string, with every character escaped that needs to be.
 func quoted(name string) string {
 	var b strings.Builder
 	for _, c := range name {
@@ -61,7 +61,7 @@ func quoted(name string) string {
 	return `"` + b.String() + `"`
 }
 
-// evilServer starts a server that answers like one that accepts every name.
+// evilServer starts a server that answers as one that accepts every name would.
 func evilServer(t *testing.T, name string) string {
 	t.Helper()
 	project := `{"id":"1","name":` + quoted(name) + `,"revision":` + quoted("r\x1b]0;title\a") + `,"createdAt":"2024-01-01T00:00:00Z","updatedAt":"2024-01-01T00:00:00Z","deletedAt":null,"archiveType":"db","archiveMd5":null}`
@@ -80,7 +80,7 @@ func evilServer(t *testing.T, name string) string {
 	})
 }
 
-// TestL1_Terminal proves that control sequences in names do not reach a terminal, and that a pipe gets names unchanged.
+// TestL1_Terminal checks that control sequences in names do not reach a terminal, and that a pipe gets names unchanged.
 func TestL1_Terminal(t *testing.T) {
 	t.Parallel()
 	script, err := exec.LookPath("script")
@@ -107,7 +107,7 @@ func TestL1_Terminal(t *testing.T) {
 	}
 }
 
-// TestL1_Download proves that a download stays in a folder below the current one, whatever
+// TestL1_Download checks that a download stays in a folder below the current one, whatever
 // the project is called.
 func TestL1_Download(t *testing.T) {
 	t.Parallel()
@@ -140,7 +140,7 @@ func TestL1_Download(t *testing.T) {
 	}
 }
 
-// TestL1_Logs proves that callers cannot forge lines of the server's logs.
+// TestL1_Logs checks that callers cannot forge lines of the server's logs.
 func TestL1_Logs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -16,9 +16,9 @@ import (
 // daily gives the server a schedule to enable, schedule 1.
 var daily = map[string]string{"daily.dig": "schedule:\n  daily>: 07:00:00\n+a:\n  echo>: s\n", "main.dig": "+a:\n  echo>: hello\n"}
 
-// TestC2_NoLogin proves what a listener without login refuses: foreign names (DNS rebinding), pages of other origins,
-// and every change that a page can send without a preflight, with and without a body; and that programs and a console
-// of its own origin keep working.
+// TestC2_NoLogin checks that a listener without login refuses foreign names (DNS rebinding), pages from other origins,
+// and every change that a page can send without a preflight, with and without a body, and that programs and the
+// server's own console keep working.
 func TestC2_NoLogin(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -85,7 +85,7 @@ func TestC2_NoLogin(t *testing.T) {
 	}
 }
 
-// TestC2_Hosts proves that a listener on all addresses accepts only its addresses and the configured names.
+// TestC2_Hosts checks that a listener on all addresses accepts only its addresses and the configured names.
 func TestC2_Hosts(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.http.hosts=flows.example, other.example")
@@ -96,7 +96,7 @@ func TestC2_Hosts(t *testing.T) {
 	}
 }
 
-// TestC2_Login proves that a browser that knows the password does nothing for a page of another origin, that programs
+// TestC2_Login checks that a browser that knows the password does nothing for a page from another origin, that programs
 // with a password need no additional header, and that CORS is refused if there is no login.
 func TestC2_Login(t *testing.T) {
 	t.Parallel()
@@ -135,7 +135,7 @@ func TestC2_Login(t *testing.T) {
 	}
 }
 
-// TestC2_CORS proves that pages that the configuration allows must still pass a browser's preflight.
+// TestC2_CORS checks that pages that the configuration allows must still pass a browser's preflight.
 func TestC2_CORS(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "--enable-swagger", "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p")
@@ -151,7 +151,7 @@ func TestC2_CORS(t *testing.T) {
 	}
 }
 
-// TestL11_RootIsWarned proves that a server that runs as root without login warns about the consequences, and that a
+// TestL11_RootIsWarned checks that a server that runs as root without login warns about the consequences, and that a
 // server with a login does not.
 func TestL11_RootIsWarned(t *testing.T) {
 	t.Parallel()
@@ -183,7 +183,7 @@ async function attack(base) {
 }
 `
 
-// TestC2_NodeFetch proves that no request that fetch sends without a preflight changes anything: Node's fetch sends no
+// TestC2_NodeFetch checks that no request that fetch sends without a preflight changes anything: Node's fetch sends no
 // Origin, so the content type alone must be enough.
 func TestC2_NodeFetch(t *testing.T) {
 	t.Parallel()
@@ -221,8 +221,8 @@ func (s *server) untouched() {
 	}
 }
 
-// TestC2_Browser proves the same with a real browser and a page of another port, and that a page whose name resolves to
-// the server (DNS rebinding) can read nothing.
+// TestC2_Browser checks the same with a real browser and a page from another port, and that a page whose name resolves
+// to the server (DNS rebinding) cannot read anything.
 func TestC2_Browser(t *testing.T) {
 	t.Parallel()
 	browser := ""

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestH6_Backup proves that no token of a site, whatever its role, can read data of all sites, raise its own role, or
+// TestH6_Backup checks that no token of a site, whatever its role, can read data of all sites, raise its own role, or
 // revoke the owners' tokens, and that an owner can.
 func TestH6_Backup(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestH6_Backup(t *testing.T) {
 	}
 }
 
-// TestH6_Password proves the same for a user with a password: only an administrator of the server can take a backup.
+// TestH6_Password checks the same for a user with a password: only an administrator of the server can take a backup.
 func TestH6_Password(t *testing.T) {
 	t.Parallel()
 	for admin, status := range map[string]int{"false": 403, "true": 200} {

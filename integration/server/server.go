@@ -184,7 +184,7 @@ func (s *Server) Call(method, path, contentType string, body []byte) (int, []byt
 // client reuses no connections, because a killed server leaves broken ones.
 var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Get reads JSON, and repeats the request until there is an answer.
+// Get reads JSON, and retries the request until there is an answer.
 func (s *Server) Get(path string, into any) {
 	s.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {

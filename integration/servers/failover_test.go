@@ -19,10 +19,10 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// TestFailover proves that servers proceed when a standby takes over from a primary that ends at once under load: every
+// TestFailover checks that servers proceed when a standby takes over from a primary that ends at once under load: every
 // attempt ends and no pool keeps a slot. With a synchronous standby, no acknowledged start is lost. With an
 // asynchronous one, the last starts are lost, but their numbers are not reused and none of their commands begins
-// afterwards.
+// afterward.
 func TestFailover(t *testing.T) {
 	required(t)
 	program := server.Build(t)
@@ -103,7 +103,7 @@ type failoverLoad struct {
 
 	mu           sync.Mutex
 	sessions     int
-	acknowledged map[string]string // session times by the ids of attempts
+	acknowledged map[string]string // session times by attempt id
 	requested    map[string]time.Time
 }
 
@@ -242,8 +242,8 @@ func (l *failoverLoad) noSlots() {
 	}
 }
 
-// settledBy is how long after the end of the primary a command may still begin that a server was about to begin at that
-// moment.
+// settledBy is how long after the end of the primary a command that a server was about to begin at that moment may
+// still begin.
 const settledBy = 5 * time.Second
 
 // neverLater fails if a command of a lost attempt began after the failover.

@@ -12,7 +12,7 @@ import (
 	"zerodag/integration/server"
 )
 
-// TestOutages proves that no task runs twice because of an outage of the database that is longer than a lease, whether
+// TestOutages checks that no task runs twice because of an outage of the database that is longer than a lease, whether
 // the database has ended or hangs, as long as no server dies: results of commands that ended meanwhile are kept, and
 // the tasks after them run once.
 func TestOutages(t *testing.T) {

@@ -62,7 +62,7 @@ func wantSuccess(t *testing.T, s *server.Server, attempt string) {
 	}
 }
 
-// TestTaskTypes proves that servers run tasks of the operators that `agent.task-types` names and leave the rest to
+// TestTaskTypes checks that servers run tasks of the operators that `agent.task-types` names and leave the rest to
 // others, even if tasks follow one another, if a task is retried, and if the only server that runs a task is killed
 // during it; and that each task otherwise runs once.
 func TestTaskTypes(t *testing.T) {
@@ -141,7 +141,7 @@ func buildNext(t *testing.T) string {
 	return next
 }
 
-// TestRollingUpgrade proves that servers can be replaced by servers of a later release one after the other under load,
+// TestRollingUpgrade checks that servers can be replaced by servers of a later release one after the other under load,
 // while the first new server migrates the database that the others are using: all attempts succeed, and each task runs
 // once; and that a server of this release does not start on an unknown schema.
 func TestRollingUpgrade(t *testing.T) {

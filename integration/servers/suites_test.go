@@ -49,35 +49,35 @@ func suite(t *testing.T, environment []string, arguments ...string) {
 	t.Logf("%s", out)
 }
 
-// TestREST proves that every recorded request has the same answer whichever of two servers handles it.
+// TestREST checks that every recorded request has the same answer whichever of two servers handles it.
 func TestREST(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "zerodag/integration/rest")
 }
 
-// TestJavaClient proves that Digdag's client library works with two servers like with one.
+// TestJavaClient checks that Digdag's client library works with two servers as it does with one.
 func TestJavaClient(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "zerodag/integration/client")
 }
 
-// TestCases proves that every recorded case has the same result on two servers as on a Digdag server.
+// TestCases checks that every recorded case has the same result on two servers as on a Digdag server.
 func TestCases(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "-run", "^TestServer$", "zerodag/integration/conformance")
 }
 
-// TestGated proves that every project with zerodag's own keys has the same result on two servers.
+// TestGated checks that every project with zerodag's own keys has the same result on two servers.
 func TestGated(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "-run", "^TestServer", "zerodag/integration/gated")
 }
 
-// restarts is how often the database is killed while servers are killed.
+// restarts is how many times the database is killed while servers are killed.
 const restarts = 5
 
-// TestKills proves that nothing is lost, doubled or out of order under load if servers are killed in turn twenty times,
-// and the database five times.
+// TestKills checks that nothing is lost, duplicated or out of order under load if servers are killed in turn twenty
+// times, and the database five times.
 func TestKills(t *testing.T) {
 	s, environment := database(t)
 	over := make(chan struct{})

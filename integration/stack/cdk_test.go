@@ -52,8 +52,8 @@ func (p plain) deploy() (string, error) {
 	return p.cdk("deploy", "--import-existing-resources", "--require-approval", "never", "--outputs-file", p.outputs)
 }
 
-// TestPlainCDK proves that the CDK's command line is enough for the life of a stage: a first deploy that fails in the
-// middle is repeated by the same command; a stage can be removed after its machines have stopped, but not while one is
+// TestPlainCDK checks that the CDK's command line is enough for the life of a stage: a first deploy that fails in the
+// middle is retried by the same command; a stage can be removed after its machines have stopped, but not while one is
 // running; and the same command restores a removed stage with its projects and tokens. It deploys three times, so it
 // has to be requested: ZERODAG_CDK=1.
 func TestPlainCDK(t *testing.T) {

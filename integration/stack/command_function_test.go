@@ -50,7 +50,7 @@ func (c commandLine) until(attempt string, within time.Duration) map[string]any 
 	return nil
 }
 
-// TestCommandFunction proves that commands of a real project run on the function: with the project's files, its
+// TestCommandFunction checks that commands of a real project run on the function: with the project's files, its
 // parameters and its log, and without anything that belongs to the function.
 func TestCommandFunction(t *testing.T) {
 	t.Parallel()
@@ -78,7 +78,7 @@ func TestCommandFunction(t *testing.T) {
 	}
 }
 
-// TestCommandFunctionEnds proves that the kinds of failure are distinguished, and that a kill ends the command instead
+// TestCommandFunctionEnds checks that the kinds of failure are distinguished, and that a kill ends the command instead
 // of waiting for it.
 func TestCommandFunctionEnds(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestCommandFunctionEnds(t *testing.T) {
 		}
 	}
 	var attempt string
-	for tries := 1; ; tries++ { // a task runs before its command does: a kill may come in between
+	for tries := 1; ; tries++ { // a task runs before its command does: a kill may arrive in between
 		attempt = c.start(project, "killed")
 		until(t, 30*time.Second, "the command is started", func() bool { return strings.Contains(c.must("tasks", attempt), "running") })
 		time.Sleep(time.Duration(tries) * time.Second)
@@ -117,7 +117,7 @@ func TestCommandFunctionEnds(t *testing.T) {
 	}
 }
 
-// TestCommandFunctionTime prints how long sequential commands take, and proves that none of them waits for a machine or
+// TestCommandFunctionTime prints how long sequential commands take, and checks that none of them waits for a machine or
 // a poll.
 func TestCommandFunctionTime(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// drain stops the schedule, once it has continued after its first session in spite of the kills, and waits until every
+// drain stops the schedule, once it has continued after its first session despite the kills, and waits until every
 // attempt has ended and the queues are empty.
 func (l *load) drain(patience time.Duration) {
 	l.t.Helper()
@@ -140,7 +140,7 @@ type history struct {
 	fail      map[int64]string
 }
 
-// key returns the key of a task in works, or false for a task that makes no call or repeats calls itself.
+// key returns the key of a task in works, or false for a task that makes no call or retries calls itself.
 func (h history) key(attempt string, task int64) (string, bool) {
 	name := h.names[task]
 	last := name[strings.LastIndex(name, "+")+1:]
@@ -150,8 +150,8 @@ func (h history) key(attempt string, task int64) (string, bool) {
 	return attempt + "/" + last, last != "flaky" && slices.ContainsFunc(stages(), func(side []string) bool { return slices.Contains(side, last) })
 }
 
-// check checks whether something was lost or doubled. sent holds how often each task was sent to the agents; nil means
-// that none was sent twice.
+// check checks whether something was lost or duplicated. sent holds how many times each task was sent to the agents;
+// nil means that none was sent twice.
 func (l *load) check(sent map[proxy.Order]int) {
 	l.t.Helper()
 	list, err := l.Attempts(l.t.Context(), l.name, "main")

@@ -133,7 +133,7 @@ func (l *load) runs() int {
 }
 
 // begin lets clients start attempts, of which underWay run at once, and kill some, until stop is called. It ticks more
-// often than every minute for the schedule.
+// often than once a minute for the schedule.
 func (l *load) begin(underWay int) (stop func()) {
 	over := make(chan struct{})
 	var clients sync.WaitGroup

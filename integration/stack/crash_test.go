@@ -20,20 +20,20 @@ import (
 type leases struct{ events, tasks int }
 
 var (
-	// crashLeases let the messages of a dead process come again soon.
+	// crashLeases let the messages of a dead process reappear soon.
 	crashLeases = leases{events: 10, tasks: 5}
-	// calmLeases let the messages of a process that could not be started, as happens on a busy machine, come again, and
+	// calmLeases let the messages of a process that could not be started, as happens on a busy machine, reappear, and
 	// are long enough for each started process to take its own lease.
 	calmLeases = leases{events: 60, tasks: 30}
 )
 
-// lostStart is longer than the time until an attempt begins whose first message was lost with the process of the API: a
-// tick searches for attempts that are two minutes old.
+// lostStart is longer than an attempt takes to begin if its first message was lost with the API's process: a tick
+// searches for attempts that are two minutes old.
 const lostStart = 5 * time.Minute
 
-// TestCrashes proves that nothing is lost and nothing counted twice while the functions' processes are killed at random
-// moments, messages come twice or while another process is working on them, and calls of AWS are throttled, fail, or
-// are carried out but return an error. ZERODAG_KILLS is the number of kills (20); ZERODAG_SEED repeats the faults of an
+// TestCrashes checks that nothing is lost and nothing counted twice while the functions' processes are killed at random
+// moments, messages arrive twice or while another process is working on them, and AWS calls are throttled, fail, or are
+// carried out but return an error. ZERODAG_KILLS is the number of kills (20); ZERODAG_SEED reproduces the faults of an
 // earlier run.
 //
 // It runs alone: it kills processes that other tests of the stack need.
@@ -56,7 +56,7 @@ func TestCrashes(t *testing.T) {
 	t.Logf("seed %d: %d kills (%s), %d attempts, %d of them killed, %d runs of tasks, %v", seed, kills, killed.String(), len(l.started), len(l.killed), l.runs(), met(t, p))
 }
 
-// TestFaults proves that without a crash no task runs twice, whatever DynamoDB answers.
+// TestFaults checks that without a crash no task runs twice, whatever DynamoDB answers.
 func TestFaults(t *testing.T) {
 	s, seed := stack.Alone(t), seed(t)
 	calmLeases.set(t, s)
@@ -72,13 +72,13 @@ func TestFaults(t *testing.T) {
 	t.Logf("seed %d: %d attempts, %d runs of tasks, %v", seed, len(l.started), l.runs(), met(t, p))
 }
 
-// met returns the calls that passed a proxy, and fails if they are too few to have met faults, because the test would
-// prove nothing.
+// met returns the calls that passed through a proxy, and fails if they are too few to have met faults, because the test
+// would prove nothing.
 func met(t *testing.T, p *proxy.Proxy) proxy.Bill {
 	t.Helper()
 	b := p.Take()
 	if n := b.Of("dynamodb"); n < 500 {
-		t.Errorf("only %d calls of DynamoDB could fail", n)
+		t.Errorf("only %d DynamoDB calls could fail", n)
 	}
 	return b
 }

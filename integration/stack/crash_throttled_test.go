@@ -39,9 +39,9 @@ func fresh(t *testing.T) {
 	localstack.Cleanup(t, func(ctx context.Context) error { return proxy.Concurrency(ctx, usualCalls) })
 }
 
-// TestCrashesThrottled proves that nothing is lost or counted twice in an account where ten functions run at once,
-// while processes are killed at random moments and receives are dropped, like batches that Lambda gives up; and that no
-// task counts as lost because no receiver had begun it. ZERODAG_KILLS is how often a process is killed (40).
+// TestCrashesThrottled checks that nothing is lost or counted twice in an account where ten functions run at once,
+// while processes are killed at random moments and receives are dropped, like batches that Lambda gives up on; and that
+// no task counts as lost because no receiver had begun it. ZERODAG_KILLS is how many times a process is killed (40).
 func TestCrashesThrottled(t *testing.T) {
 	s, seed := stack.Alone(t), seed(t)
 	kills := number(t, "ZERODAG_KILLS", 40)
@@ -117,7 +117,7 @@ func (d drops) ask(t *testing.T, ask func(proxy.Drops, context.Context) (int, er
 	return leases{events: events, tasks: tasks}
 }
 
-// blame is how often tasks were considered lost.
+// blame is how many times tasks were considered lost.
 type blame struct {
 	blamed    int // as if their receiver had died
 	blameless int // because no receiver had begun them

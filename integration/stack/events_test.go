@@ -93,7 +93,7 @@ func (a account) queue() (url, arn string) {
 	return *out.QueueUrl, attributes.Attributes["QueueArn"]
 }
 
-// rule sends events of a bus to a target.
+// rule sends events from a bus to a target.
 func (a account) rule(bus, pattern string, target bridge.Target) {
 	a.t.Helper()
 	client := eventbridge.NewFromConfig(a.config)
@@ -147,7 +147,7 @@ func (a account) attempt(project, workflow string) stack.Attempt {
 	return stack.Attempt{}
 }
 
-// TestAnnounced proves that starts, ends of each kind and missed times of `sla:` are sent to the bus, and that notices
+// TestAnnounced checks that starts, ends of each kind and missed times of `sla:` are sent to the bus, and that notices
 // of failures go to the topic.
 func TestAnnounced(t *testing.T) {
 	t.Parallel()
@@ -213,7 +213,7 @@ func (a account) describe(body string, session time.Time) string {
 
 const echoParams = "+a:\n  echo>: ${who}\n"
 
-// TestStartByBus proves that an event with the source zerodag.start starts a workflow with its parameters, for its
+// TestStartByBus checks that an event with the source zerodag.start starts a workflow with its parameters, for its
 // session time.
 func TestStartByBus(t *testing.T) {
 	t.Parallel()
@@ -233,7 +233,7 @@ func TestStartByBus(t *testing.T) {
 	}
 }
 
-// TestStartOnce proves that the same event twice, or the same input of a schedule, starts a workflow once, and that an
+// TestStartOnce checks that the same event twice, or the same input of a schedule, starts a workflow once, and that an
 // invalid event starts nothing and does not make the function fail.
 func TestStartOnce(t *testing.T) {
 	t.Parallel()
@@ -264,7 +264,7 @@ func TestStartOnce(t *testing.T) {
 	}
 }
 
-// TestStartBySchedule proves that a schedule of EventBridge Scheduler, set up as docs/aws.md shows, starts a workflow
+// TestStartBySchedule checks that a schedule of EventBridge Scheduler, set up as docs/aws.md shows, starts a workflow
 // once, although Scheduler calls again when an answer is lost.
 func TestStartBySchedule(t *testing.T) {
 	t.Parallel()
@@ -291,7 +291,7 @@ func TestStartBySchedule(t *testing.T) {
 	}
 }
 
-// TestStartByObject proves that a new object in a bucket starts a workflow that gets the object's key, by a rule as in
+// TestStartByObject checks that a new object in a bucket starts a workflow that gets the object's key, by a rule as in
 // docs/aws.md.
 func TestStartByObject(t *testing.T) {
 	t.Parallel()

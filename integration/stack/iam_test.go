@@ -18,7 +18,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// TestSignedCommands proves that the command line works with its user's AWS credentials and without a token, from
+// TestSignedCommands checks that the command line works with its user's AWS credentials and without a token, from
 // pushes to secrets, and that the audit log names the principal.
 func TestSignedCommands(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestSignedCommands(t *testing.T) {
 	}
 }
 
-// TestWhoami proves that the command line shows how it is authenticated or, if it is not, how it tried and what to do.
+// TestWhoami checks that the command line shows how it is authenticated or, if it is not, how it tried and what to do.
 func TestWhoami(t *testing.T) {
 	t.Parallel()
 	deployed := stack.Deployed(t)
@@ -90,7 +90,7 @@ func TestWhoami(t *testing.T) {
 	}
 }
 
-// TestForged proves that below /iam, only unchanged requests that a principal of the account has just signed are
+// TestForged checks that below /iam, only unchanged requests that a principal of the account has just signed are
 // accepted, and that a signature gives no access elsewhere.
 func TestForged(t *testing.T) {
 	t.Parallel()

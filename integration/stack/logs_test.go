@@ -57,7 +57,7 @@ func download(t *testing.T, link string) (status int, text string) {
 	return answer.StatusCode, string(plain)
 }
 
-// TestLogLinks proves that `zerodag log --url` prints links into S3 that every reader can download from and that cannot
+// TestLogLinks checks that `zerodag log --url` prints links into S3 that every reader can download from and that cannot
 // be changed; short logs also have one if the deployment stores them (smallLogs), and otherwise come from the API.
 func TestLogLinks(t *testing.T) {
 	t.Parallel()
@@ -129,7 +129,7 @@ func gated(t *testing.T) (c commandLine, attempt string, open func()) {
 	return c, c.start("gated", "wf"), open
 }
 
-// TestFollow proves that `zerodag log -f` shows the output of a task while a later one is still running, and ends with
+// TestFollow checks that `zerodag log -f` shows the output of a task while a later one is still running, and ends with
 // the attempt.
 func TestFollow(t *testing.T) {
 	t.Parallel()
@@ -160,7 +160,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestEventsInParts proves that events arrive although API Gateway passes on only complete answers: each contains some
+// TestEventsInParts checks that events arrive although API Gateway passes on only complete answers: each contains some
 // events and where to continue, until the attempt has ended.
 func TestEventsInParts(t *testing.T) {
 	t.Parallel()
@@ -186,7 +186,7 @@ func TestEventsInParts(t *testing.T) {
 		}
 	}
 	for _, task := range []string{"+wf+a", "+wf+b", "+wf+c"} {
-		name, _ := json.Marshal(task) // a text never fails
+		name, _ := json.Marshal(task) // a string never fails
 		if !strings.Contains(all.String(), `"fullName":`+string(name)) {
 			t.Errorf("no event of %s in\n%s", task, &all)
 		}

@@ -14,7 +14,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// TestNewerForm proves that a message of a later release is neither dropped nor harmful: it is redelivered until a
+// TestNewerForm checks that a message from a later release is neither dropped nor harmful: it is redelivered until a
 // program can read it.
 func TestNewerForm(t *testing.T) {
 	s := stack.Alone(t)

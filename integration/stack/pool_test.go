@@ -44,7 +44,7 @@ func (l *till) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	l.mu.Unlock()
 }
 
-// TestPoolOfTen proves that the tasks of many attempts that share a pool of ten slots each run once, and never more
+// TestPoolOfTen checks that the tasks of many attempts that share a pool of ten slots each run once, and never more
 // than ten at the same time. It prints how long that took, and how long the same attempts took without a pool.
 // ZERODAG_POOL is the number of attempts (40).
 //

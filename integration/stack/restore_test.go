@@ -20,7 +20,7 @@ import (
 	"zerodag/integration/server"
 )
 
-// TestRestoredElsewhere proves the steps of docs/aws.md, "In another region": a stage that was deployed and removed
+// TestRestoredElsewhere checks the steps of docs/aws.md, "In another region": a stage that was deployed and removed
 // there, whose table is then replaced by a copy and whose buckets and secrets are filled with copies, has the projects,
 // schedules, tokens, secrets and logs of the original after the next deploy, and after a revival, its attempts
 // continue. LocalStack has only one region, so the copies get the names of another stage, which changes more than
@@ -106,8 +106,8 @@ type copies struct {
 // name returns the name of a stage's table.
 func (copies) name(stage string) *string { return aws.String("zerodag-" + stage + "-table") }
 
-// restore deletes the table that the removed stage has left, and creates it like a restore from a backup: with only the
-// keys and indexes of the original.
+// restore deletes the table that the removed stage has left, and creates it as a restore from a backup does: with only
+// the keys and indexes of the original.
 func (c copies) restore() {
 	c.t.Helper()
 	db := dynamodb.NewFromConfig(c.config)

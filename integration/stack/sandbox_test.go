@@ -91,7 +91,7 @@ func (s sandbox) machines(t *testing.T, attempt string) []types.Task {
 	return list
 }
 
-// lose removes a machine: on the test bed like the loss of its host, with or without an event, and on an account by
+// lose removes a machine: on the test bed as the loss of its host would, with or without an event, and on an account by
 // stopping it in ECS.
 func (s sandbox) lose(t *testing.T, machine string, event bool) {
 	t.Helper()
@@ -165,7 +165,7 @@ func until(t *testing.T, limit time.Duration, what string, is func() bool) time.
 	return time.Since(began)
 }
 
-// stopped waits until an attempt has no machines any more, so that none is left to be paid for.
+// stopped waits until an attempt no longer has any machines, so that none is left to be paid for.
 func (s sandbox) stopped(t *testing.T, attempt string) {
 	t.Helper()
 	until(t, s.within(time.Minute), "the attempt's machines are stopped", func() bool {
@@ -178,7 +178,7 @@ func (s sandbox) stopped(t *testing.T, attempt string) {
 	})
 }
 
-// TestOneMachine proves that a workflow of twenty commands in one image starts one Fargate task, which ends with the
+// TestOneMachine checks that a workflow of twenty commands in one image starts one Fargate task, which ends with the
 // attempt.
 func TestOneMachine(t *testing.T) {
 	t.Parallel()
@@ -207,7 +207,7 @@ func TestOneMachine(t *testing.T) {
 	s.stopped(t, a.ID)
 }
 
-// TestSizes proves that a command that requests a size has a machine of that size for itself, on Spot if requested, and
+// TestSizes checks that a command that requests a size has a machine of that size for itself, on Spot if requested, and
 // is ended if it uses more than it requested.
 func TestSizes(t *testing.T) {
 	t.Parallel()
@@ -263,7 +263,7 @@ func provider(x types.Task) string {
 	return ""
 }
 
-// TestKillCommand proves that a kill ends a running command and its machine within 5 s, and that a command's output can
+// TestKillCommand checks that a kill ends a running command and its machine within 5 s, and that a command's output can
 // be read within 2 s.
 func TestKillCommand(t *testing.T) {
 	t.Parallel()
@@ -297,7 +297,7 @@ func TestKillCommand(t *testing.T) {
 	}
 }
 
-// TestLostMachine proves that a command whose machine is lost while it runs soon runs once more on another machine,
+// TestLostMachine checks that a command whose machine is lost while it runs soon runs once more on another machine,
 // with and without an event about the loss.
 func TestLostMachine(t *testing.T) {
 	t.Parallel()
@@ -327,7 +327,7 @@ func TestLostMachine(t *testing.T) {
 	}
 }
 
-// TestMissingImage proves that a missing image fails the task at once, with an error about it.
+// TestMissingImage checks that a missing image fails the task at once, with an error about it.
 func TestMissingImage(t *testing.T) {
 	t.Parallel()
 	s := commands(t)
@@ -350,7 +350,7 @@ func TestMissingImage(t *testing.T) {
 	}
 }
 
-// TestBusyFargate proves that refused launches are retried, and that a thousand concurrent commands use at most ten
+// TestBusyFargate checks that refused launches are retried, and that a thousand concurrent commands use at most ten
 // machines per attempt, launched at the account's rate, and run once each. They are in two attempts because an attempt
 // has at most a thousand tasks.
 func TestBusyFargate(t *testing.T) {
@@ -392,7 +392,7 @@ func TestBusyFargate(t *testing.T) {
 // asks is a command that prints when it begins and when it is asked to end.
 const asks = `trap 'echo asked to end at $(date +%s); exit 1' TERM; echo it begins; sleep 600 & wait`
 
-// askedAt returns when the command asks was asked to end, or false if it has never begun.
+// askedAt returns when the command in asks was asked to end, or false if it has never begun.
 func askedAt(t *testing.T, log string) (int64, bool) {
 	t.Helper()
 	if !strings.Contains(log, "\nit begins\n") {
@@ -407,7 +407,7 @@ func askedAt(t *testing.T, log string) (int64, bool) {
 	return at, true
 }
 
-// TestTimeOverBeside proves that a command that times out, even at once, or whose group fails fast, ends without ending
+// TestTimeOverBeside checks that a command that times out, even at once, or whose group fails fast, ends without ending
 // its machine, on which another task's command continues, and that the other command does not run twice.
 func TestTimeOverBeside(t *testing.T) {
 	t.Parallel()
@@ -490,7 +490,7 @@ _export:
 	}
 }
 
-// TestCancelOnMachines proves that commands of `_cancel`, which run after a kill, run once, while the commands that
+// TestCancelOnMachines checks that commands of `_cancel`, which run after a kill, run once, while the commands that
 // were killed lose their machines.
 func TestCancelOnMachines(t *testing.T) {
 	t.Parallel()
@@ -547,7 +547,7 @@ func (s sandbox) explain(t *testing.T, attempt string, since time.Time) {
 	said(t, s.Stack, since, nil)
 }
 
-// TestEarlyLaunch proves that a machine comes up while the task before its command runs.
+// TestEarlyLaunch checks that a machine comes up while the task before its command runs.
 func TestEarlyLaunch(t *testing.T) {
 	t.Parallel()
 	s := commands(t)
@@ -563,7 +563,7 @@ func TestEarlyLaunch(t *testing.T) {
 	}
 }
 
-// TestLogsOfPacks proves that tasks that end at the same time keep their short logs.
+// TestLogsOfPacks checks that tasks that end at the same time keep their short logs.
 func TestLogsOfPacks(t *testing.T) {
 	t.Parallel()
 	s := stack.Deployed(t)

@@ -9,7 +9,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// TestSizesOfRequests proves that requests larger than API Gateway and Lambda can carry are refused with a client error
+// TestSizesOfRequests checks that requests larger than API Gateway and Lambda can carry are refused with a client error
 // before the function is called, and that the largest archive that the API claims to accept is not refused.
 func TestSizesOfRequests(t *testing.T) {
 	t.Parallel()

@@ -62,8 +62,8 @@ func Deployed(t testing.TB) *Stack {
 	return s
 }
 
-// Alone returns the stack on LocalStack that the environment names, for a test that must have it for itself, because it
-// kills or counts the work of others: ZERODAG_ALONE confirms that it has.
+// Alone returns the stack on LocalStack that the environment names, for a test that must have it to itself, because it
+// kills or counts other tests' work: ZERODAG_ALONE confirms that it has.
 func Alone(t testing.TB) *Stack {
 	t.Helper()
 	if os.Getenv("ZERODAG_ALONE") == "" {
@@ -107,11 +107,11 @@ func (s *Stack) Call(ctx context.Context, method, path, contentType string, body
 	return answer.StatusCode, text, err
 }
 
-// patience is how long a call is repeated while there is no answer or a server error, because functions may have been
+// patience is how long a call is retried while there is no answer or a server error, because functions may have been
 // killed.
 const patience = 90 * time.Second
 
-// ask repeats a call until the server has answered it.
+// ask retries a call until the server has answered it.
 func (s *Stack) ask(ctx context.Context, method, path, contentType string, body []byte, into any) error {
 	for deadline := time.Now().Add(patience); ; {
 		status, text, err := s.Call(ctx, method, path, contentType, body)
@@ -142,12 +142,12 @@ type Refused struct {
 
 func (r *Refused) Error() string { return fmt.Sprintf("%s: %d %s", r.call, r.Status, r.Text) }
 
-// Get reads JSON, and repeats the request until there is an answer.
+// Get reads JSON, and retries the request until there is an answer.
 func (s *Stack) Get(ctx context.Context, path string, into any) error {
 	return s.ask(ctx, http.MethodGet, path, "", nil, into)
 }
 
-// Post sends and reads JSON, and repeats the request until there is an answer.
+// Post sends and reads JSON, and retries the request until there is an answer.
 func (s *Stack) Post(ctx context.Context, path string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

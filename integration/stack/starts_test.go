@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// TestStartsAtOnce proves that attempts that are all started at the same moment in an account where ten functions run
+// TestStartsAtOnce checks that attempts that are all started at the same moment in an account where ten functions run
 // at once each begin once, and that none fails. The clients are zerodag's own, which resend requests that API Gateway
 // has rejected. ZERODAG_STARTS is the number of attempts (100).
 //
@@ -45,7 +45,7 @@ func TestStartsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A start names its session, so it may be sent again whatever the outcome of an earlier request: nothing is
-	// doubled.
+	// duplicated.
 	start := func(i int) error {
 		for deadline := time.Now().Add(15 * time.Minute); ; {
 			_, err := c.Start(t.Context(), client.Start{Workflow: client.ID(p.Workflows["main"]), SessionTime: time.Unix(int64(i), 0), Params: param.New()})

@@ -8,7 +8,7 @@ import (
 // late is the delay after which a schedule has certainly not fired in time, even on the slowest machine.
 const late = 30 * time.Second
 
-// TestSchedule proves that a schedule that is due every minute fires once a minute, without anything running in
+// TestSchedule checks that a schedule that is due every minute fires once a minute, without anything running in
 // between, and prints its delays.
 func TestSchedule(t *testing.T) {
 	t.Parallel()

@@ -152,7 +152,7 @@ func packed(t *testing.T, h tar.Header, content int64) []byte {
 	return b.Bytes()
 }
 
-// TestUploadSizes proves that projects of every size can be pushed and run: one that fits into a request, one that does
+// TestUploadSizes checks that projects of every size can be pushed and run: one that fits into a request, one that does
 // not, and one that is uploaded in parts.
 func TestUploadSizes(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestUploadSizes(t *testing.T) {
 	}
 }
 
-// TestUploadErrors proves that mistakes in a project are reported with file and line, as in a direct push, and that the
+// TestUploadErrors checks that mistakes in a project are reported with file and line, as in a direct push, and that the
 // revision does not exist.
 func TestUploadErrors(t *testing.T) {
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestUploadErrors(t *testing.T) {
 	}
 }
 
-// TestUploadSlot proves that S3 accepts only the archive of a slot, that the same archive put twice makes one revision,
+// TestUploadSlot checks that S3 accepts only the archive of a slot, that the same archive put twice makes one revision,
 // and that a second slot for the revision causes a conflict.
 func TestUploadSlot(t *testing.T) {
 	t.Parallel()

@@ -6,10 +6,10 @@ import (
 	"zerodag/integration/stack"
 )
 
-// TestBudgets proves that attempts on the deployed stack stay within their budgets of write units, requests and
+// TestBudgets checks that attempts on the deployed stack stay within their budgets of write units, requests and
 // invocations. Times depend on the machine and are not checked.
 //
-// It runs alone on its stack because it would count the work of others.
+// It runs alone on its stack because it would count other tests' work.
 func TestBudgets(t *testing.T) {
 	s := stack.Alone(t)
 	b, err := open(t.Context(), s)
@@ -36,7 +36,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// TestOver proves that a figure above its budget is marked, and others are not.
+// TestOver checks that a figure above its budget is marked, and others are not.
 func TestOver(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -49,7 +49,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestCost proves that prices are applied to the right units: two requests of a poller for each invocation, FIFO more
+// TestCost checks that prices are applied to the right units: two requests of a poller for each invocation, FIFO more
 // expensive than standard, memory times seconds.
 func TestCost(t *testing.T) {
 	t.Parallel()

@@ -14,14 +14,14 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the table of costs into docs/aws.md")
 
-// The place of the table of costs in the docs.
+// The place of the cost table in the docs.
 const (
 	costPage  = "../../docs/aws.md"
 	costBegin = "<!-- costs: written from integration/stackbench/testdata/costs.json -->\n"
 	costEnd   = "<!-- end of costs -->\n"
 )
 
-// TestCostTable proves that docs/aws.md shows the last results of `make bench-aws` that are stored in the repository:
+// TestCostTable checks that docs/aws.md shows the last results of `make bench-aws` that are stored in the repository:
 // all parts of the bill, and whether each budget is met.
 func TestCostTable(t *testing.T) {
 	t.Parallel()
@@ -62,7 +62,7 @@ func TestCostTable(t *testing.T) {
 	}
 }
 
-// TestEnginePrices proves that `zerodag aws cost` prices the engine by the last count, and its alarms by the template.
+// TestEnginePrices checks that `zerodag aws cost` prices the engine by the last count, and its alarms by the template.
 func TestEnginePrices(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/costs.json")
@@ -102,7 +102,7 @@ func TestEnginePrices(t *testing.T) {
 	}
 }
 
-// TestFigures proves that tasks are charged for the costs beyond those of their attempts, part by part, and attempts
+// TestFigures checks that tasks are charged for the costs beyond those of their attempts, part by part, and attempts
 // for everything; and that an exceeded budget is reported.
 func TestFigures(t *testing.T) {
 	t.Parallel()

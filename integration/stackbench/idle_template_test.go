@@ -15,7 +15,7 @@ const (
 	idleListBudget = 2.00
 )
 
-// TestIdle proves that the template's deployment stays within its budget while nothing runs, and that docs/aws.md
+// TestIdle checks that the template's deployment stays within its budget while nothing runs, and that docs/aws.md
 // contains both figures.
 func TestIdle(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestIdleCounts proves that everything that makes an idle deployment more expensive is recognized in the template.
+// TestIdleCounts checks that everything that makes an idle deployment more expensive is recognized in the template.
 func TestIdleCounts(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../infra/deployment/testdata/template.json")

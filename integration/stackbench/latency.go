@@ -46,7 +46,7 @@ func repeat(n int, f func(i int) error) (time.Duration, error) {
 // bare holds the times of the calls that edges and hops consist of.
 type bare struct{ put, query, send, hop time.Duration }
 
-// measureBare makes the calls directly through the proxy, like a function.
+// measureBare makes the calls directly through the proxy, as a function does.
 func (b *bench) measureBare(ctx context.Context) (t bare, err error) {
 	config, err := b.Config(ctx)
 	if err != nil {

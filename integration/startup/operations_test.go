@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// called matches the names of functions that call an operation of AWS, as listed in a Go program.
+// called matches the names of functions that call an AWS operation, as listed in a Go program.
 var called = regexp.MustCompile(`service/(\w+)\.\(\*Client\)\.([A-Z]\w+)\x00`)
 
 // most is how many operations of a service may be linked: more than the program calls of any of them, and fewer
 // than most services have.
 const most = 15
 
-// TestOperations proves that the program links only the operations of AWS that it calls, and not all operations of each
+// TestOperations checks that the program links only the AWS operations that it calls, and not all operations of each
 // service. A client in a struct that becomes an interface, or a paginator that gets the client itself, would link all
 // of them (docs/adr/0021-what-a-function-links.md). The SDK itself does this with S3.
 func TestOperations(t *testing.T) {

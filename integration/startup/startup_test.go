@@ -30,7 +30,7 @@ const room = 1.10
 // threads more often.
 const few = 10
 
-// tries is how often a process is started; the smallest value of each count is what it needs.
+// tries is how many times a process is started; the smallest value of each count is what it needs.
 const tries = 5
 
 // cost holds the resources that a process used.
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 	os.Exit(server.Main(m, &program))
 }
 
-// TestCosts proves that neither a local run nor the start of a server has become more expensive by a tenth.
+// TestCosts checks that neither a local run nor the start of a server has become more expensive by a tenth.
 func TestCosts(t *testing.T) {
 	t.Parallel()
 	measured := map[string]func(*testing.T) cost{"run": localRun, "server": firstAnswer}
@@ -105,7 +105,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// more is how often a process that exceeded its limit is run again.
+// more is how many times a process that exceeded its limit is run again.
 const more = 20
 
 func over(n, allowed int) bool { return float64(n) > room*float64(allowed) && n > allowed+few }

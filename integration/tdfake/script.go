@@ -22,7 +22,7 @@ type Script struct {
 	Rows    [][]any     `json:"rows"`
 	// Times repeats the rows, to make a result of any size.
 	Times int `json:"times"`
-	// Looks is how often its status is "running" before it ends.
+	// Looks is how many times its status is "running" before it ends.
 	Looks int `json:"looks"`
 	// Fail is the error of a failing job, Out the output of its command.
 	Fail string `json:"fail"`

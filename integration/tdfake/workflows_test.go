@@ -90,7 +90,7 @@ func cases() []workflow {
 	}
 }
 
-// TestWorkflows proves, with the program itself, what projects with operators for Treasure Data do.
+// TestWorkflows checks, with the program itself, what projects with operators for Treasure Data do.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases() {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRestoreDrill proves that the drill of docs/production.md works as written, and has the stated results: a second
+// TestRestoreDrill checks that the drill of docs/production.md works as written, and has the stated results: a second
 // server on restored data has projects, sessions and secrets of the first, and runs nothing.
 func TestRestoreDrill(t *testing.T) {
 	t.Parallel()

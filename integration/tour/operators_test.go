@@ -31,7 +31,7 @@ func section(t *testing.T, file, heading string) string {
 
 var word = regexp.MustCompile("`([a-z0-9_]+)`")
 
-// TestListOfOperators proves that docs/operators.md lists every built-in operator once and no others, and that the
+// TestListOfOperators checks that docs/operators.md lists every built-in operator once and no others, and that the
 // pages state their number correctly.
 func TestListOfOperators(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestListOfOperators(t *testing.T) {
 	}
 }
 
-// TestMissingOperators proves that no operator of Digdag is missing, and that zerodag identifies the operators of
+// TestMissingOperators checks that no Digdag operator is missing, and that zerodag identifies the operators of
 // Digdag's plugins as such.
 func TestMissingOperators(t *testing.T) {
 	t.Parallel()

@@ -114,7 +114,7 @@ func pages(t *testing.T) map[string]bool {
 	return all
 }
 
-// TestPages proves that a reader who saves the files of a page and types its commands gets the output that the page
+// TestPages checks that a reader who saves the files of a page and types its commands gets the output that the page
 // shows.
 func TestPages(t *testing.T) {
 	t.Parallel()
@@ -151,7 +151,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestRead proves that the kinds of blocks are distinguished.
+// TestRead checks that the kinds of blocks are distinguished.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	r := read("text\n```yaml\n# a/b.dig\n+x: {}\n```\n```console\n$ one b\nout\n...\n$ two\n```\n```yaml\nx: 1\n```\n```sh\n# Not run: why\n```\n```python\n# c.py\n```\n```yaml\n```\n")

@@ -164,7 +164,7 @@ func (s *shell) follow(t *testing.T, page string, list []step) {
 // serversLog matches lines of a server in the background, which may appear at any time.
 var serversLog = regexp.MustCompile(`(?m)^\d{4}-.* zerodag\.server: .*\n`)
 
-// TestTour proves that the commands of the tour work as written and print what the page shows. The first one builds the
+// TestTour checks that the commands of the tour work as written and print what the page shows. The first one builds the
 // program, which the test has already done.
 func TestTour(t *testing.T) {
 	t.Parallel()
@@ -182,7 +182,7 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// TestREADME proves that the first workflow of the README runs, locally and on a server, with the commands next to it.
+// TestREADME checks that the first workflow of the README runs, locally and on a server, with the commands next to it.
 func TestREADME(t *testing.T) {
 	t.Parallel()
 	list := read(section(t, "README.md", "A first workflow")).steps
@@ -192,7 +192,7 @@ func TestREADME(t *testing.T) {
 	open(t).follow(t, "README.md", list)
 }
 
-// TestDiffers proves that the comparison finds differences.
+// TestDiffers checks that the comparison finds differences.
 func TestDiffers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

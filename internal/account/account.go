@@ -30,7 +30,7 @@ type Account struct {
 	ssm      *ssm.Client
 	sts      *sts.Client
 	dynamodb *dynamodb.Client
-	pause    time.Duration // between checks of stopping machines
+	pause    time.Duration // the pause between checks of stopping machines
 }
 
 // Open finds the credentials and the region of the environment, as every AWS tool does. It makes no calls yet.
@@ -65,8 +65,8 @@ const (
 	NotAllowed Answer = "unknown" // the credentials lack the permission
 )
 
-// Deployed reports whether the stage has a table. If it has, its stack exists or existed, and a deploy need not be able
-// to roll back its creation.
+// Deployed reports whether the stage has a table. If it has one, its stack exists or existed, and a deploy does not
+// need to be able to roll back its creation.
 func (a *Account) Deployed(ctx context.Context, stage string) (Answer, error) {
 	_, err := a.dynamodb.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("zerodag-" + stage + "-table")})
 	var missing *dynamotypes.ResourceNotFoundException

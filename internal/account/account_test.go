@@ -34,20 +34,20 @@ type fake struct {
 	table, role, throughput bool
 	bootstrap               string // "": there is none
 	concurrency, free       int
-	programs                int // MB of programs that Lambda stores, of 75,000 allowed
-	reserved                int // for each function of the stage; 0: it is not deployed
+	programs                int // the MB of programs that Lambda stores, out of 75,000 allowed
+	reserved                int // the reservation of each function of the stage; 0: it is not deployed
 	cpus, vpcQuota          float64
 	vpcs                    int
 	tasks                   map[string]string // status by ARN
 	denied                  string            // an operation that the credentials may not call
-	vpcWithEndpoint         string            // for execute-api
-	privateNames            bool              // of that endpoint
+	vpcWithEndpoint         string            // the VPC with an endpoint for execute-api
+	privateNames            bool              // that endpoint has private DNS names
 	entrances               map[string]string // service and state of endpoints for execute-api, by id
 	cluster                 bool
 	images                  []string // versions of the base image of MicroVMs with their status; nil: the region has none
 	noImages                int      // HTTP status of the answer about images if there are none
 	microvms                string   // ARN of the image of the stage's MicroVMs
-	template                string   // of the stage's stack; "": there is no stack
+	template                string   // the template of the stage's stack; "": there is no stack
 	set                     []string // the reserved concurrency that functions were set to
 	calls                   []string
 }
@@ -251,7 +251,7 @@ func (h transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// judged checks requests to the fake against the models of AWS. The model of MicroVMs is too new for the judge.
+// judged checks requests to the fake against the AWS models. The model for MicroVMs is too new for the judge.
 func judged(t *testing.T, f *fake) http.Handler {
 	others := localstack.Judged(t, f)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -281,13 +281,13 @@ func hidden(s *settings.Settings) {
 // small lets commands run in MicroVMs.
 func small(s *settings.Settings) { s.Microvms = "allowed" }
 
-// bases makes an account whose region has these versions of the base image, each with its status.
+// bases returns a change that gives an account's region these versions of the base image, each with its status.
 func bases(versions ...string) func(*fake) { return func(f *fake) { f.images = versions } }
 
-// entrances returns both endpoints of hidden, with this service and state.
+// entrances returns both endpoints that hidden sets, with this service and state.
 func entrances(as string) map[string]string { return map[string]string{"vpce-1": as, "vpce-2": as} }
 
-// TestDoctor proves that each check of an account yields one line with the necessary change, and that a check fails
+// TestDoctor proves that each check of an account produces one line with the necessary change, and that a check fails
 // only if a deploy would fail.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
@@ -413,7 +413,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestCreateRole proves that the role of ECS is created only once.
+// TestCreateRole proves that the ECS role is created only once.
 func TestCreateRole(t *testing.T) {
 	t.Parallel()
 	f := healthy()
@@ -439,8 +439,8 @@ func TestCreateRole(t *testing.T) {
 	}
 }
 
-// TestStop proves that after a stage is switched off none of its machines is left, including machines that were already
-// stopping, and that nothing launches another.
+// TestStop proves that after a stage is switched off, none of its machines are left, including machines that were
+// already stopping, and that nothing launches another one.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -479,7 +479,7 @@ func (s split) RoundTrip(r *http.Request) (*http.Response, error) {
 	return transport{s.others}.RoundTrip(r)
 }
 
-// TestStopMicrovms proves that after a stage is switched off none of its MicroVMs is left, and that a failure to list
+// TestStopMicrovms proves that after a stage is switched off, none of its MicroVMs are left, and that a failure to list
 // or terminate MicroVMs is reported but does not keep anything else from being stopped.
 func TestStopMicrovms(t *testing.T) {
 	t.Parallel()

@@ -11,15 +11,15 @@ import (
 	"zerodag/internal/awscall"
 )
 
-// Bill is Cost Explorer's data of a stage.
+// Bill is Cost Explorer's data about a stage.
 type Bill struct {
 	Lines    []BillLine `json:"lines"`
 	Dollars  float64    `json:"dollars"`
 	Estimate bool       `json:"estimate"` // AWS has not closed the bill yet
-	Requests int        `json:"requests"` // to Cost Explorer, one for each page
+	Requests int        `json:"requests"` // the number of requests to Cost Explorer, one for each page
 }
 
-// BillLine is the cost of a service, of the machines of one project or of everything without a project.
+// BillLine is the cost of a service for the machines of one project, or for everything without a project.
 type BillLine struct {
 	Service   string  `json:"service"`
 	ProjectID string  `json:"projectId,omitempty"`
@@ -121,7 +121,7 @@ func (a *Account) costs() awscall.Service {
 // IsDenied reports whether the credentials lack a permission.
 func IsDenied(err error) bool { return isDenied(err) }
 
-// WhyUnknown explains why an amount is not known: a missing permission of the credentials, or the error of the service.
+// WhyUnknown explains why an amount is not known: the credentials lack a permission, or the service returned an error.
 func WhyUnknown(err error, action string) string {
 	var no *awscall.Refusal
 	switch {

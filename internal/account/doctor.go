@@ -40,7 +40,7 @@ type Finding struct {
 	Change string `json:"change,omitempty" yaml:"change,omitempty"` // the necessary change, with the command
 }
 
-// Minimum values for a deploy.
+// Minimum values needed for a deploy.
 const (
 	leastBootstrap = 6   // required version of the CDK's bootstrap stack
 	leastLeft      = 100 // concurrency that Lambda wants to keep for functions without a reservation
@@ -55,8 +55,8 @@ const (
 	vpcQuota     = "L-F678F1CE"
 )
 
-// Doctor checks whether a deploy of a stage with these settings will succeed and whether the stage will stay up. If the
-// credentials do not permit a check, its finding reports that and the other checks continue. An error means that AWS
+// Doctor checks whether deploying a stage with these settings will succeed and whether the stage will stay up. If the
+// credentials do not permit a check, its finding reports that, and the other checks continue. An error means that AWS
 // does not answer at all.
 func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, error) {
 	who, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
@@ -190,7 +190,8 @@ func (a *Account) reserved(ctx context.Context, stage, function string) (int, er
 	return int(aws.ToInt32(out.ReservedConcurrentExecutions)), nil
 }
 
-// ecsRole is the service-linked role of ECS. With spot, a cluster cannot be made without it; otherwise ECS makes both.
+// ecsRole is the service-linked role for ECS. With spot capacity, a cluster cannot be created without it; otherwise,
+// ECS creates both.
 const ecsRole = "AWSServiceRoleForECS"
 
 // hasRole reports whether ECS has been used in the account.
@@ -222,8 +223,8 @@ func (a *Account) role(ctx context.Context, s settings.Settings) (Finding, error
 	return Finding{Level: OK, What: ecsRole}, nil
 }
 
-// CreateRole creates the service-linked role of ECS. If the role exists, that is not an error. If the credentials lack
-// the permission to check, CreateRole does nothing, and Doctor reports the missing permission.
+// CreateRole creates the service-linked role for ECS. If the role already exists, that is not an error. If the
+// credentials lack the permission to check, CreateRole does nothing, and Doctor reports the missing permission.
 func (a *Account) CreateRole(ctx context.Context) error {
 	there, err := a.hasRole(ctx)
 	if isDenied(err) {
@@ -275,7 +276,7 @@ func (a *Account) cpus(ctx context.Context, s settings.Settings) (Finding, error
 	raise := "aws service-quotas request-service-quota-increase --service-code fargate --quota-code " + code + " --desired-value 100"
 	if most < one {
 		f.Level, f.Change = Fail, "commandCpu: "+strconv.Itoa(int(most*1024))+" in the file of the stage, or "+raise
-	} else if most/one < 10 { // the machines that one attempt may have (package sandbox)
+	} else if most/one < 10 { // the number of machines that one attempt may have (package sandbox)
 		f.Level, f.Change = Advice, "the commands of one attempt may use ten machines; other commands wait: "+raise
 	}
 	return f, nil
@@ -299,7 +300,7 @@ func (a *Account) network(ctx context.Context, _ settings.Settings) (Finding, er
 }
 
 // endpoints checks whether machines in a VPC can reach the API. An interface endpoint for execute-api with private DNS
-// captures every execute-api address in its VPC, and serves private APIs only.
+// captures every execute-api address in its VPC, and serves only private APIs.
 func (a *Account) endpoints(ctx context.Context, s settings.Settings) (Finding, error) {
 	vpc := s.VPC
 	if vpc == settings.DefaultVPC {
@@ -447,7 +448,7 @@ func (a *Account) vpcs(ctx context.Context) (int, error) {
 	}
 }
 
-// throughput checks how often secrets may be read.
+// throughput checks the rate at which secrets may be read.
 func (a *Account) throughput(ctx context.Context, _ settings.Settings) (Finding, error) {
 	const setting = "/ssm/parameter-store/high-throughput-enabled"
 	out, err := a.ssm.GetServiceSetting(ctx, &ssm.GetServiceSettingInput{SettingId: aws.String(setting)})

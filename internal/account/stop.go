@@ -20,10 +20,10 @@ import (
 	"zerodag/internal/env"
 )
 
-// launchers lists the functions that launch machines. Without them no task runs and no schedule starts.
+// launchers lists the functions that launch machines. Without them, no task runs and no schedule starts.
 func launchers() []string { return []string{"agent", "tick"} }
 
-// functionOf returns the name of a function of a stage.
+// functionOf returns the name of a stage's function.
 func functionOf(stage, function string) *string {
 	return aws.String("zerodag-" + stage + "-" + function)
 }
@@ -38,7 +38,8 @@ type Stopped struct {
 }
 
 // Stop switches a stage off: the functions that launch machines are not called again, and running machines are stopped.
-// It returns when none is left, since a cluster with a machine cannot be deleted. Missing resources are not an error.
+// It returns when none are left, because a cluster with a machine cannot be deleted. Missing resources are not an
+// error.
 func (a *Account) Stop(ctx context.Context, stage string) (Stopped, error) {
 	var s Stopped
 	for _, f := range launchers() {
@@ -54,7 +55,7 @@ func (a *Account) Stop(ctx context.Context, stage string) (Stopped, error) {
 	return s, err
 }
 
-// stopMachines stops the tasks of a cluster, waits until none is left, and returns how many it stopped.
+// stopMachines stops the tasks of a cluster, waits until none are left, and returns how many it stopped.
 func (a *Account) stopMachines(ctx context.Context, cluster string) (int, error) {
 	stopped := map[string]bool{}
 	for {
@@ -118,7 +119,7 @@ func (a *Account) machines(ctx context.Context, cluster string) ([]string, error
 	return list, nil
 }
 
-// microvmsPath is the path of the operations on MicroVMs.
+// microvmsPath is the path of the MicroVM operations.
 const microvmsPath = "/2025-09-09/microvms"
 
 // endMicrovms terminates the MicroVMs of a stage and returns their number.
@@ -143,7 +144,7 @@ func (a *Account) endMicrovms(ctx context.Context, stage string) (int, error) {
 	return len(running), nil
 }
 
-// microvmImage returns the ARN of the image of a stage's MicroVMs from the environment of the agent; "" if the stage
+// microvmImage returns the ARN of the image that a stage's MicroVMs use, from the agent's environment; "" if the stage
 // has none.
 func (a *Account) microvmImage(ctx context.Context, stage string) (string, error) {
 	out, err := a.lambda.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: functionOf(stage, "agent")})

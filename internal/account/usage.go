@@ -17,13 +17,13 @@ import (
 	"zerodag/internal/prices"
 )
 
-// Stack is CloudFormation's data of a deployed stage.
+// Stack is CloudFormation's data about a deployed stage.
 type Stack struct {
-	URL                        string // of the API
+	URL                        string // the URL of the API
 	APIs                       []string
 	Functions, Queues          []string
 	Tables, LogGroups          []string
-	CommandFunction            string // runs short commands, so its time counts as time of tasks; "" if there is none
+	CommandFunction            string // runs short commands, so its time counts as task time; "" if there is none
 	Alarms, Dashboards         int
 	Account, Region, StackName string
 }
@@ -35,7 +35,7 @@ func (e *NoStage) Error() string {
 	return fmt.Sprintf("stage %s is not deployed in %s: the account has no stack zerodag-%s there\nhint: AWS_REGION and AWS_PROFILE select region and account; `aws cloudformation list-stacks` lists the stacks", e.Stage, e.Region, e.Stage)
 }
 
-const stacksVersion = "2010-05-15" // of CloudFormation's API
+const stacksVersion = "2010-05-15" // the version of CloudFormation's API
 
 // Stack reads the resources of a stage's stack. The error is a *NoStage if there is none.
 func (a *Account) Stack(ctx context.Context, stage string) (Stack, error) {
@@ -91,7 +91,7 @@ func (a *Account) resources(ctx context.Context, stage string, s *Stack) error {
 				switch {
 				case r.ID == "zerodag-"+stage+"-commands":
 					s.CommandFunction = r.ID
-				case strings.HasPrefix(r.ID, "zerodag-"): // not a function that the CDK creates for itself
+				case strings.HasPrefix(r.ID, "zerodag-"): // excludes functions that the CDK creates for itself
 					s.Functions = append(s.Functions, r.ID)
 				}
 			case "AWS::SQS::Queue":
@@ -136,14 +136,14 @@ func (a *Account) stacks(ctx context.Context, stage string, form url.Values, ans
 	return fmt.Errorf("read the stack zerodag-%s: %w", stage, err)
 }
 
-// metric is a metric of CloudWatch whose sum is queried.
+// metric is a CloudWatch metric whose sum is queried.
 type metric struct{ namespace, name, dimension, value string }
 
 // mostQueries is how many metrics a request may query.
 const mostQueries = 500
 
 // Usage returns the usage of a stage as CloudWatch counts it for the stage as a whole, at list prices. CloudWatch has
-// no counts for S3, SNS, EventBridge, SSM, KMS and machines. The unit of time is a day, or five minutes for a period of
+// no counts for S3, SNS, EventBridge, SSM, KMS or machines. The time unit is a day, or five minutes for a period of
 // less than a day. IsDenied reports whether an error means that the credentials lack the permission.
 func (a *Account) Usage(ctx context.Context, s Stack, from, to time.Time) ([]prices.Metered, error) {
 	var wanted []metric
@@ -245,7 +245,7 @@ func (a *Account) sizes(ctx context.Context, functions []string) (map[string]siz
 	return sizes, nil
 }
 
-// metered turns sums into units of the bill.
+// metered converts sums to billing units.
 func metered(sums map[metric]float64, sizes map[string]size) []prices.Metered {
 	var calls, arm, other, standard, fifo, reads, writes, logs, api float64
 	for m, n := range sums {

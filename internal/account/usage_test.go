@@ -27,13 +27,13 @@ import (
 // two.
 type ledger struct {
 	mu        sync.Mutex
-	sums      map[string][]float64 // of days, by "METRIC NAME"
-	pages     []string             // answers of Cost Explorer
-	throttles int                  // number of requests that will still be throttled
+	sums      map[string][]float64 // the sums for days, by "METRIC NAME"
+	pages     []string             // Cost Explorer's answers
+	throttles int                  // the number of requests that will still be throttled
 	denied    string
-	refusal   string // code of the error of Cost Explorer
+	refusal   string // the code of Cost Explorer's error
 	noURL     bool
-	partial   string // StatusCode of every metric
+	partial   string // the StatusCode of every metric
 	calls     []string
 	seen      []string // "SERVICE REGION BODY"
 }
@@ -278,7 +278,7 @@ func TestThrottled(t *testing.T) {
 	})
 }
 
-// group is a group in an answer of Cost Explorer.
+// group is a group in an answer from Cost Explorer.
 func group(service, project, amount string) string {
 	return fmt.Sprintf(`{"Keys":[%q,"zerodag-project$%s"],"Metrics":{"UnblendedCost":{"Amount":%q,"Unit":"USD"}}}`, service, project, amount)
 }
@@ -287,8 +287,8 @@ func costPage(next string, groups ...string) string {
 	return fmt.Sprintf(`{"ResultsByTime":[{"TimePeriod":{"Start":"2026-10-01","End":"2026-11-01"},"Total":{},"Groups":[%s],"Estimated":%t}]%s}`, strings.Join(groups, ","), next == "", next)
 }
 
-// TestBilled proves that all pages of Cost Explorer are added up, that each page counts as a paid request, and that the
-// right data of the right region is requested.
+// TestBilled proves that all of Cost Explorer's pages are added up, that each page counts as a paid request, and that
+// the right data of the right region is requested.
 func TestBilled(t *testing.T) {
 	t.Parallel()
 	l := &ledger{pages: []string{

@@ -15,8 +15,8 @@ import (
 	"fmt"
 )
 
-// The record of a secret (wire.md 3.2) consists of name, version, term and nonce, followed by the encrypted part: the
-// length of the value, the value, and zeros up to a whole block.
+// The record of a secret (wire.md 3.2) consists of a name, a version, a term and a nonce, followed by the encrypted
+// part: the length of the value, the value, and zeros up to a whole block.
 const (
 	// Engine names the format.
 	Engine = "aesgcm"

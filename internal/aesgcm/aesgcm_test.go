@@ -54,7 +54,7 @@ func gcmOf(t *testing.T) cipher.AEAD {
 	return gcm
 }
 
-// TestSecretTrouble proves that damaged records are refused, and that the use of a wrong key is reported.
+// TestSecretTrouble proves that damaged records are refused, and that the use of the wrong key is reported.
 func TestSecretTrouble(t *testing.T) {
 	t.Parallel()
 	text, err := Encrypt(testKey, "value")
@@ -77,7 +77,7 @@ func TestSecretTrouble(t *testing.T) {
 	}
 }
 
-// FuzzDecrypt proves that no text breaks the reader of records.
+// FuzzDecrypt proves that no text breaks the record reader.
 func FuzzDecrypt(f *testing.F) {
 	text, err := Encrypt(testKey, "value")
 	if err != nil {

@@ -16,7 +16,7 @@ func (r Attempts) Ignored(ctx context.Context, a client.Attempt) ([]client.Task,
 	return list, err
 }
 
-// Await waits until an attempt is over and returns it as it is then.
+// Await waits until an attempt is over and returns it in its final state.
 func (r Attempts) Await(ctx context.Context, id client.ID) (client.Attempt, error) {
 	for pause := FollowFirst; ; pause = min(2*pause, FollowLast) {
 		a, err := r.Attempt(ctx, id)

@@ -23,15 +23,15 @@ type Attempts struct{ *client.Client }
 type Failure struct {
 	task    client.Task
 	message string
-	tries   int                  // how often it ran, in all iterations of its group
+	tries   int                  // how many times it ran, in all iterations of its group
 	place   string               // where it is defined; "" if that is unknown
-	names   map[string]dig.Place // names that its expressions can use according to its workflow
+	names   map[string]dig.Place // the names that its expressions can use according to its workflow
 	lost    remedy.LostNames
 	lines   []string // the end of the log of its last run
 }
 
-// Failures returns the tasks that made an attempt fail, the first to fail first. The tasks that are displayed have the
-// last lines of their logs and their place in the workflow.
+// Failures returns the tasks that made an attempt fail, the first to fail first. The tasks that will be displayed
+// include the last lines of their logs and their place in the workflow.
 func (r Attempts) Failures(ctx context.Context, a client.Attempt, lines int) ([]Failure, error) {
 	tasks, err := r.Tasks(ctx, a.ID)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r Attempts) Failures(ctx context.Context, a client.Attempt, lines int) ([]
 	return r.FailuresAmong(ctx, a, tasks, lines)
 }
 
-// FailuresAmong is Failures for an attempt whose tasks were already read.
+// FailuresAmong is Failures for an attempt whose tasks have already been read.
 func (r Attempts) FailuresAmong(ctx context.Context, a client.Attempt, tasks []client.Task, lines int) (_ []Failure, err error) {
 	var list []Failure
 	lost, ignored := remedy.LostNames{}, map[client.ID]bool{} // groups with ignored failures, and the tasks below
@@ -92,7 +92,7 @@ func superseded(tasks []client.Task) map[client.ID]bool {
 	return old
 }
 
-// triesOf returns how often a task has run.
+// triesOf returns how many times a task has run.
 func triesOf(t client.Task) int {
 	if t.StartedAt == nil {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// sources is a server with a workflow that serves some of the workflow's files.
+// sources is a server that has a workflow and serves some of the workflow's files.
 type sources struct {
 	files map[string]string // JSON of the text, by path
 	asked []string

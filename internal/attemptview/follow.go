@@ -100,7 +100,8 @@ func (r Attempts) readChanges(ctx context.Context, id client.ID, tasks *liveTask
 	}
 }
 
-// outlined reads all tasks. Changes that happen while the pages are read come with the changes after the first page.
+// outlined reads all tasks. Changes that happen while the pages are being read come with the changes after the first
+// page.
 func (r Attempts) outlined(ctx context.Context, id client.ID) (liveTasks, error) {
 	var tasks liveTasks
 	for after := int64(0); ; {

@@ -22,7 +22,7 @@ import (
 // moves is a server with an attempt whose tasks advance each time they are read.
 type moves struct {
 	at     int
-	states [][]string // of +w, +w+a, +w+b, +w^failure-alert
+	states [][]string // the states of +w, +w+a, +w+b and +w^failure-alert
 }
 
 func (m *moves) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +69,7 @@ func openedAt(t *testing.T, h http.Handler, wait func(context.Context, time.Dura
 	return Attempts{connection}, &out
 }
 
-// lines shows changes of tasks as lines, as in a pipe.
+// lines shows task changes as lines, as in a pipe.
 func lines(out io.Writer) Watcher {
 	return taskview.NewChanges(taskview.Lines{Out: out, Whole: true})
 }
@@ -182,7 +182,7 @@ func TestWatchReadsWhatChanges(t *testing.T) {
 	}
 }
 
-// TestWatchDoesWithoutWrongColumns proves that an answer whose lists do not fit together changes nothing.
+// TestWatchDoesWithoutWrongColumns proves that an answer whose lists do not match changes nothing.
 func TestWatchDoesWithoutWrongColumns(t *testing.T) {
 	t.Parallel()
 	var tasks liveTasks

@@ -21,7 +21,7 @@ type LogOptions struct {
 	Out     io.Writer
 	Verbose bool         // also debug messages
 	Follow  bool         // until the attempt, or its tasks with the prefix, are over
-	Plain   bool         // unchanged lines, as Digdag shows them; else with task names
+	Plain   bool         // unchanged lines, as Digdag shows them; otherwise, with task names
 	Ink     term.Palette // for lines that are not plain
 }
 
@@ -46,7 +46,7 @@ func NewLogReader(c *client.Client, o LogOptions) *LogReader {
 // Empty reports whether Read has found no log.
 func (c *LogReader) Empty() bool { return len(c.files) == 0 }
 
-// heldLine is a line that a poll found. It is shown with the other lines of that poll in the order of their times.
+// heldLine is a line that a poll found. It is shown with the other lines of that poll, in order of their times.
 type heldLine struct {
 	at   time.Time
 	file client.LogFile
@@ -76,7 +76,7 @@ func (c *LogReader) Read(ctx context.Context, id client.ID, prefix string) error
 	}
 }
 
-// isOver reports whether no further line can come.
+// isOver reports whether no more lines can come.
 func (c *LogReader) isOver(ctx context.Context, id client.ID, prefix string) (bool, error) {
 	a, err := c.Attempt(ctx, id)
 	if err != nil || a.Done || prefix == "" {
@@ -122,7 +122,7 @@ func (c *LogReader) update(ctx context.Context, id client.ID, prefix string, las
 	return news, c.showHeld()
 }
 
-// showHeld shows the lines that a poll found, in the order of their times.
+// showHeld shows the lines that a poll found, in order of their times.
 func (c *LogReader) showHeld() error {
 	slices.SortStableFunc(c.held, func(a, b heldLine) int { return a.at.Compare(b.at) })
 	for _, l := range c.held {

@@ -46,7 +46,7 @@ func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(text, "\n") {
 			z.Close()
 		}
-		w.Write(b.Bytes()) // without Close the file ends anywhere, like one that is still being written
+		w.Write(b.Bytes()) // without Close, the file may end anywhere, like one that is still being written
 	}
 }
 

@@ -18,13 +18,13 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// logRead records how much of a log file was shown.
+// logRead records how much of a log file has been shown.
 type logRead struct {
-	size     int64     // of the file when it was read
-	lines    int       // that were shown or filtered
-	part     int       // shown bytes of the next line, whose end was still missing
-	begun    bool      // a line of the engine was shown or filtered
-	last     time.Time // of the last line that has a time
+	size     int64     // the size of the file when it was read
+	lines    int       // the number of lines that were shown or filtered
+	part     int       // the number of bytes shown of the next line, whose end was still missing
+	begun    bool      // one of the engine's lines was shown or filtered
+	last     time.Time // the time of the last line that has one
 	torn     bool      // the last line had no end
 	failed   bool      // a line gave the reason why the task failed
 	filtered bool      // the last line with a level was not shown
@@ -34,7 +34,7 @@ type logRead struct {
 var levelPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9: \-+.]*\[([A-Za-z]+)\]`) })
 
 // inOrder sorts files by the time at which their runs began, which their names contain to the nanosecond. Digdag shows
-// the files of each task together, tasks in the order of their first file's time.
+// the files of each task together, with tasks in order of their first file's time.
 func inOrder(handles []client.LogFile) []client.LogFile {
 	first := map[string]time.Time{}
 	for _, h := range handles {
@@ -60,8 +60,8 @@ func beganAt(h client.LogFile) time.Time {
 	return h.FileTime
 }
 
-// showFile shows the new lines of a file. A file that is being written may end anywhere; with whole, a last line
-// without its end is shown.
+// showFile shows the new lines of a file. A file that is being written may end anywhere; if whole is true, an
+// incomplete last line is shown.
 func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile, whole bool) (news bool, err error) {
 	file, err := c.Log(ctx, id, h)
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *LogReader) viewLine(h client.LogFile, at *logRead, l tasklog.Text) erro
 	return nil
 }
 
-// showLine shows a line of level info and above. A line without a level belongs to the previous one.
+// showLine shows a line of level info or above. A line without a level belongs to the previous one.
 func (c *LogReader) showLine(h client.LogFile, at *logRead, line string) error {
 	if c.view != nil {
 		return c.viewLine(h, at, tasklog.Read(line))

@@ -16,10 +16,10 @@ import (
 type logView struct {
 	taskview.Lines
 	verbose bool
-	runs    map[string]int // how many runs of a task were shown
+	runs    map[string]int // how many runs of a task have been shown
 }
 
-// show shows one line of a file. A line without a level is output of the task, and is always shown.
+// show shows one line of a file. A line without a level is task output, and is always shown.
 func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 	if !l.Engine {
 		at.filtered = at.filtered || at.failed && isTrace(l.Text) && !v.verbose
@@ -59,7 +59,7 @@ func (v *logView) isDetail(level string) bool {
 	return !v.verbose && (level == "DEBUG" || level == "TRACE")
 }
 
-// quiet reports whether a line of the engine is only about sending the notice of a failure.
+// quiet reports whether one of the engine's lines is only about sending the notice of a failure.
 func (v *logView) quiet(task, level string) bool {
 	return strings.HasSuffix(task, engine.FailureAlert) && !v.verbose && level != "ERROR" && level != "WARN"
 }
@@ -68,7 +68,7 @@ func (v *logView) quiet(task, level string) bool {
 // trace of a script.
 func isTrace(line string) bool { return strings.HasPrefix(line, "\t") }
 
-// fit makes room for the names of tasks.
+// fit makes room for task names.
 func (v *logView) fit(handles []client.LogFile) {
 	for _, h := range handles {
 		if !strings.HasSuffix(h.TaskName, engine.FailureAlert) {

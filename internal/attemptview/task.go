@@ -8,14 +8,14 @@ import (
 	"zerodag/internal/taskview"
 )
 
-// RetriesOf returns how often a task was retried. It reports false if the server does not count retries.
+// RetriesOf returns how many times a task was retried. It returns false if the server does not count retries.
 func RetriesOf(t client.Task) (int, bool) {
 	again, there := t.StateParams.Get("retry_count")
 	n, err := strconv.Atoi(param.Text(again))
 	return n, there && err == nil
 }
 
-// ErrorOf returns the error of a task, or why it was skipped; "" if nothing failed, or only tasks below it.
+// ErrorOf returns the error of a task, or why it was skipped; "" if nothing failed, or if only tasks below it failed.
 func ErrorOf(t client.Task) string {
 	if t.Skipped != "" {
 		return "skipped: " + t.Skipped

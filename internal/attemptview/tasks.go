@@ -15,7 +15,7 @@ type liveTasks struct {
 	rows []taskview.Row
 }
 
-// add adds tasks, each behind its parent. Their numbers count from 1, so the place of each is known.
+// add adds tasks, each after its parent. They are numbered from 1, so the place of each is known.
 func (l *liveTasks) add(c *client.Columns) {
 	for i := range c.Len() {
 		if c.ID[i] != int64(len(l.rows))+1 || c.Parent[i] < 0 || c.Parent[i] >= c.ID[i] {

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// Outcome describes how an attempt ended. For a failure it lists the failed tasks, the reasons, the last lines that
+// Outcome describes how an attempt ended. For a failure, it lists the failed tasks, the reasons, the last lines that
 // they printed, and the command that resumes the attempt.
 func Outcome(a client.Attempt, failed []Failure, ink term.Palette) string {
 	var b strings.Builder
@@ -49,7 +49,7 @@ func Outcome(a client.Attempt, failed []Failure, ink term.Palette) string {
 // mostIgnored is the maximum number of ignored errors that are shown.
 const mostIgnored = 10
 
-// IgnoredText lists errors that were ignored, a line for each task; "" for none.
+// IgnoredText lists errors that were ignored, one line for each task; "" for none.
 func IgnoredText(id client.ID, list []client.Task, ink term.Palette) string {
 	var b strings.Builder
 	for i, t := range list {

@@ -32,18 +32,18 @@ type Client struct{ config aws.Config }
 // services.
 func New(c aws.Config) *Client { return &Client{c} }
 
-// Service is the address of a service, and the name and region that requests to it are signed for.
+// Service is the address of a service, and the name and region for which requests to it are signed.
 type Service struct{ Name, Endpoint, Region string }
 
-// Regional returns the address of a service in the region of the configuration.
+// Regional returns the address of a service in the configured region.
 func (c *Client) Regional(name string) Service {
 	return Service{name, sigv4.Endpoint(name, c.config.Region), c.config.Region}
 }
 
-// Refusal is an error in the answer of a service.
+// Refusal is an error in a service's answer.
 type Refusal struct {
 	Code, Message string
-	Status        int // of HTTP
+	Status        int // the HTTP status
 }
 
 func (r *Refusal) Error() string {
@@ -110,16 +110,16 @@ func ReadJSON(text []byte, status int, answer any) error {
 	return &Refusal{e.Code[strings.LastIndex(e.Code, "#")+1:], e.Message, status} // some services put a namespace before it
 }
 
-// mostAnswer is the maximum number of bytes that are read of an answer: enough for a thousand VPCs with their tags.
+// mostAnswer is the maximum number of bytes of an answer that are read: enough for a thousand VPCs with their tags.
 const mostAnswer = 16 << 20
 
-// tries limits how often a request is sent.
+// tries limits how many times a request is sent.
 const tries = 6
 
 // firstPause is the wait before the first retry; each later wait is twice as long.
 const firstPause = 200 * time.Millisecond
 
-// errNoCredentials is the error of requests that cannot be signed.
+// errNoCredentials is the error for requests that cannot be signed.
 var errNoCredentials = errors.New("there are no AWS credentials: log in (aws sso login), name a profile in AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 
 // Request is a request to a service.
@@ -130,7 +130,7 @@ type Request struct {
 	header       http.Header
 }
 
-// posted returns a request of a protocol that names the operation in the body or in a header.
+// posted returns a request for a protocol that names the operation in the body or in a header.
 func posted(body []byte, header http.Header) Request {
 	return Request{Method: http.MethodPost, Path: "/", body: body, header: header}
 }

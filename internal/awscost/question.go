@@ -15,15 +15,15 @@ import (
 
 // Question selects the report about a stage.
 type Question struct {
-	API      *client.Client // of the stage
+	API      *client.Client // the client for the stage
 	Account  *account.Account
 	Stack    account.Stack
 	Denied   error // why the stack could not be read; nil if it was
 	Settings stages.Settings
 	Assumed  bool   // the stage has no file
-	Folder   string // with the files of stages
+	Folder   string // the folder with the files of stages
 	Month    cost.Month
-	Sample   int  // number of attempts of each workflow whose tasks are read; 0 reads all
+	Sample   int  // the number of attempts of each workflow whose tasks are read; 0 reads all
 	Billed   bool // also query Cost Explorer
 }
 
@@ -50,7 +50,7 @@ func Of(ctx context.Context, q Question) (*Report, error) {
 	return out, nil
 }
 
-// countUsage adds the counts of CloudWatch; a missing permission is not a failure.
+// countUsage adds CloudWatch's counts; a missing permission is not a failure.
 func (q Question) countUsage(ctx context.Context, out *Report) {
 	items, err := q.Account.Usage(ctx, q.Stack, q.Month.From, q.Month.Until())
 	if err != nil {
@@ -63,7 +63,7 @@ func (q Question) countUsage(ctx context.Context, out *Report) {
 	}
 }
 
-// askBill adds the bill of AWS if the user agreed to pay for the requests.
+// askBill adds AWS's bill if the user agreed to pay for the requests.
 func (q Question) askBill(ctx context.Context, out *Report) {
 	out.Billed.Lines = []account.BillLine{}
 	if !q.Billed {

@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// attemptsPage is how many attempts a request lists: the maximum of the API.
+// attemptsPage is how many attempts a request lists: the API's maximum.
 const attemptsPage = 100
 
 // readers is the number of attempts whose tasks are read concurrently.
@@ -78,8 +78,8 @@ func (q Question) attribute(ctx context.Context, out *Report) error {
 	return nil
 }
 
-// readTasks reads the tasks of attempts and returns the cost of each attempt. An attempt that was removed meanwhile, or
-// has too many tasks for an answer, is skipped.
+// readTasks reads the tasks of attempts and returns the cost of each attempt. An attempt that has been removed in the
+// meantime, or that has too many tasks for an answer, is skipped.
 func (q Question) readTasks(ctx context.Context, list []client.Attempt) ([]cost.Amount, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -128,13 +128,13 @@ func (q Question) readTasks(ctx context.Context, list []client.Attempt) ([]cost.
 	return amounts, nil
 }
 
-// tooLarge reports whether the tasks of an attempt do not fit into an answer of a function.
+// tooLarge reports whether the tasks of an attempt do not fit into a function's answer.
 func tooLarge(err error) bool {
 	var answer *client.StatusError
 	return errors.As(err, &answer) && answer.Status == http.StatusRequestEntityTooLarge
 }
 
-// reading turns tasks of the API into those of an estimate.
+// reading converts tasks from the API to those of an estimate.
 type reading struct {
 	stage    cost.Stage
 	machine  sandbox.Class // for commands that request nothing
@@ -228,7 +228,7 @@ func operatorName(config *param.Map) string {
 	return name
 }
 
-// sandbox returns what a task requests of its machine, by its own settings or by the exports of itself and of the
+// sandbox returns what a task requests of its machine, through its own settings, its exports, or the exports of the
 // groups around it. Unreadable settings, such as an expression, count as requesting nothing.
 func (c *reading) sandbox(t client.Task, byID map[client.ID]*client.Task) operators.Sandbox {
 	wanted := param.New()

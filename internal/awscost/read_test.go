@@ -12,9 +12,9 @@ import (
 	"zerodag/internal/prices"
 )
 
-// TestKinds proves which resources a task uses: groups use none, operators without I/O the engine, other operators the
-// agent, and commands a function or a machine if the stage has one, according to the settings of the task and of the
-// groups around it.
+// TestKinds checks which resources a task uses: groups use none, operators without I/O use the engine, other operators
+// use the agent, and commands use a function or a machine if the stage has one, according to the settings of the task
+// and of the groups around it.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	settings := func(change func(*stages.Settings)) stages.Settings {
@@ -107,7 +107,7 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestFixed proves that fixed costs are in proportion to the share of the month.
+// TestFixed proves that fixed costs are proportional to the share of the month.
 func TestFixed(t *testing.T) {
 	t.Parallel()
 	month, err := cost.ReadMonth("2026-01", time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))

@@ -45,7 +45,7 @@ type CountedPart struct {
 	Dollars float64          `json:"dollars"`
 }
 
-// FixedPart is something that costs the same in every month.
+// FixedPart is something that costs the same every month.
 type FixedPart struct {
 	What    string  `json:"what"`
 	Dollars float64 `json:"dollars"`
@@ -63,7 +63,7 @@ type BilledPart struct {
 type Requests struct {
 	Lists  int `json:"lists"`  // pages of attempts
 	Tasks  int `json:"tasks"`  // attempts whose tasks were requested
-	Unread int `json:"unread"` // attempts that were removed meanwhile or have too many tasks for an answer
+	Unread int `json:"unread"` // attempts that were removed in the meantime or have too many tasks for an answer
 }
 
 // sum adds up the parts.

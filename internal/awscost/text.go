@@ -106,7 +106,7 @@ func billedTable(o *Report) *term.Table {
 	return t
 }
 
-// projectName returns the name of a project with attempts in the month; for other projects only the id is known.
+// projectName returns the name of a project with attempts in the month; for other projects, only the id is known.
 func projectName(names map[string]string, l account.BillLine) string {
 	switch name, known := names[l.ProjectID]; {
 	case l.ProjectID == "":

@@ -1,5 +1,5 @@
-// Package border defines how the drivers of AWS use the SDK: how often a call is tried, how long it waits for an
-// answer, and how errors are translated to errors of the host.
+// Package border defines how the AWS drivers use the SDK: how often a call is tried, how long it waits for an answer,
+// and how errors are translated to errors of the host.
 //
 // The drivers call it. It must never repeat a call that is not safe to repeat: every call of the drivers is safe, and
 // the package of each driver documents why.
@@ -22,11 +22,11 @@ import (
 	"zerodag/internal/host"
 )
 
-// Tries is how often a call is tried by default.
+// Tries is how many times a call is tried by default.
 const Tries = 6
 
-// Limits on the time between two tries. They are short because a message is delivered again, and callers of the API
-// wait only a few seconds.
+// Limits on the time between two tries. They are short because messages are redelivered, and callers of the API wait
+// only a few seconds.
 const (
 	shortest = 25 * time.Millisecond
 	longest  = 2 * time.Second
@@ -38,7 +38,7 @@ func Wait(tries int) time.Duration {
 	return most/4 + rand.N(most) // #nosec G404 -- it only spreads retries, an attacker gains nothing by guessing it
 }
 
-// Retryer repeats calls that were throttled, got no answer or an incomplete one, or ended with one of codes.
+// Retryer repeats calls that were throttled, got no answer or an incomplete one, or ended with one of the given codes.
 func Retryer(tries int, codes ...string) aws.Retryer {
 	if tries == 0 {
 		tries = Tries
@@ -47,8 +47,8 @@ func Retryer(tries int, codes ...string) aws.Retryer {
 		o.MaxAttempts = tries
 		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return Wait(attempt - 1), nil })
 		o.Retryables = append(o.Retryables, retryables(codes), retry.IsErrorRetryableFunc(brokenOff))
-		// Each call counts its tries separately: failures of other calls mean nothing for this one, and the queue protects
-		// the table from a storm of calls.
+		// Each call counts its tries separately: failures of other calls say nothing about this one, and the queue
+		// protects the table from a storm of calls.
 		o.RateLimiter = ratelimit.None
 	})
 }
@@ -78,8 +78,8 @@ func Code(err error) string {
 	return ""
 }
 
-// Translate converts an error of AWS, or of the connection to it, that remained after all tries. Temporary errors and
-// errors with one of codes become host.ErrUnavailable.
+// Translate converts an error from AWS, or from the connection to it, that remained after all tries. Temporary errors
+// and errors with one of the given codes become host.ErrUnavailable.
 func Translate(doing string, err error, codes ...string) error {
 	var network net.Error
 	var dial *net.OpError // its timeout looks like the timeout of a context

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestTranslate proves which errors the host may retry.
+// TestTranslate checks which errors the host may retry.
 func TestTranslate(t *testing.T) {
 	t.Parallel()
 	api := func(code string, fault smithy.ErrorFault) error {

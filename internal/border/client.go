@@ -19,9 +19,9 @@ import (
 const answerTime = 30 * time.Second
 
 // Answered returns a configuration whose calls fail with a retryable error if an answer does not begin in time, or
-// stalls. The SDK waits as long as the kernel believes in the connection: after a silent break that is a quarter of an
-// hour, during which the lease of the waiting task is extended and no other process can run the task. It is not for
-// calls that naturally take longer.
+// stalls. The SDK waits as long as the kernel considers the connection alive: after a silent break, that is a quarter
+// of an hour, during which the lease of the waiting task is extended and no other process can run the task. Answered is
+// not for calls that naturally take longer.
 func Answered(c aws.Config) aws.Config { return answered(c, answerTime) }
 
 func answered(c aws.Config, most time.Duration) aws.Config {
@@ -43,8 +43,8 @@ type impatient struct {
 	most time.Duration
 }
 
-// Do implements aws.HTTPClient. It turns a late answer into an error of the connection: net/http reports it as the
-// deadline of a context, and such calls are not retried.
+// Do implements aws.HTTPClient. It turns a late answer into a connection error: net/http reports it as a context
+// deadline, and such calls are not retried.
 func (i impatient) Do(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	out, err := i.HTTPClient.Do(r.WithContext(ctx))

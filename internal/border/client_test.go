@@ -23,7 +23,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// served returns a client of a server that reads each request to its end: otherwise it does not notice when the client
+// served returns a client for a server that reads each request to its end: otherwise it does not notice when the client
 // disconnects.
 func served(t *testing.T, most time.Duration, client aws.HTTPClient, answer http.HandlerFunc) *sqs.Client {
 	t.Helper()
@@ -37,7 +37,7 @@ func served(t *testing.T, most time.Duration, client aws.HTTPClient, answer http
 	return sqs.NewFromConfig(c, func(o *sqs.Options) { o.Retryer = Retryer(3) })
 }
 
-// silent returns a client of a server that does not answer the first calls.
+// silent returns a client for a server that does not answer the first calls.
 func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient) *sqs.Client {
 	t.Helper()
 	var asked atomic.Int64
@@ -115,7 +115,8 @@ func TestAnsweredInTime(t *testing.T) {
 }
 
 // TestClientsAreAnswered proves that no client of the drivers waits for an answer forever. There are two exceptions: a
-// call to Lambda lasts as long as the command, and administrators see the calls of their commands and can end them.
+// call to Lambda lasts as long as the command, and administrators see the calls that their commands make and can end
+// them.
 func TestClientsAreAnswered(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../*/*.go")

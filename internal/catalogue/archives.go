@@ -80,7 +80,7 @@ func (c lifecycle) forgetArchivesOf(ctx context.Context, p host.Project) error {
 
 // readyToGo clears removed archives, and lists the other revisions whose uses must be checked now. It checks several
 // concurrently: if attempts are kept forever, almost every revision needs a lookup in every sweep, and a sweep must
-// finish a project in the time it has. An error of one revision does not affect the others.
+// finish a project in the time it has. An error with one revision does not affect the others.
 func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candidate, []error) {
 	var mu sync.Mutex
 	var judged []*candidate
@@ -102,8 +102,8 @@ func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candi
 	return judged, failed
 }
 
-// mayGo reports whether it is time to search for uses of the archive of a revision. It is not while the attempt that
-// the last search found exists, or while a start that is not yet visible may be under way.
+// mayGo reports whether it is time to search for uses of the archive of a revision. It is not time while the attempt
+// that the last search found still exists, or while a start that is not yet visible may be under way.
 func (c lifecycle) mayGo(ctx context.Context, r host.Revision) (bool, error) {
 	now := c.o.Now().UTC()
 	if r.Kept.Needed != 0 {
@@ -118,7 +118,7 @@ func (c lifecycle) mayGo(ctx context.Context, r host.Revision) (bool, error) {
 	return now.Sub(r.Kept.Going) > c.o.Limits.FenceTime(), nil
 }
 
-// setArchive is Retention.SetArchive, but does nothing if there was a concurrent change.
+// setArchive is like Retention.SetArchive, but does nothing if there was a concurrent change.
 func (c lifecycle) setArchive(ctx context.Context, r host.Revision, state host.ArchiveState) error {
 	err := c.o.Retention.SetArchive(ctx, r, r.Kept, state)
 	if errors.Is(err, host.ErrConflict) {
@@ -218,7 +218,7 @@ func (c lifecycle) searchAttempts(ctx context.Context, p host.Project, list []*c
 }
 
 // beginOf returns a time before which no attempt can need an archive whose use has not been found yet: the oldest of
-// these revisions was created later, even if the clock was wrong by as much as archives are kept.
+// these revisions was created later, even if the clock was wrong by as much as the time for which archives are kept.
 func (c lifecycle) beginOf(list []*candidate) time.Time {
 	began := c.o.Now()
 	for _, x := range list {
@@ -229,8 +229,8 @@ func (c lifecycle) beginOf(list []*candidate) time.Time {
 	return began.Add(-c.o.Limits.KeepArchives)
 }
 
-// removeArchive removes an unneeded archive, unless an attempt of its revision was started meanwhile. The row is marked
-// first: if the process ends in between, the next sweep finds the blob and deletes it.
+// removeArchive removes an unneeded archive, unless an attempt of its revision was started in the meantime. The row is
+// marked first: if the process ends in between, the next sweep finds the blob and deletes it.
 func (c lifecycle) removeArchive(ctx context.Context, r host.Revision) error {
 	gone := host.ArchiveState{Removed: c.o.Now().UTC()}
 	err := c.o.Retention.SetArchive(ctx, r, r.Kept, gone)

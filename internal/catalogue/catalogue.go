@@ -90,7 +90,7 @@ type lifecycle struct{ *stores }
 // New creates a catalogue over stores.
 func New(o Options) *Catalogue { return over(&stores{o: o, progress: &progress{}}) }
 
-// Within returns the catalogue as a caller sees it to whom confine shows only some projects of their site.
+// Within returns the catalogue as seen by a caller to whom confine shows only some projects of their site.
 func (c *Catalogue) Within(confine func(host.Ports) host.Ports) *Catalogue {
 	o := c.o
 	o.Ports = confine(o.Ports)

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// End ends an attempt for any cause: it stores the row and the archive, notifies the watchers, begins the attempts that
-// waited for its session, and announces the end on the bus. It returns the updated row. A repeated call changes
+// End ends an attempt for any reason: it stores the row and the archive, notifies the watchers, begins the attempts
+// that waited for its session, and announces the end on the bus. It returns the updated row. A repeated call changes
 // nothing, so after an error the caller ends the attempt again.
 //
 // The steps are in the order of their importance: a crash after the row is written leaves an ended attempt whose
@@ -185,7 +185,7 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	return a, nil
 }
 
-// killWait is the longest time for which the answer to a kill waits until the kill is in the log.
+// killWait is the longest time for which the answer to a kill waits for the kill to be in the log.
 const killWait = 2 * time.Second
 
 // endedFirst waits until a kill is in the log, after which no run of the attempt begins, and reports whether the
@@ -239,7 +239,7 @@ func (c lifecycle) kill(ctx context.Context, a host.Attempt) error {
 	return nil
 }
 
-// Wake runs a task now that waits for its next run, because the event that it waits for has happened. See
+// Wake immediately runs a task that is waiting for its next run, because the event that it waits for has happened. See
 // host.WakeMessage.
 func (c lifecycle) Wake(ctx context.Context, attempt int64, run engine.Run) error {
 	if err := c.o.Events.Send(ctx, host.WakeMessage(attempt, run)); err != nil {

@@ -93,7 +93,7 @@ func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time)
 	return c.timeOut(ctx, a, "Task execution timeout: "+strings.Join(late, ","))
 }
 
-// startedBefore returns the ids of tasks that started before a time and are running or waiting for a retry.
+// startedBefore returns the ids of tasks that started before a given time and are running or waiting for a retry.
 func startedBefore(s *engine.State, start time.Time) (tasks []string) {
 	for _, t := range s.Tasks() {
 		underWay := t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting || t.State == engine.Running
@@ -104,8 +104,8 @@ func startedBefore(s *engine.State, start time.Time) (tasks []string) {
 	return tasks
 }
 
-// timeOut kills an attempt and notifies users of the reason: first, if the notice is stored, because a killed attempt
-// is not looked at again.
+// timeOut kills an attempt and notifies users of the reason. If notices are stored, it notifies first, because a killed
+// attempt is not checked again.
 func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) error {
 	if c.o.Keeper != nil {
 		if err := c.Notify(ctx, a, message); err != nil {

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// FillRequest requests a backfill with an id: see host.Backfill. Times are instants, local times of the workflow's
+// FillRequest requests a backfill with an id: see host.Backfill. Times are instants, local times in the workflow's
 // zone, or days.
 type FillRequest struct {
 	Site     int64
@@ -162,7 +162,7 @@ func (c scheduling) mayFill(ctx context.Context, r FillRequest, w host.Workflow,
 	return err
 }
 
-// named reports whether a workflow has a backfill with a name.
+// named reports whether a workflow has a backfill with the given name.
 func (c scheduling) named(ctx context.Context, w host.Workflow, name string) (bool, error) {
 	for before := int64(0); ; {
 		list, err := c.o.Backfills.Backfills(ctx, host.BackfillQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Before: before, Count: atOnce})

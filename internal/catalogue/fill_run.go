@@ -12,14 +12,14 @@ import (
 )
 
 // A backfill proceeds whenever one of its attempts ends (see End), and when a user changes it. Each step takes from the
-// plan the sessions that may begin, records them in the row provided that the row has not changed meanwhile, and only
-// then starts the attempts, all under the name of the backfill. If a process ends in between, the record remains, and
-// checkBackfills repeats the steps that may be missing.
+// plan the sessions that may begin, records them in the row provided that the row has not changed in the meantime, and
+// only then starts the attempts, all under the name of the backfill. If a process ends in between, the record remains,
+// and checkBackfills repeats the steps that may be missing.
 
 // nothing is an edit that changes nothing.
 func nothing(*host.Backfill) bool { return false }
 
-// fill changes a backfill by edit, which may be called several times, begins the sessions that may begin, and returns
+// fill changes a backfill with edit, which may be called several times, begins the sessions that may begin, and returns
 // the updated backfill. Sessions that cannot begin now are not errors: they are recorded and retried.
 func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill) bool) (host.Backfill, error) {
 	for {

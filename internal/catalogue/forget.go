@@ -48,7 +48,7 @@ func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bo
 	return list[len(list)-1].ID, false, errors.Join(wrong...)
 }
 
-// forgetBackfills removes backfills that were over before a time, when their attempts are removed.
+// forgetBackfills removes backfills that were over before a given time, when their attempts are removed.
 func (c lifecycle) forgetBackfills(ctx context.Context, before time.Time) error {
 	for c.o.Backfills != nil {
 		n, err := c.o.Backfills.ForgetBackfills(ctx, before, recordsAtOnce)
@@ -77,11 +77,11 @@ func (c lifecycle) overBefore(ctx context.Context) (time.Time, error) {
 	return before, nil
 }
 
-// recordsAtOnce is how many entries of the audit log are deleted together.
+// recordsAtOnce is how many audit log entries are deleted together.
 const recordsAtOnce = 500
 
-// ForgetRecords removes expired entries of the audit log until there are no more (over) or ctx ends. It has no position
-// to continue from.
+// ForgetRecords removes expired audit log entries until there are no more (over) or ctx ends. It has no position to
+// continue from.
 func (c lifecycle) ForgetRecords(ctx context.Context, _ int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepRecords <= 0 || c.o.Retention == nil {
 		return 0, true, nil

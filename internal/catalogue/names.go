@@ -13,7 +13,7 @@ import (
 // maxName is the maximum length of names in characters (limits.json).
 const maxName = 255
 
-// CheckNames refuses invalid names of projects and revisions. A downloaded project becomes a folder with its name.
+// CheckNames refuses invalid project and revision names. A downloaded project becomes a folder with its name.
 func (r PushRequest) CheckNames() error {
 	if err := checkName("project", r.Project); err != nil {
 		return err
@@ -32,7 +32,7 @@ func CheckProjectName(name string) error {
 	return checkPath(name)
 }
 
-// checkPath refuses names of projects that cannot be a part of a path.
+// checkPath refuses project names that cannot be part of a path.
 func checkPath(project string) error {
 	if project == "." || project == ".." || strings.ContainsRune(project, '/') {
 		return host.Invalidf("Invalid project name %q: it must not be . or .. and must not contain a slash", project)
@@ -50,7 +50,7 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// CheckRetryName refuses names of attempts that Digdag refuses, and unprintable ones.
+// CheckRetryName refuses attempt names that Digdag refuses, and unprintable ones.
 func CheckRetryName(name string) error {
 	const failed = "Validating attempt request failed\nretry attempt name must not "
 	if strings.TrimSpace(name) == "" {
@@ -62,7 +62,7 @@ func CheckRetryName(name string) error {
 	return nil
 }
 
-// CheckLabels refuses invalid labels of an attempt.
+// CheckLabels refuses invalid attempt labels.
 func CheckLabels(labels *param.Map) error {
 	if n := labels.Len(); n > keys.MostTags {
 		return host.Invalidf("An attempt may have at most %d labels, not %d", keys.MostTags, n)
@@ -79,7 +79,7 @@ func CheckLabels(labels *param.Map) error {
 	return nil
 }
 
-// CheckTokenName refuses names of tokens that cannot be shown on one line.
+// CheckTokenName refuses token names that cannot be shown on one line.
 func CheckTokenName(name string) error {
 	if fault := faultOf(name); fault != "" {
 		return host.Invalidf("Invalid token name: it must not %s: %q", fault, name)

@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// given returns the parameters of a start as the attempt gets them, checked against `params` of the workflow.
+// given returns the parameters of a start as the attempt gets them, checked against the workflow's `params`.
 func given(w host.Workflow, r StartRequest) (*param.Map, error) {
 	params, err := asData(r)
 	if err != nil {
@@ -35,7 +35,7 @@ func Declared(workflow string, config, params *param.Map, again bool) (*param.Ma
 	return filled, nil
 }
 
-// UndeclaredWarnings returns warnings about parameters of a start that `params` of the workflow does not declare.
+// UndeclaredWarnings returns warnings about start parameters that the workflow's `params` does not declare.
 func UndeclaredWarnings(config, params *param.Map) []string {
 	var warnings []string
 	for _, name := range keys.ParamsOf(config).Undeclared(params) {

@@ -96,7 +96,7 @@ func (c *Catalogue) UnpauseProject(ctx context.Context, site, id int64) (host.Pr
 }
 
 // fireHeld fires the held sessions of a project's schedules now: their run time was moved by less than afterPause. The
-// run time becomes again the time at which the session was due, because the file's rules for late sessions count from
+// run time is reset to the time at which the session was due, because the file's rules for late sessions count from
 // that time.
 func (c scheduling) fireHeld(ctx context.Context, p host.Project) error {
 	list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})

@@ -16,7 +16,7 @@ import (
 // pooling manages the pools of sites and projects.
 type pooling struct{ *stores }
 
-// CheckPoolName refuses invalid names of pools.
+// CheckPoolName refuses invalid pool names.
 func CheckPoolName(name string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`).MatchString(name) {
 		return host.Invalidf("Invalid pool name: %q: use 1 to 100 letters, digits and - _ . and begin with a letter or digit", name)
@@ -39,7 +39,7 @@ func (c pooling) SetPool(ctx context.Context, ref host.PoolRef, slots int64) (ho
 	return p, c.slots().Stir(ctx, ref)
 }
 
-// slots returns the runner of turns on the pools of the deployment.
+// slots returns the runner that runs turns on the deployment's pools.
 func (c *stores) slots() pool.Runner {
 	return pool.NewRunner(c.o.Semaphore, c.o.Pools, c.o.Events, c.o.Now)
 }
@@ -107,8 +107,8 @@ func namedPool(err error, ref host.PoolRef) error {
 // settled is how long a slot must have been taken before a check verifies that its holder still needs it.
 const settled = time.Minute
 
-// checkPools checks all pools once. A crash can leave a slot with a try of a task that is over, or keep a waiting try
-// from being woken. Both are rare, and nothing else finds them. Only the log decides, so a slow task keeps its slots.
+// checkPools checks all pools once. A crash can leave a slot with a task's try that is over, or keep a waiting try from
+// being woken. Both are rare, and nothing else finds them. Only the log decides, so a slow task keeps its slots.
 func (c *stores) checkPools(ctx context.Context) error {
 	if c.o.Pools == nil {
 		return nil

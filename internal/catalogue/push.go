@@ -2,7 +2,7 @@ package catalogue
 
 import (
 	"context"
-	"crypto/md5" // #nosec G501 -- clients compare this sum to find damage, not attacks: the API has it so
+	"crypto/md5" // #nosec G501 -- clients compare this sum to find damage, not attacks: the API requires it
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -72,7 +72,7 @@ func (c pushing) pushAs(ctx context.Context, r PushRequest, key string, archive 
 	return c.publish(ctx, push.Push, key, sum)
 }
 
-// Uploaded is an archive that a client uploaded directly to the store of blobs.
+// Uploaded is an archive that a client uploaded directly to the blob store.
 type Uploaded struct {
 	ID   string // of the upload: part of a key
 	Key  string // where it is now
@@ -152,7 +152,7 @@ func archiveKey(name string) string { return "archives/" + name + ".tar.gz" }
 
 // keepArchive stores an archive and returns its MD5.
 func (c pushing) keepArchive(ctx context.Context, key string, archive io.Reader, size int64) ([]byte, error) {
-	sum := md5.New() // #nosec G401 -- clients compare this sum to find damage, not attacks: the API has it so
+	sum := md5.New() // #nosec G401 -- clients compare this sum to find damage, not attacks: the API requires it
 	in := io.TeeReader(archive, sum)
 	if err := c.o.Blobs.Put(ctx, key, in, size); err != nil {
 		return nil, fmt.Errorf("store archive: %w", err)

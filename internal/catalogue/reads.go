@@ -110,8 +110,8 @@ func (c reading) LogFiles(ctx context.Context, a host.Attempt, prefix string) ([
 	return list, err
 }
 
-// LinkAsText replaces the links of files by links that a browser shows as text. Programs that decompress files must not
-// get these links, because their HTTP client may already have decompressed the text.
+// LinkAsText replaces the links to files with links that a browser shows as text. Programs that decompress files must
+// not get these links, because their HTTP client may already have decompressed the text.
 func (c reading) LinkAsText(ctx context.Context, a host.Attempt, list []host.LogFile) error {
 	links, ok := c.o.Logs.(host.TextLinks)
 	if !ok {

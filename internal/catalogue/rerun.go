@@ -76,7 +76,7 @@ func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (S
 	return q, err
 }
 
-// takePart excludes tasks from a start that do not belong to the requested part.
+// takePart excludes from a start the tasks that do not belong to the requested part.
 func (c lifecycle) takePart(ctx context.Context, a host.Attempt, r RerunRequest, q *StartRequest) error {
 	d, err := c.definitionOf(ctx, q.Site, q.Workflow)
 	if err != nil {
@@ -111,7 +111,7 @@ type RerunPlan struct {
 type RerunTask struct {
 	Name  string
 	Group bool
-	// Made marks a task that another task generated at run time: this time it may generate other tasks.
+	// Made marks a task that another task generated at run time: this time, that task may generate other ones.
 	Made bool
 	Took time.Duration // in the earlier attempt; 0 if it did not end, or was taken over there
 	// Skipped is the reason why a task of Carried counts as succeeded although it never ran in any attempt.

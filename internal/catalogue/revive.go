@@ -52,16 +52,16 @@ type Revived struct {
 	Next int64
 	// Together means that the store of attempts lists the messages of its queues, so only missing messages are sent again.
 	Together bool
-	// Wait is how long it takes until the last runs continue whose processes may be dead.
+	// Wait is how long it takes until the last of the runs whose processes may be dead continues.
 	Wait time.Duration
 }
 
 // revivedAtOnce is how many attempts one part of a revival checks: their messages are sent in a few seconds.
 const revivedAtOnce = 1000
 
-// ReviveAll sends a message to the unfinished attempts of all sites with ids above after, one part of them. Afterwards
-// every attempt has the messages that it waits for, even if the queues were lost or the table was restored. It may be
-// called at any time and repeatedly: no task runs twice because of it.
+// ReviveAll sends a message to one part of the unfinished attempts of all sites: the next ones with ids above after.
+// Afterwards every attempt has the messages that it waits for, even if the queues were lost or the table was restored.
+// It may be called at any time and repeatedly: no task runs twice because of it.
 func (c lifecycle) ReviveAll(ctx context.Context, after int64) (Revived, error) {
 	r := Revived{Together: c.o.Limits.ProcessTime == 0, Wait: c.o.Limits.FenceTime()}
 	if r.Together && c.o.Inventory == nil {
@@ -106,8 +106,8 @@ func (c lifecycle) sendRevivals(ctx context.Context, ids []int64) error {
 // missed is the interval between searches for attempts that have lost their messages.
 const missed = time.Minute
 
-// checkMessages searches for attempts whose messages are lost. If attempts and queues are in one store, no fault of a
-// process loses a message, but a fault of that store may.
+// checkMessages searches for attempts whose messages are lost. If attempts and queues are in one store, the failure
+// of a process cannot lose a message, but a failure of that store can.
 func (c lifecycle) checkMessages(ctx context.Context) error {
 	now := c.o.Now()
 	if last := c.searched.Load(); c.o.Inventory == nil || last != 0 && now.Sub(time.UnixMilli(last)) < missed {

@@ -34,7 +34,7 @@ type StartRequest struct {
 	RetryName string
 	Params    *param.Map
 	Resume    *Resume // nil: from the beginning
-	// Labels are texts by which users find the attempt; with Resume they override the labels of the earlier attempt.
+	// Labels are strings by which users find the attempt; with Resume they override the labels of the earlier attempt.
 	Labels *param.Map
 	// Priority is the keyword for the attempt's importance among waiting ones (`_priority`); "" means the priority of the
 	// attempt that Resume names, else "normal".
@@ -60,7 +60,7 @@ type Resume struct {
 	From    string // task pattern, for "from"
 }
 
-// refused is an error of the host as callers of the API see it.
+// refused is a host error as API callers see it.
 type refused struct {
 	why   error
 	shown host.Error
@@ -194,7 +194,7 @@ func (c lifecycle) startedBefore(ctx context.Context, w host.Workflow, r StartRe
 	return why
 }
 
-// attemptNamed finds the attempt of a session that has a retry name.
+// attemptNamed finds the attempt of a session with the given retry name.
 func (c *stores) attemptNamed(ctx context.Context, w host.Workflow, session time.Time, name string) (host.Attempt, bool, error) {
 	sessions, err := c.o.Sessions.Sessions(ctx, host.SessionQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Times: []time.Time{session}})
 	if err != nil || len(sessions) == 0 {
@@ -210,8 +210,8 @@ func (c *stores) attemptNamed(ctx context.Context, w host.Workflow, session time
 	return host.Attempt{}, false, nil
 }
 
-// FarthestStart is how far ahead an attempt may be started: until then it exists, counts against the limit of attempts,
-// and its log is kept.
+// FarthestStart is how far ahead an attempt may be started: until then it exists and counts against the limit of
+// attempts, and its log is kept.
 const FarthestStart = 30 * 24 * time.Hour
 
 // startTime returns the second at which an attempt begins, zero for now. A fraction is rounded up so that nothing
@@ -377,7 +377,7 @@ func (c lifecycle) carried(ctx context.Context, a host.Attempt, r Resume) (list 
 	return list, priority, userError(wrong)
 }
 
-// userError turns an error in a project's files into an error of the caller.
+// userError turns an error in a project's files into a caller error.
 func userError(err error) error {
 	var own *host.Error
 	if err == nil || errors.As(err, &own) || errors.Is(err, host.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

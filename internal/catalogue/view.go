@@ -13,13 +13,13 @@ import (
 )
 
 // View passes the state of an attempt, finished or not, to f, which must not keep references to it. An attempt that
-// waits (backfill) or that never could start has no tasks: f gets nil.
+// waits (backfill) or that could never start has no tasks: f gets nil.
 func (c lifecycle) View(ctx context.Context, a host.Attempt, f func(*engine.State)) error {
 	return c.ViewSince(ctx, a, func(s *engine.State, _ int64) { f(s) })
 }
 
-// ViewSince is View that also returns the number of the last entry of the history that the state includes: later
-// entries are the later changes. It is 0 if nothing will change any more.
+// ViewSince is like View, but also returns the number of the last entry of the history that the state includes: later
+// entries are the later changes. It is 0 if nothing will change anymore.
 func (c lifecycle) ViewSince(ctx context.Context, a host.Attempt, f func(s *engine.State, seq int64)) error {
 	if a.AfterSession != 0 {
 		f(nil, 0)

@@ -21,7 +21,8 @@ type Files struct {
 	Key  string // its private key, not encrypted
 }
 
-// lookEvery is the shortest time between two checks whether the files have changed. A check happens at a handshake.
+// lookEvery is the minimum time between two checks of whether the files have changed. Checks are made during
+// handshakes.
 const lookEvery = time.Second
 
 // Certificate is a certificate that follows its files. It is safe for concurrent use.
@@ -32,8 +33,8 @@ type Certificate struct {
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	version version   // of the files that current was read from
-	refused string    // the last reason why changed files were not used, for a log without repetitions
+	version version   // the version of the files from which current was read
+	refused string    // the last reason why changed files were not used, so that it is logged only once
 	looked  time.Time // when the files were last checked
 }
 
@@ -43,7 +44,7 @@ type version struct {
 	certSize, keySize int64
 }
 
-// Open reads a certificate. It returns an error if the files cannot be read or do not fit together.
+// Open reads a certificate. It returns an error if the files cannot be read or do not match.
 func Open(f Files, now func() time.Time, logger *slog.Logger) (*Certificate, error) {
 	c := &Certificate{files: f, now: now, logger: logger, looked: now()}
 	var err error

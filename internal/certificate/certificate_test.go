@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// write writes a new certificate with a serial number into the files, and gives them a time.
+// write writes a new certificate with a serial number into the files, and sets their time.
 func write(t *testing.T, f Files, serial int64, at time.Time) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -111,8 +111,8 @@ func TestOpenBroken(t *testing.T) {
 	}
 }
 
-// TestConfig proves that a listener refuses TLS 1.1 and offers HTTP/2, and that a connection lasts when the certificate
-// is replaced.
+// TestConfig proves that a listener refuses TLS 1.1 and offers HTTP/2, and that a connection stays open when the
+// certificate is replaced.
 func TestConfig(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -23,7 +23,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// Finding is a mistake or a doubtful part.
+// Finding is a mistake or a questionable part.
 type Finding struct {
 	dig.Error
 	Code string // one of the codes
@@ -48,9 +48,10 @@ type Code struct {
 	Uses   func(text string) []param.Use // lists uses of parameters whose outcome depends on types
 }
 
-// Files checks the files of a project, given by slash paths, and the expressions in them. The findings are ordered by
-// file and line, Refused ones first. Files returns the workflows if all their files can be read, even if they have
-// other mistakes. When ctx ends, it returns the findings so far: ctx shows the caller that the rest was not checked.
+// Files checks the files of a project, given by slash-separated paths, and the expressions in them. The findings are
+// ordered by file and line, with Refused ones first. Files returns the workflows if all their files can be read, even
+// if they have other mistakes. When ctx ends, it returns the findings so far: ctx shows the caller that the rest was
+// not checked.
 func Files(ctx context.Context, files map[string]string, code Code) ([]Finding, []dig.Workflow) {
 	names := slices.Sorted(maps.Keys(files))
 	workflows := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return path.Ext(name) != ".dig" || strings.Contains(name, "/") })
@@ -91,7 +92,7 @@ func Files(ctx context.Context, files map[string]string, code Code) ([]Finding, 
 	return found, loaded
 }
 
-// Source reads the files of a project by their slash paths.
+// Source reads the files of a project by their slash-separated paths.
 func Source(files map[string]string) dig.Source {
 	return func(name string) ([]byte, error) {
 		text, there := files[name]
@@ -102,8 +103,8 @@ func Source(files map[string]string) dig.Source {
 	}
 }
 
-// Folders returns a function that lists the folders of a project with files at these slash paths, as lint.Known expects
-// it.
+// Folders returns a function that lists the folders of a project with files at these slash-separated paths, as
+// lint.Known expects it.
 func Folders(names []string) func(string) ([]string, bool) {
 	entries := sync.OnceValue(func() map[string][]string {
 		all, seen := map[string][]string{".": nil}, map[string]bool{}
@@ -121,8 +122,8 @@ func Folders(names []string) func(string) ([]string, bool) {
 	}
 }
 
-// ownOperators returns the operators that the project has as files: by their names without the ending, and by their
-// whole names.
+// ownOperators returns the operators that the project has as files: by their names without the extension, and by their
+// full names.
 func ownOperators(names []string, add func(string, ...dig.Error)) (own []string) {
 	for _, name := range names {
 		file, is := strings.CutPrefix(name, folder+"/")
@@ -139,7 +140,7 @@ func ownOperators(names []string, add func(string, ...dig.Error)) (own []string)
 }
 
 // Known describes the built-in operators, for lint.Warnings. A caller adds the operators of the project and everything
-// else that it knows. The pages of operators are read once for each value.
+// else that it knows. The operators' pages are read once for each value.
 func Known() lint.Known {
 	builtIn := operators.Named()
 	once, types := map[string][]string{}, map[string]map[string]string{}

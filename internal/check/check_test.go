@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// TestFiles proves that each kind of mistake is found at its place and gets its code.
+// TestFiles proves that each kind of mistake is found in its place and gets its code.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	syntax := func(text string) error {
@@ -160,7 +160,7 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// TestPluginPage proves that the advice of the page about operators of plugins passes the check.
+// TestPluginPage proves that the advice on the page about plugin operators passes the check.
 func TestPluginPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/how-to/plugin-operators.md")

@@ -56,7 +56,7 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestCostIsLinear proves that four times the text takes about four times the processor time, whatever the text
+// TestCostIsLinear proves that four times as much text takes about four times the processor time, whatever the text
 // consists of.
 func TestCostIsLinear(t *testing.T) { //nolint:paralleltest // it measures the processor time of the process
 	const n = 250

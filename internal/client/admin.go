@@ -23,7 +23,7 @@ type Health struct {
 	Reason  string `json:"reason,omitempty"` // disk-full, read-only, store or stopping
 }
 
-// Ready asks once whether the server should get requests. A server that should not is no error.
+// Ready asks once whether the server should get requests. It is not an error if it should not.
 func (c *Client) Ready(ctx context.Context) (h Health, err error) {
 	r, err := c.once(ctx, request{method: http.MethodGet, address: c.address("/readyz", nil), accept: jsonType})
 	var s *StatusError
@@ -43,7 +43,7 @@ type Caller struct {
 	By   string `json:"by"`   // nothing, password, token or iam
 	Role string `json:"role"`
 	Site int64  `json:"site"`
-	// ExpiresAt is when the token of the caller ends; nil for never.
+	// ExpiresAt is when the caller's token expires; nil for never.
 	ExpiresAt *time.Time `json:"expiresAt"`
 	Projects  []string   `json:"projects"` // the only projects that the caller may use; empty: all
 }
@@ -54,7 +54,7 @@ func (c *Client) Caller(ctx context.Context) (who Caller, err error) {
 	return who, err
 }
 
-// Check is a server's answer about a client's version.
+// Check is a server's assessment of a client's version.
 type Check struct {
 	ServerVersion      string `json:"serverVersion"`
 	UpgradeRecommended bool   `json:"upgradeRecommended"`
@@ -103,7 +103,7 @@ type Rekeyed struct {
 	Unreadable      []SecretName `json:"unreadable"` // at most 100
 }
 
-// SecretName names a secret of a project.
+// SecretName identifies a secret of a project.
 type SecretName struct {
 	Site      ID     `json:"site"`
 	ProjectID ID     `json:"project_id"`
@@ -144,7 +144,7 @@ func (c *Client) RedriveOne(ctx context.Context, letter string) (int, error) {
 // Revived is the result of a revival.
 type Revived struct {
 	Attempts    int  `json:"attempts"` // unfinished attempts that were checked
-	Messages    int  `json:"messages"` // sent to them
+	Messages    int  `json:"messages"` // messages sent to them
 	Together    bool `json:"together"` // the server sees which messages are missing, and sends only those
 	WaitSeconds int  `json:"wait_seconds"`
 }
@@ -177,7 +177,7 @@ func (c *Client) Tokens(ctx context.Context, site ID) ([]Token, error) {
 	return list.Tokens, err
 }
 
-// CreateToken creates a token and returns it with its text, which cannot be read later.
+// CreateToken creates a token and returns it with its text, which cannot be retrieved later.
 func (c *Client) CreateToken(ctx context.Context, asked TokenRequest) (t Token, err error) {
 	err = c.send(ctx, http.MethodPost, "/api/tokens", nil, asked, &t)
 	return t, err

@@ -17,11 +17,11 @@ func (c *Client) Sessions(ctx context.Context, project ID, workflow string, p Pa
 	return list.Sessions, err
 }
 
-// SessionSearch filters sessions, with values of the API.
+// SessionSearch filters sessions, using API values.
 type SessionSearch struct {
 	Tags, Labels []string // labels as NAME=VALUE
 	Status       string   // several are separated by commas
-	From, To     string   // session times, To not included
+	From, To     string   // session times; To is exclusive
 	Text         string
 }
 
@@ -30,7 +30,7 @@ type FoundSessions struct {
 	Sessions []Session
 	Searched int // how many sessions the server read
 	Complete bool
-	Next     ID // Last of the next page; "" on the last
+	Next     ID // Last for the next page; "" on the last page
 }
 
 // SearchSessions lists the sessions that match a search, newest first; "" means any project or workflow.
@@ -64,8 +64,7 @@ func (c *Client) Session(ctx context.Context, id ID) (s Session, err error) {
 	return s, err
 }
 
-// Attempts lists attempts, newest first: the last one of each session, or all of one
-// session.
+// Attempts lists attempts, newest first: the last one of each session, or all attempts of one session.
 func (c *Client) Attempts(ctx context.Context, session ID, p Page) ([]Attempt, error) {
 	var list struct{ Attempts []Attempt }
 	at := "/api/attempts"
@@ -170,7 +169,7 @@ func (s *Start) body() any {
 	return body
 }
 
-// existing turns the error of a conflict into an *ExistsError if it contains the attempt.
+// existing turns a conflict error into an *ExistsError if it contains the attempt.
 func existing(err error) error {
 	var status *StatusError
 	if errors.As(err, &status) && status.Status == http.StatusConflict {
@@ -201,10 +200,10 @@ type RerunPlan struct {
 	Revision string     `json:"revision"`
 	Carried  RerunTasks `json:"carried"`
 	Runs     RerunTasks `json:"runs"`
-	Gone     int        `json:"gone"` // number of results for which the workflow no longer has a task
+	Gone     int        `json:"gone"` // the number of results for which the workflow no longer has a task
 }
 
-// RerunTasks holds the tasks of a plan, up to the limit of an answer, and their total number.
+// RerunTasks holds the tasks of a plan, up to the limit for an answer, and their total number.
 type RerunTasks struct {
 	Total int         `json:"total"`
 	Rows  []RerunTask `json:"rows"`
@@ -214,14 +213,14 @@ type RerunTasks struct {
 type RerunTask struct {
 	Name    string `json:"name"`
 	Group   bool   `json:"group"`
-	Made    bool   `json:"made"` // by another task, at run time
-	Took    int64  `json:"took"` // milliseconds, in the earlier attempt
+	Made    bool   `json:"made"` // created by another task, at run time
+	Took    int64  `json:"took"` // its duration in milliseconds, in the earlier attempt
 	Skipped string `json:"skipped,omitempty"`
 	// Parameters lists the names of the parameters that a task that is taken over passes to later tasks.
 	Parameters []string `json:"parameters,omitempty"`
 }
 
-// Rerun starts another attempt of the session of an attempt. If the session already has an attempt of that name, it
+// Rerun starts another attempt of the given attempt's session. If the session already has an attempt of that name, it
 // returns an *ExistsError with that attempt.
 func (c *Client) Rerun(ctx context.Context, id ID, r Rerun) (Attempt, error) {
 	var answer struct{ Attempt Attempt }
@@ -264,7 +263,7 @@ func (c *Client) Unpause(ctx context.Context, id ID) (a Attempt, err error) {
 
 // Fork describes a fork of an attempt.
 type Fork struct {
-	Entry     int64 // of the attempt's history: tasks that had succeeded by then are taken over
+	Entry     int64 // an entry of the attempt's history: tasks that had succeeded by then are taken over
 	RetryName string
 }
 

@@ -51,11 +51,11 @@ type Filling struct {
 	CreatedAt      time.Time    `json:"createdAt"`
 	UpdatedAt      time.Time    `json:"updatedAt"`
 	FinishedAt     *time.Time   `json:"finishedAt"`
-	Warnings       []string     `json:"-"` // of its start, about parameters
+	Warnings       []string     `json:"-"` // given at its start, about parameters
 }
 
 // Waiting returns how many sessions of Running have no attempt yet: they begin in a moment, or when nothing blocks them
-// any more.
+// any longer.
 func (b Filling) Waiting() (n int) {
 	for _, r := range b.Running {
 		if r.AttemptID == nil {
@@ -111,8 +111,8 @@ func (c *Client) PlanFill(ctx context.Context, f Fill) (FillPlan, error) {
 	return answer.Plan, err
 }
 
-// Fillings lists backfills with an id, descending: a page of the backfills of a project and one of its workflows, or of
-// all.
+// Fillings lists backfills with an id in descending order: a page of the backfills of a project and one of its
+// workflows, or of all of them.
 func (c *Client) Fillings(ctx context.Context, project, workflow string, open bool, last ID) ([]Filling, error) {
 	var list struct{ Backfills []Filling }
 	only := ""

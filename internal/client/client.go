@@ -1,7 +1,7 @@
 // Package client speaks the REST API of a zerodag or Digdag server.
 //
-// The command line uses it. It must never print, read files or the environment except those that it is given, or repeat
-// a request that changes something, unless the server rejected the request before any work began.
+// The command line uses it. It must never print, read files or environment variables other than those that it is given,
+// or repeat a request that changes something, unless the server rejected the request before any work began.
 package client
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// APIVersion is the version of Digdag whose API this client speaks. The client sends it to servers that refuse outdated
+// APIVersion is the Digdag version whose API this client speaks. The client sends it to servers that refuse outdated
 // clients.
 const APIVersion = "0.10.5"
 
@@ -33,7 +33,7 @@ type Options struct {
 	Agent    string      // added to the User-Agent
 	// Sign adds authentication to a request to the server itself; the API is then below /iam. May be nil.
 	Sign func(r *http.Request) error
-	// Access describes in errors how requests authenticate: "with the token of --token".
+	// Access is how errors describe the authentication of requests: "with the token of --token".
 	Access   string
 	Insecure bool // accept any certificate
 	// NoDirect requests files from the server itself instead of using links to its storage, and pushes to the server
@@ -58,7 +58,7 @@ type Client struct {
 type transport struct {
 	Options
 	base string // "http://host:port", without a slash at the end
-	root string // prefix of the API's paths: base, or base with the path for signed requests
+	root string // the prefix of the API's paths: base, or base with the path for signed requests
 	http *http.Client
 }
 

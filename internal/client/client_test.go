@@ -46,7 +46,7 @@ func serve(t *testing.T, o Options, f http.HandlerFunc) *Client {
 	return connect(t, o)
 }
 
-// TestEndpoint proves which forms of an address are accepted.
+// TestEndpoint checks which forms of an address are accepted.
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -76,8 +76,8 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestRepeats proves that a GET is tried ten times with growing pauses, that final answers end it at once, and that
-// requests that change something are not repeated.
+// TestRepeats proves that a GET is tried ten times with growing pauses, that final answers end the tries at once, and
+// that requests that change something are not repeated.
 func TestRepeats(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -125,7 +125,7 @@ func TestTurnedAway(t *testing.T) {
 	for name, k := range map[string]struct {
 		status int
 		body   string
-		free   int // number of the request that is let in; 0 for none
+		free   int // the number of the request that is let in; 0 for none
 		want   string
 	}{
 		"too many, then free":    {429, many, 5, "done after 5"},
@@ -181,7 +181,7 @@ func TestSoon(t *testing.T) {
 
 func version(ctx context.Context, c *Client) error { _, err := c.Version(ctx); return err }
 
-// TestRecovers proves that the caller does not notice a temporary failure.
+// TestRecovers proves that a temporary failure goes unnoticed by the caller.
 func TestRecovers(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -206,7 +206,7 @@ func TestUnreachableWithoutPort(t *testing.T) {
 	}
 }
 
-// TestUnreachable proves that users soon learn which address has no server and what to do.
+// TestUnreachable proves that users soon learn at which address there is no server, and what to do.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -237,7 +237,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestErrors proves that errors have the texts that Digdag's scripts search for.
+// TestErrors proves that errors have the texts that scripts written for Digdag search for.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{
@@ -272,7 +272,7 @@ func TestSentOn(t *testing.T) {
 	}
 }
 
-// TestHeaders proves which headers are sent to the server, and that storage to which it redirects gets none of them.
+// TestHeaders checks which headers are sent to the server, and that storage to which it redirects gets none of them.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	storage := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -307,7 +307,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestPush proves how an archive is sent, and that progress is reported.
+// TestPush checks how an archive is sent, and that progress is reported.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	var seen *http.Request
@@ -378,7 +378,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestStartConflict proves that the error of a conflict contains the existing attempt.
+// TestStartConflict proves that a conflict error contains the existing attempt.
 func TestStartConflict(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"33","sessionId":"21"}`
@@ -410,8 +410,8 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
-// TestRevive proves that a revival proceeds part by part, each from where the last one stopped, and is reported as a
-// whole.
+// TestRevive proves that a revival proceeds part by part, each starting where the last one stopped, and is reported as
+// a whole.
 func TestRevive(t *testing.T) {
 	t.Parallel()
 	var asked []string

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// StatusError is an error answer of the server.
+// StatusError is an error response from the server.
 type StatusError struct {
 	Status int
 	Body   string
@@ -28,7 +28,7 @@ type StatusError struct {
 // Unknown is a name that does not exist.
 type Unknown struct {
 	Kind    string // "project", "workflow" or "schedule"; "" if the kind is not known
-	Project ID     // of the workflow or schedule
+	Project ID     // the project of the workflow or schedule
 	Name    string
 }
 
@@ -37,8 +37,9 @@ type Unknown struct {
 const soon = 20 * time.Second
 
 // isGateways reports whether API Gateway refused a request before any work on it began, because there were too many
-// requests or the account had no capacity for another call of a function. It recognizes API Gateway's wording for both:
-// a 503 of the server or of another proxy may mean that work has begun, and the server's own 429 states when to retry.
+// requests or the account had no capacity for another function call. It recognizes API Gateway's wording for both: a
+// 503 from the server or from another proxy may mean that work has begun, and the server's own 429 states when to
+// retry.
 func (e *StatusError) isGateways(took time.Duration) bool {
 	switch e.Status {
 	case http.StatusTooManyRequests:
@@ -69,7 +70,7 @@ func (e *StatusError) text() string {
 	return fmt.Sprintf("Status code %d: %s", e.Status, e.Body)
 }
 
-// accessHint explains how a refused request authenticated, and what to do.
+// accessHint explains how a refused request was authenticated, and what to do.
 func (c *transport) accessHint(status int) string {
 	if c.Access == "" {
 		return ""
@@ -96,7 +97,7 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &e) && e.Status == status
 }
 
-// missing returns the error for a list without the requested element.
+// missing returns the error for a list that lacks the requested element.
 func missing(u Unknown, where string) error {
 	return &StatusError{Status: http.StatusNotFound, Body: fmt.Sprintf("%s not found%s: %s", u.Kind, where, u.Name), Unknown: u}
 }
@@ -116,7 +117,7 @@ func (e *Unreachable) Error() string {
 
 func (e *Unreachable) Unwrap() error { return e.cause }
 
-// connectError turns an error of the network into an error for users.
+// connectError turns a network error into an error for users.
 func (c *transport) connectError(err error) error {
 	var op *net.OpError
 	var name *net.DNSError

@@ -15,7 +15,7 @@ type Columns struct {
 	Name    []string `json:"name"`   // the part that it adds to the full name of its parent
 	State   []string `json:"state"`
 	Started []int64  `json:"started"` // when it was first sent to a worker
-	Changed []int64  `json:"changed"` // when its state changed last
+	Changed []int64  `json:"changed"` // when its state last changed
 }
 
 // Len returns the number of tasks; 0 if the lists have different lengths.
@@ -33,7 +33,7 @@ func (c *Columns) Len() int {
 type Outline struct {
 	Seq   *int64  `json:"seq"` // the last entry of the history that the tasks reflect; nil if nothing changes
 	Tasks Columns `json:"tasks"`
-	Next  *int64  `json:"next"` // the value of after for the next page; nil on the last
+	Next  *int64  `json:"next"` // the value of after for the next page; nil on the last page
 }
 
 // Change is an entry of the history of an attempt: the tasks that it created, and the new states of changed tasks.
@@ -45,16 +45,16 @@ type Change struct {
 	State []string `json:"state"`
 }
 
-// Changes is a page of changes, in their order.
+// Changes is a page of changes, in order.
 type Changes struct {
 	Changes []Change `json:"changes"`
 	Next    int64    `json:"next"` // the value of after for the following changes
-	More    bool     `json:"more"` // there are already more
+	More    bool     `json:"more"` // more changes are already available
 	Done    bool     `json:"done"` // the attempt is over, and this is all
 }
 
-// Outline returns the tasks of an attempt with numbers above after. Older servers and Digdag have no such address: the
-// error is IsMissing.
+// Outline returns the tasks of an attempt with numbers above after. Older servers and Digdag have no such address:
+// IsMissing is true for their error.
 func (c *Client) Outline(ctx context.Context, attempt ID, after int64) (o Outline, err error) {
 	err = c.get(ctx, path("api", "x", "attempts", string(attempt), "outline"), query("after", strconv.FormatInt(after, 10)), &o)
 	return o, err
@@ -66,7 +66,7 @@ func (c *Client) Changes(ctx context.Context, attempt ID, after int64) (p Change
 	return p, err
 }
 
-// FileText returns the text of a file of a revision; found is false if the file is not text or is too large for an
+// FileText returns the text of a file in a revision; found is false if the file is not text or is too large for an
 // answer.
 func (c *Client) FileText(ctx context.Context, project ID, revision, name string) (text string, found bool, err error) {
 	var file struct{ Text *string }

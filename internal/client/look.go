@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// Subject is what a message of a queue is about.
+// Subject is what a message in a queue is about.
 type Subject struct {
 	What    string          `json:"what"`
 	Attempt *SubjectAttempt `json:"attempt"` // nil: it is about no attempt, or the attempt is gone
-	Tasks   []string        `json:"tasks"`   // full names of the first tasks
-	Count   int             `json:"count"`   // of all tasks
+	Tasks   []string        `json:"tasks"`   // the full names of the first tasks
+	Count   int             `json:"count"`   // the number of all tasks
 }
 
 // SubjectAttempt is the attempt that a message is about.
@@ -47,7 +47,7 @@ type Depth struct {
 	Oldest int64  `json:"oldest"`
 }
 
-// Queued is a message of a queue.
+// Queued is a message in a queue.
 type Queued struct {
 	Name       string `json:"name"`
 	State      string `json:"state"`
@@ -59,8 +59,8 @@ type Queued struct {
 	Subject
 }
 
-// Queues lists the queues of a server. queue is "tasks" or "events": up to count of its messages after a position are
-// listed; "" lists the first messages of tasks.
+// Queues lists the queues of a server. queue is "tasks" or "events": up to count of its messages after the given
+// position are listed; "" lists the first messages of tasks.
 func (c *Client) Queues(ctx context.Context, queue string, after ID, count int) (q Queues, err error) {
 	err = c.get(ctx, "/api/x/admin/queue", query("queue", queue, "after", string(after), "count", strconv.Itoa(count)), &q)
 	return q, err

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Notice is a notification that is not delivered.
+// Notice is a notification that has not been delivered.
 type Notice struct {
 	ID        ID         `json:"id"`
 	AttemptID *ID        `json:"attemptId"`
@@ -20,8 +20,8 @@ type Notice struct {
 	GivenUpAt *time.Time `json:"givenUpAt"` // nil: it will be retried
 }
 
-// Notices lists up to most notifications that are not delivered, oldest first: of the site, or of an attempt unless that
-// is "".
+// Notices lists up to most undelivered notifications, oldest first: those of the site, or of an attempt unless that is
+// "".
 func (c *Client) Notices(ctx context.Context, attempt ID, most int) (all []Notice, err error) {
 	for last := ID(""); len(all) < most; last = all[len(all)-1].ID {
 		var list struct{ Notices []Notice }
@@ -33,12 +33,12 @@ func (c *Client) Notices(ctx context.Context, attempt ID, most int) (all []Notic
 	return all[:most], nil
 }
 
-// RetryNotices sends all notifications again that were given up, and returns how many there were.
+// RetryNotices resends all notifications that were given up, and returns how many there were.
 func (c *Client) RetryNotices(ctx context.Context) (int, error) {
 	return c.retryNotices(ctx, "/api/x/notices/retry")
 }
 
-// RetryNotice sends a notification again, and returns 0 if it is being sent.
+// RetryNotice resends a notification, and returns 0 if it is already being sent.
 func (c *Client) RetryNotice(ctx context.Context, id ID) (int, error) {
 	return c.retryNotices(ctx, path("api", "x", "notices", string(id), "retry"))
 }

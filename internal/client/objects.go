@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// The objects of the API (wire.md 3.3). Optional values, which may be null, are pointers.
+// The API's objects (wire.md 3.3). Optional values, which may be null, are pointers.
 
 // ID is a number in decimal; servers write it as text and clients may write either.
 type ID string
@@ -22,7 +22,7 @@ func (id *ID) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Ref names a project or workflow. ID is empty for a workflow that is not stored.
+// Ref identifies a project or workflow. ID is empty for a workflow that is not stored.
 type Ref struct {
 	ID   ID     `json:"id"`
 	Name string `json:"name"`
@@ -127,9 +127,9 @@ type Attempt struct {
 	Status           string     `json:"status"`
 	Outputs          *param.Map `json:"outputs,omitempty"`
 	Paused           *Paused    `json:"paused,omitempty"`
-	StartsAt         *time.Time `json:"startsAt,omitempty"` // requested by its start
+	StartsAt         *time.Time `json:"startsAt,omitempty"` // the time requested when it was started
 	Labels           *param.Map `json:"labels,omitempty"`
-	Warnings         []string   `json:"warnings,omitempty"` // about its start
+	Warnings         []string   `json:"warnings,omitempty"` // warnings about its start
 }
 
 // BeginsAt returns when the attempt began or will begin.
@@ -170,7 +170,7 @@ type Task struct {
 	Waiting         *Waiting   `json:"waiting,omitempty"`
 }
 
-// Waiting describes what keeps a task that is ready from running; for the root it concerns the whole attempt.
+// Waiting describes what keeps a task that is ready from running; for the root, it concerns the whole attempt.
 type Waiting struct {
 	Reason string     `json:"reason"` // start_time, turn, pause, slots or place
 	Since  *time.Time `json:"since"`
@@ -189,7 +189,7 @@ type LogFile struct {
 	Direct   Direct    `json:"direct"`
 }
 
-// Direct is the URL of a file in a storage.
+// Direct is the URL of a file in a storage service.
 type Direct string
 
 // UnmarshalJSON accepts a URL, null and, from old servers, {"url": URL}.
@@ -216,7 +216,7 @@ func (d Direct) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(d))
 }
 
-// Token is a bearer token. Its field Token is set only in the answer to its creation.
+// Token is a bearer token. The field Token is set only in the response to its creation.
 type Token struct {
 	ID        ID        `json:"id"`
 	Name      string    `json:"name"`
@@ -228,7 +228,7 @@ type Token struct {
 	ExpiresAt *time.Time `json:"expiresAt"` // nil for never
 	Projects  []string   `json:"projects"`  // the only projects that the token may use; empty: all
 	Token     string     `json:"token,omitempty"`
-	Warnings  []string   `json:"warnings,omitempty"` // about a new token
+	Warnings  []string   `json:"warnings,omitempty"` // warnings about a new token
 }
 
 // TokenRequest describes a new token.

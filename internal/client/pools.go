@@ -25,7 +25,7 @@ type PoolLine struct {
 	All     bool        `json:"all"`     // false: more claims wait
 }
 
-// PoolSlot is a slot that a task has.
+// PoolSlot is a slot that a task holds.
 type PoolSlot struct {
 	AttemptID ID        `json:"attemptId"`
 	TaskID    ID        `json:"taskId"`

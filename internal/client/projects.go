@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Page selects a part of a list. Zero values are the server's choice.
+// Page selects a part of a list. For zero values, the server chooses.
 type Page struct {
 	Last  ID // the id before the first element
 	Count int
@@ -48,7 +48,8 @@ func (c *Client) Delete(ctx context.Context, id ID) (p Project, err error) {
 	return p, err
 }
 
-// PauseProject stops attempts of a project from starting until UnpauseProject, and returns the updated project.
+// PauseProject keeps attempts of a project from starting until UnpauseProject is called, and returns the updated
+// project.
 func (c *Client) PauseProject(ctx context.Context, id ID, reason string) (p Project, err error) {
 	err = c.send(ctx, http.MethodPost, path("api", "projects", string(id), "pause"), nil, pauseBody{reason}, &p)
 	return p, err
@@ -81,7 +82,7 @@ func (c *Client) ProjectWorkflows(ctx context.Context, project ID, revision stri
 	return list.Workflows, err
 }
 
-// Workflow returns the definition with a name in a revision; "" means the newest.
+// Workflow returns the definition with a name in a revision; revision "" means the newest.
 func (c *Client) Workflow(ctx context.Context, project ID, name, revision string) (Workflow, error) {
 	var list struct{ Workflows []Workflow }
 	q := query("revision", revision)
@@ -99,8 +100,8 @@ func (c *Client) Workflow(ctx context.Context, project ID, name, revision string
 	return Workflow{}, missing(unknown, fmt.Sprintf(" in the latest revision of project id = %s", project))
 }
 
-// SessionTime converts a time into a workflow's zone. text is a time with or without offset; mode is "", "hour", "day",
-// "schedule" or "next_schedule".
+// SessionTime converts a time into a workflow's zone. text is a time with or without an offset; mode is "", "hour",
+// "day", "schedule" or "next_schedule".
 func (c *Client) SessionTime(ctx context.Context, workflow ID, text, mode string) (t SessionTime, err error) {
 	err = c.get(ctx, path("api", "workflows", string(workflow), "truncated_session_time"), query("session_time", text, "mode", mode), &t)
 	return t, err

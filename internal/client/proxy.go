@@ -8,7 +8,7 @@ import (
 )
 
 // proxyFor returns the proxy that the environment names for a scheme, as Digdag does: https also uses `http_proxy`.
-// Hosts of `no_proxy` are reached directly.
+// Hosts in `no_proxy` are reached directly.
 func proxyFor(scheme string, env func(string) string) (func(*http.Request) (*url.URL, error), error) {
 	if env == nil {
 		return nil, nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestProxy proves which proxy a scheme uses, and which hosts need no proxy.
+// TestProxy checks which proxy a scheme uses, and which hosts need no proxy.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

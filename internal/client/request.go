@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// How often a GET is tried, and how long the client waits after the first failure; the wait doubles up to the longest.
-// If no server listens, the client gives up sooner, because a user may be waiting. Rejected requests are repeated at
-// growing intervals for as long as patience lasts: a thousand clients that retried every second would keep the server
-// from its work.
+// How many times a GET is tried, and how long the client waits after the first failure; the wait doubles up to the
+// longest. If no server listens, the client gives up sooner, because a user may be waiting. Rejected requests are
+// repeated at growing intervals for as long as patience lasts: a thousand clients that retried every second would keep
+// the server from doing its work.
 const (
 	tries       = 10
 	triesToDial = 4
@@ -100,14 +100,14 @@ const (
 // request is one request to the server.
 type request struct {
 	method, address string
-	accept          string           // type of the answer; "" means any
-	kind            string           // type of the body
+	accept          string           // the type of the answer; "" means any
+	kind            string           // the type of the body
 	body            func() io.Reader // opens the body for each try; nil for none
 	size            int64
 }
 
 // do sends a request with its headers to the server, and repeats it while it is rejected, after random waits that
-// spread a crowd of clients. The returned answer has a successful status.
+// spread out a crowd of clients. The returned answer has a successful status.
 func (c *transport) do(ctx context.Context, to request) (*http.Response, error) {
 	pause := firstWait
 	for waited := time.Duration(0); ; waited += pause {

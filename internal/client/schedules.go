@@ -54,9 +54,9 @@ func (c *Client) WorkflowSchedule(ctx context.Context, project ID, workflow stri
 	return list.Schedules[0], nil
 }
 
-// Skip describes a move of a schedule: to a time, or over a number of sessions after a time.
+// Skip describes a move of a schedule: to a time, or past a number of sessions after a time.
 type Skip struct {
-	To     string // a time with or without offset
+	To     string // a time with or without an offset
 	From   time.Time
 	Count  int
 	Run    time.Time // when it runs next; zero means the schedule's own time

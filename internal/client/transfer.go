@@ -11,7 +11,7 @@ import (
 
 const maxRedirects = 10
 
-// download opens a file of the server. Redirects are followed without our headers: storage services refuse, or must not
+// download opens a file on the server. Redirects are followed without our headers: storage services refuse, or must not
 // see, the headers for the server.
 func (c *transport) download(ctx context.Context, path string, q url.Values) (io.ReadCloser, error) {
 	if c.NoDirect {
@@ -86,9 +86,9 @@ type Push struct {
 	From              time.Time // when schedules begin; zero means the server's current time
 }
 
-// Push uploads an archive of size bytes: to the store if Check found that the server accepts archives there, but to the
-// server itself if not or if the store must not be contacted. If the server then finds it too large (413), the archive
-// goes to the store anyway.
+// Push uploads an archive of size bytes: to the store if Check found that the server accepts archives there; otherwise,
+// or if the store must not be contacted, to the server itself. If the server then rejects it as too large (413), the
+// archive goes to the store anyway.
 func (c *Client) Push(ctx context.Context, p Push, archive io.ReaderAt, size int64) (Project, error) {
 	q := query("project", p.Project, "revision", p.Revision)
 	if !p.From.IsZero() {
@@ -133,7 +133,8 @@ func (c *Client) Log(ctx context.Context, attempt ID, f LogFile) (io.ReadCloser,
 	return c.counted(r.Body, r.ContentLength), nil
 }
 
-// LogURL returns the address of a log file: in the storage if the server provided that address, else on the server.
+// LogURL returns the address of a log file: in the storage if the server provided that address, otherwise on the
+// server.
 func (c *Client) LogURL(attempt ID, f LogFile) string {
 	if f.Direct != "" {
 		return string(f.Direct)

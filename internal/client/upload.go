@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// Sizes of uploads: an archive larger than the first is uploaded in parts of the second size, several at the same time.
+// Sizes of uploads: an archive larger than the first size is uploaded in parts of the second size, several at the same
+// time.
 const (
 	onePart  = 100_000_000
 	partSize = 16 << 20
@@ -87,8 +88,8 @@ func checksums(ctx context.Context, archive io.ReaderAt, size, each int64) ([]st
 	return sums, nil
 }
 
-// putParts uploads the parts, some at the same time, and returns the store's identifiers of them. The first failure
-// ends the upload.
+// putParts uploads the parts, several at the same time, and returns the identifiers that the store gave them. The first
+// failure ends the upload.
 func (c *Client) putParts(ctx context.Context, to place, archive io.ReaderAt, size int64) ([]string, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -164,14 +165,14 @@ func (c *Client) putPart(ctx context.Context, link string, headers map[string]st
 	return "", fmt.Errorf("upload archive to %s: %w", r.URL.Host, refused)
 }
 
-// again repeats requests that may be repeated.
+// again makes requests that may be repeated.
 func (c *transport) again(ctx context.Context, do func() error) error {
 	_, err := c.repeat(ctx, func() (*http.Response, error) { return nil, do() })
 	return err
 }
 
-// pushed waits for the result of an upload. A faulty archive causes the same error as an archive that is sent to the
-// server itself.
+// pushed waits for the result of an upload. A faulty archive causes the same error as one that is sent to the server
+// itself.
 func (c *Client) pushed(ctx context.Context, id string) (Project, error) {
 	waited := time.Duration(0)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longestWait) {

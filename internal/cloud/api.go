@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/uploads"
 )
 
-// API answers calls of API Gateway with the handler that the server mounts.
+// API answers calls from API Gateway with the handler that the server mounts.
 type API struct {
 	engine  *Engine
 	byToken http.Handler
@@ -30,7 +30,7 @@ const (
 	mostAnswer = 6 << 20 // as JSON
 )
 
-// streamTime is how long a stream of events may hold a function; clients reconnect with their position. It limits the
+// streamTime is how long an event stream may occupy a function; clients reconnect with their position. It limits the
 // streams' share of the account's concurrency.
 const streamTime = 5 * time.Second
 
@@ -70,7 +70,7 @@ func (e *Engine) Uploads() *uploads.Uploads {
 	return &uploads.Uploads{Registrar: e.Node, Blobs: e.Blobs, Signer: e.Blobs, Audit: e.DB, Now: time.Now, Logger: e.Logger}
 }
 
-// Upload handles the event that S3 sends when archives were put into slots.
+// Upload handles the event that S3 sends when archives have been put into slots.
 func (e *Engine) Upload(ctx context.Context, call events.S3Event) error {
 	keys := make([]string, len(call.Records))
 	for i, r := range call.Records {
@@ -79,12 +79,12 @@ func (e *Engine) Upload(ctx context.Context, call events.S3Event) error {
 	return e.Uploads().Register(ctx, keys...)
 }
 
-// command is a request of the account's owner to the function itself.
+// command is a request from the account's owner to the function itself.
 type command struct {
 	Zerodag string `json:"zerodag"`
 }
 
-// Handle answers a request of API Gateway, or a command of a caller who may invoke the function.
+// Handle answers a request from API Gateway, or a command from a caller who may invoke the function.
 func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) {
 	defer a.engine.awaitBackground(ctx)
 	var asked command
@@ -95,7 +95,7 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 	return a.serve(ctx, payload)
 }
 
-// serve answers a request of API Gateway.
+// serve answers a request from API Gateway.
 func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
 	c, err := readCall(ctx, payload)
 	if err != nil {

@@ -41,7 +41,7 @@ func (noWorkflows) Workflow(context.Context, int64, int64) (host.Workflow, error
 }
 
 // TestToldBeforeTheEnd proves for each function that notices are sent before its call returns, because its context ends
-// then as Lambda's does, and that the call waits no longer than necessary.
+// then, as Lambda's does, and that the call waits no longer than necessary.
 func TestToldBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	handlers := map[string]func(context.Context, *Engine) error{
@@ -71,7 +71,7 @@ func TestToldBeforeTheEnd(t *testing.T) {
 				if took := time.Since(began); err != nil || notices.told.Load() != told || took > backgroundTime {
 					t.Errorf("%s: told %d times, want %d; after %v: %v", name, notices.told.Load(), told, took, err)
 				}
-				time.Sleep(takes) // background work continues if the process does
+				time.Sleep(takes) // background work would continue if the process did
 			})
 		}
 	}

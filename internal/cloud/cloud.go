@@ -1,5 +1,4 @@
-// Package cloud wires the drivers of AWS to a host, as package embedded wires those of one
-// machine.
+// Package cloud wires the AWS drivers to a host, as package embedded wires those of one machine.
 //
 // The functions use it, each with the operators that it runs. It must never link code for single-node deployments, an
 // operator or the JavaScript engine: the size of a function determines how long its first start takes
@@ -56,7 +55,7 @@ type Engine struct {
 	refused  atomic.Int64 // answers that blame the server (5xx)
 	dead     [2]sqs.DeadLetters
 	pool     *evaluators.Pool
-	lease    time.Duration // of a task
+	lease    time.Duration // the lease of a task
 	// Sandbox runs commands; nil if the deployment has no place for them.
 	Sandbox *sandbox.Service
 	// Function runs short commands; nil if the deployment has no such function.
@@ -66,7 +65,7 @@ type Engine struct {
 	sealKey, clientSecret *keptParameter
 }
 
-// pack is the maximum number of tasks in one message, which become ready together (invariants.md 4.9).
+// pack is the maximum number of tasks, which become ready together, in one message (invariants.md 4.9).
 const pack = 25
 
 // An agent has 15 minutes. A run that it begins may take ten of them, and after three minutes it leaves further tasks
@@ -81,8 +80,8 @@ const (
 // infra gives functions that unpack archives enough space.
 const maxArchive = 500 << 20
 
-// Open creates everything that all calls of a function share. registry has the operators that the function runs, and is
-// nil if it runs none, so that a function links only the operators that it needs.
+// Open creates everything that all calls of a function share. registry contains the operators that the function runs,
+// and is nil if it runs none, so that a function links only the operators that it needs.
 func Open(ctx context.Context, registry operators.Registry) (*Engine, error) {
 	config, err := env.Read(os.LookupEnv)
 	if err != nil {
@@ -95,8 +94,8 @@ func Open(ctx context.Context, registry operators.Registry) (*Engine, error) {
 	return wire(config, account, registry)
 }
 
-// wall is the time of the wall clock: Go's monotonic clock stands still while Lambda has frozen a process, so cached
-// data would seem recent.
+// wall is the wall-clock time: Go's monotonic clock stops while a process is frozen by Lambda, so cached data would
+// seem recent.
 func wall() time.Time { return time.Now().Round(0) }
 
 func wire(config env.Config, account aws.Config, registry operators.Registry) (*Engine, error) {
@@ -161,7 +160,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	return e, nil
 }
 
-// daily returns the daily chores of the tick: data that is kept forever needs no chore.
+// daily returns the tick's daily chores: data that is kept forever needs no chore.
 func (e *Engine) daily(l host.Limits) (list []tick.Chore) {
 	if l.KeepAttempts > 0 {
 		list = append(list, tick.Chore{Reached: host.Forgetting, Done: host.Forgot, Do: e.Forget})

@@ -83,7 +83,7 @@ func TestMetricLine(t *testing.T) {
 }
 
 // TestReleaseLine proves that problems that stop a gradual deploy are counted for the version that caused them:
-// failures, evaluators that did not start, and 5xx answers. Nothing is counted if deploys are not gradual or nothing
+// failures, evaluators that did not start, and 5xx responses. Nothing is counted if deploys are not gradual or nothing
 // failed.
 func TestReleaseLine(t *testing.T) {
 	t.Parallel()

@@ -46,14 +46,14 @@ func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, sec
 	})
 }
 
-// microvmClass returns the class of commands in MicroVMs with a baseline of memory in MiB: Lambda lets them use four
+// microvmClass returns the class of commands in MicroVMs with a given memory baseline in MiB: Lambda lets them use four
 // times as much, with a vCPU for every 2 GiB (docs/adr/0055-lambda-microvms.md).
 func microvmClass(baseline int) sandbox.Class {
 	most := 4 * baseline
 	return sandbox.Class{Image: "microvm", CPU: most / 2, Memory: most, On: operators.OnMicrovm}
 }
 
-// alarm returns a function that notifies users through the topic for notices; nil if there is no topic.
+// alarm returns a function that notifies users through the notice topic; nil if there is no topic.
 func (e *Engine) alarm(account aws.Config) func(context.Context, string) error {
 	if e.Config.Topic == "" {
 		return nil
@@ -64,7 +64,7 @@ func (e *Engine) alarm(account aws.Config) func(context.Context, string) error {
 	}
 }
 
-// Runners returns the handler of the function that answers requests of machines for commands.
+// Runners returns the handler of the function that answers requests from machines that run commands.
 func (e *Engine) Runners() func(context.Context, json.RawMessage) (any, error) {
 	handler := http.NotFoundHandler()
 	if e.Sandbox != nil {
@@ -166,8 +166,8 @@ func (noCommands) Run(context.Context, operators.Command) (operators.Exit, error
 
 func (noCommands) Stop(context.Context, *param.Map) error { return nil }
 
-// machineEnded notifies the sandbox of a machine that has ended according to ECS; false if the event is about something
-// else.
+// machineEnded notifies the sandbox that, according to ECS, a machine has ended; it returns false if the event is about
+// something else.
 func (e *Engine) machineEnded(ctx context.Context, payload json.RawMessage) (bool, error) {
 	var call struct {
 		Source string          `json:"source"`

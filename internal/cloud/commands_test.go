@@ -17,7 +17,7 @@ import (
 	"zerodag/operators"
 )
 
-// named is an executor whose commands return its name.
+// named is an executor whose commands return the executor's name.
 type named string
 
 func (n named) Run(context.Context, operators.Command) (operators.Exit, error) {
@@ -26,7 +26,7 @@ func (n named) Run(context.Context, operators.Command) (operators.Exit, error) {
 
 func (n named) Stop(context.Context, *param.Map) error { return errors.New(string(n)) }
 
-// TestPlaced proves that a command runs in the executor that its task names, else in the default of the deployment, and
+// TestPlaced proves that a command runs in the executor that its task names, otherwise in the deployment's default, and
 // that an executor that the deployment lacks causes a clear error.
 func TestPlaced(t *testing.T) {
 	t.Parallel()

@@ -126,7 +126,7 @@ func TestVisibilities(t *testing.T) {
 	}
 }
 
-// TestStartOf proves which events the tick function treats as a tick and which as a start.
+// TestStartOf checks which events the tick function treats as ticks and which as starts.
 func TestStartOf(t *testing.T) {
 	t.Parallel()
 	if d, _, err := startOf(called(t, "tick", nil)); d != nil || err != nil {
@@ -151,7 +151,7 @@ func TestStartOf(t *testing.T) {
 	}
 }
 
-// TestAPIEvent proves that an event of API Gateway becomes the original request.
+// TestAPIEvent proves that an API Gateway event becomes the original request.
 func TestAPIEvent(t *testing.T) {
 	t.Parallel()
 	c, err := readCall(t.Context(), called(t, "api", nil))

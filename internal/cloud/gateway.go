@@ -22,14 +22,14 @@ import (
 // call is a request that came through API Gateway.
 type call struct {
 	request *http.Request
-	signer  string // ARN of the principal whose signature API Gateway has checked; "": the request is not signed
+	signer  string // the ARN of the principal whose signature API Gateway has checked; "": the request is not signed
 	rest    bool   // the call came through a REST API
 }
 
-// readCall reads an event of API Gateway.
+// readCall reads an API Gateway event.
 func readCall(ctx context.Context, payload json.RawMessage) (call, error) {
 	var form struct {
-		Method string `json:"httpMethod"` // of a REST API; HTTP APIs have it elsewhere
+		Method string `json:"httpMethod"` // the method in a REST API; HTTP APIs have it elsewhere
 	}
 	if err := json.Unmarshal(payload, &form); err != nil {
 		return call{}, fmt.Errorf("read request: %w", err)
@@ -100,7 +100,7 @@ func newRequest(ctx context.Context, method string, at *url.URL, header http.Hea
 	return r, nil
 }
 
-// answer converts the handler's answer to the format of API Gateway; text stays unchanged.
+// answer converts the handler's response to API Gateway's format; text stays unchanged.
 func (c call) answer(w *recorder) any {
 	w.end()
 	header := http.Header{}

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// payload returns an event of one of the two kinds of API for a request.
+// payload returns the event that one of the two kinds of API sends for a request.
 func payload(t *testing.T, rest bool, method, path, query string, body []byte, header http.Header, signer string) json.RawMessage {
 	t.Helper()
 	var event any
@@ -48,7 +48,7 @@ func payload(t *testing.T, rest bool, method, path, query string, body []byte, h
 	return out
 }
 
-// TestRequest proves that an event of API Gateway becomes the request that was sent: method, path (which an HTTP API
+// TestRequest proves that an API Gateway event becomes the request that was sent: method, path (which an HTTP API
 // decodes and a REST API does not), query, headers and a body of any bytes.
 func TestRequest(t *testing.T) {
 	t.Parallel()

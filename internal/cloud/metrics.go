@@ -19,7 +19,7 @@ import (
 // namespace is the namespace of the metrics in CloudWatch.
 const namespace = "zerodag"
 
-// measure records a call's work. The caller calls the returned function at the end, which writes one line in
+// measure records a call's work. At the end, the caller calls the returned function, which writes one line in
 // CloudWatch's embedded metric format. A call that did nothing writes nothing, because AWS bills each metric for the
 // hours in which it has a value.
 func (e *Engine) measure(function string) func() {
@@ -40,13 +40,13 @@ func (e *Engine) measure(function string) func() {
 // counts holds the totals of a process.
 type counts struct {
 	node.Stats
-	NoEvaluator int64 // evaluators of expressions that could not be started
+	NoEvaluator int64 // expression evaluators that could not be started
 	Answers     int64 // answers to requests that blame the server (5xx)
 }
 
 func (e *Engine) counted() counts {
 	c := counts{Answers: e.refused.Load()}
-	if e.Node != nil { // in tests an engine may only answer machines
+	if e.Node != nil { // in tests, an engine may only answer machines
 		c.Stats = e.Stats()
 	}
 	if e.pool != nil { // the API evaluates no expressions
@@ -102,8 +102,8 @@ func (e *Engine) version() string {
 	return ""
 }
 
-// releaseLine counts the failures of a version of a function. Alarms on these counts stop a gradual deploy. The metric
-// Errors has no version, so it would blame the new version for errors of the old one. releaseLine returns nil if
+// releaseLine counts the failures of a function version. Alarms on these counts stop a gradual deploy. The metric
+// Errors has no version, so it would blame the new version for the old version's errors. releaseLine returns nil if
 // nothing failed.
 func releaseLine(stage, function, version string, before, after counts, now time.Time) []byte {
 	n := after.Errors - before.Errors + after.NoEvaluator - before.NoEvaluator + after.Answers - before.Answers
@@ -119,8 +119,8 @@ func releaseLine(stage, function, version string, before, after counts, now time
 	return text
 }
 
-// attemptMetrics counts ended attempts, for the projects and workflows that have separate metrics. AWS bills each
-// combination of dimensions as further metrics, so only the projects and workflows in the settings have them.
+// attemptMetrics counts ended attempts for the projects and workflows that have separate metrics. AWS bills each
+// combination of dimensions as additional metrics, so only the projects and workflows in the settings have them.
 type attemptMetrics struct {
 	host.Unobserved
 	of map[string]bool
@@ -129,7 +129,7 @@ type attemptMetrics struct {
 	counts map[dimensions]*ends
 }
 
-// dimensions distinguish metrics of one name. workflow is empty for the metrics of a project.
+// dimensions distinguish metrics that have the same name. workflow is empty for the metrics of a project.
 type dimensions struct{ project, workflow string }
 
 // ends counts the attempts that ended in a call, and how long each took.

@@ -14,10 +14,10 @@ import (
 	"zerodag/operators"
 )
 
-// network is the network that tasks connect with. It blocks the function's own machine, where Lambda's interface would
-// accept an answer from any caller that has the id of a request, and services that trust any caller on that machine. If
-// AWS itself is simulated on this machine, in tests, there is nothing to protect: then it returns nil, which is the
-// network of the machine.
+// network returns the network through which tasks connect. It blocks the function's own machine, where Lambda's
+// interface would accept an answer from any caller that has the id of a request, and services that trust any caller on
+// that machine. If AWS itself is simulated on this machine, in tests, there is nothing to protect: in that case, it
+// returns nil, which means the machine's network.
 func network(account aws.Config) operators.Network {
 	if account.BaseEndpoint == nil {
 		return &egress.Dialer{}

@@ -24,18 +24,18 @@ func (r *received) Delete(_ context.Context, d host.Delivery) error {
 	return nil
 }
 
-// Executor handles a call with messages of the queue "events", those of a group together.
+// Executor handles a call with messages from the queue "events"; messages of a group are handled together.
 func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("executor")()
 	defer e.awaitBackground(ctx)
 	return e.consume(ctx, e.Events, e.Config.EventVisibility, call, e.TakeEvents), nil
 }
 
-// killLook is the time within which a run of an agent is stopped after a kill, and the interval at which a run reads
-// its attempt to detect the kill; a run that is over sooner reads nothing.
+// killLook is the time within which an agent's run is stopped after a kill, and the interval at which a run reads its
+// attempt to detect a kill; a run that is over sooner reads nothing.
 const killLook = 2 * time.Second
 
-// Agent handles a call with a message of the queue "tasks". It first shortens the lease, so that a crash is noticed
+// Agent handles a call with a message from the queue "tasks". It first shortens the lease so that a crash is noticed
 // soon.
 func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("agent")()
@@ -60,8 +60,8 @@ func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEve
 	}), nil
 }
 
-// consume handles the messages of one call, those of a group in their order, and reports the messages that must be
-// delivered again.
+// consume handles the messages of one call, those of a group in order, and reports the messages that must be
+// redelivered.
 func (e *Engine) consume(ctx context.Context, q *sqs.Queue, lease time.Duration, call events.SQSEvent,
 	handle func(context.Context, host.Queue, []host.Delivery)) events.SQSEventResponse {
 	var groups []string
@@ -93,7 +93,7 @@ func (e *Engine) consume(ctx context.Context, q *sqs.Queue, lease time.Duration,
 	return answer
 }
 
-// readable returns the messages of a group before the first unreadable one: later ones must wait.
+// readable returns the messages of a group that precede the first unreadable one: later ones must wait.
 func readable(list []host.Delivery) []host.Delivery {
 	for i, d := range list {
 		if d.ID == "" {
@@ -121,7 +121,7 @@ func adopt(q *sqs.Queue, m events.SQSMessage, lease time.Duration) (host.Deliver
 	return q.Adopt(sqs.Record{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: attributes, Count: count, First: first}, lease)
 }
 
-// Depths counts the messages in the queues and their dead letters, approximately.
+// Depths returns the approximate numbers of messages in the queues and of their dead letters.
 func (e *Engine) Depths(ctx context.Context) ([]host.Depth, error) {
 	var list []host.Depth
 	for _, d := range e.dead {

@@ -11,7 +11,7 @@ import (
 type recorder struct {
 	status int // 0: the answer has not begun
 	header http.Header
-	sent   http.Header // header as it was when the answer began
+	sent   http.Header // the headers as they were when the answer began
 	body   bytes.Buffer
 }
 
@@ -20,7 +20,7 @@ func newRecorder() *recorder { return &recorder{header: http.Header{}} }
 // Header implements http.ResponseWriter.
 func (r *recorder) Header() http.Header { return r.header }
 
-// WriteHeader implements http.ResponseWriter; the first final status counts.
+// WriteHeader implements http.ResponseWriter; only the first final status counts.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && status >= http.StatusOK {
 		r.status, r.sent = status, r.header.Clone()

@@ -10,7 +10,7 @@ import (
 )
 
 // TestRecorder proves that a handler's answer is kept as a server would send it, in whatever order the handler writes;
-// the standard library's recorder for tests is the oracle.
+// the standard library's test recorder is the oracle.
 func TestRecorder(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{

@@ -38,12 +38,12 @@ type keptParameter struct {
 	now   func() time.Time
 }
 
-// parameterKept is how long a parameter is cached: a key that was changed because it leaked is out of use after that
-// time.
+// parameterKept is how long a parameter is cached: a key that was replaced because it leaked is no longer used after
+// that time.
 const parameterKept = 5 * time.Minute
 
-// newSealKey returns the parameter with the key that seals the cookies of a sign-in. The first process that needs the
-// key creates it; deleting the parameter ends all sessions.
+// newSealKey returns the parameter with the key that seals sign-in cookies. The first process that needs the key
+// creates it; deleting the parameter ends all sessions.
 func newSealKey(account aws.Config, config env.Config) *keptParameter {
 	return &keptParameter{parameter: ssm.NewParameter(account, env.Keys(config.Stage)+env.SealKey, config.Key), now: wall, fresh: func() string {
 		key := make([]byte, 32)
@@ -53,7 +53,7 @@ func newSealKey(account aws.Config, config env.Config) *keptParameter {
 }
 
 // newClientSecret returns the parameter with the secret by which the identity provider recognizes the deployment. A
-// user stores it there, or the deploy of the stage does if the stage has a user pool.
+// user stores the secret there or, if the stage has a user pool, deploying the stage does.
 func newClientSecret(account aws.Config, config env.Config) *keptParameter {
 	return &keptParameter{parameter: ssm.NewParameter(account, cmp.Or(config.OIDC.Secret, env.Keys(config.Stage)+env.ClientSecret), ""), now: wall}
 }
@@ -70,9 +70,9 @@ func (k *keptParameter) text(ctx context.Context) (string, error) {
 		if err := k.Make(ctx, k.fresh()); err != nil {
 			return "", err
 		}
-		// Another function may have been faster: all use its value.
+		// Another function may have been faster: in that case, all functions use its value.
 		if value, err = k.Read(ctx); errors.Is(err, host.ErrNotFound) {
-			err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // a new value can be read a moment later
+			err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // the new value can be read a moment later
 		}
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (k *keptParameter) bytes(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(text))
-	if err != nil || len(key) < seal.KeySize { // the error omits the text, which may almost be the key
+	if err != nil || len(key) < seal.KeySize { // the error omits the text, which may be nearly the key
 		return nil, fmt.Errorf("the parameter with the key that seals sign-ins must be base64 of at least %d bytes", seal.KeySize)
 	}
 	return key, nil

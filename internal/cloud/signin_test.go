@@ -101,7 +101,7 @@ func TestClientSecret(t *testing.T) {
 	}
 }
 
-// through calls an API as API Gateway does, with cookies separated from the other headers in both directions.
+// through calls an API as API Gateway does, keeping cookies separate from the other headers in both directions.
 func through(t *testing.T, a http.Handler, method, path, query, body string, cookies []string) events.APIGatewayV2HTTPResponse {
 	t.Helper()
 	call := events.APIGatewayV2HTTPRequest{RawPath: path, RawQueryString: query, Body: body, Cookies: cookies,
@@ -125,8 +125,9 @@ func (tokens) ByHash(context.Context, []byte) (host.Token, error) {
 
 func (tokens) SessionsEnded(context.Context, string) (time.Time, error) { return time.Time{}, nil }
 
-// TestSignInThroughTheGateway proves that cookies pass API Gateway both ways, each as a separate header, that another
-// function accepts the session of one, and that a user signs in at a provider that the settings name.
+// TestSignInThroughTheGateway proves that cookies pass through API Gateway in both directions, each as a separate
+// header, that one function accepts a session that another began, and that a user can sign in at a provider that the
+// settings name.
 func TestSignInThroughTheGateway(t *testing.T) {
 	t.Parallel()
 	fake := oidctest.New(t)
@@ -162,9 +163,9 @@ func TestSignInThroughTheGateway(t *testing.T) {
 	}
 }
 
-// TestSignInAtAUserPool proves that a user signs in at a user pool with the settings of a deploy: the client's secret
-// is the parameter that the settings name, the role comes from the first grant for one of their groups, and a user
-// without such a group is refused.
+// TestSignInAtAUserPool proves that a user can sign in at a user pool with the settings that a deploy writes: the
+// client's secret is the parameter that the settings name, the role comes from the first grant for one of their groups,
+// and a user without such a group is refused.
 func TestSignInAtAUserPool(t *testing.T) {
 	t.Parallel()
 	fake := oidctest.Cognito(t)
@@ -225,7 +226,7 @@ func TestWhereTheClientSecretIs(t *testing.T) {
 	}
 }
 
-// sent returns cookies that an answer set in the form in which a browser sends them.
+// sent returns the cookies that a response set, in the form in which a browser sends them.
 func sent(list []string) (cookies []string) {
 	for _, k := range list {
 		name, _, _ := strings.Cut(k, ";")
@@ -234,7 +235,7 @@ func sent(list []string) (cookies []string) {
 	return cookies
 }
 
-// TestWrongProvider proves that unusable settings of a provider leave the API to users with tokens.
+// TestWrongProvider proves that with unusable provider settings, the API still serves users with tokens.
 func TestWrongProvider(t *testing.T) {
 	t.Parallel()
 	for _, c := range []env.OIDC{{Issuer: "http://id.example.com", Client: "c", Address: "https://a", Grants: []string{"@e.com=viewer"}}, {Issuer: "https://id.example.com", Client: "c", Address: "https://a"},

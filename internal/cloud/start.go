@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Tick handles calls by EventBridge: one each minute for due work, and triggers of workflows, which are events of the
+// Tick handles calls from EventBridge: one each minute for due work, and workflow triggers, which are events on the
 // bus, or schedules and rules that call the function directly with the input that events.StartDetail describes.
 func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	defer e.measure("tick")()
@@ -60,7 +60,7 @@ func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ erro
 	return &d, false, nil
 }
 
-// tick does the work of each minute. Machines are checked even if the rest uses up the time.
+// tick does the work that is due each minute. Machines are checked even if the rest uses up the time.
 func (e *Engine) tick(ctx context.Context) error {
 	var machines error
 	var beside sync.WaitGroup
@@ -72,7 +72,7 @@ func (e *Engine) tick(ctx context.Context) error {
 	return errors.Join(err, machines)
 }
 
-// tickMachines checks the machines of commands, if there are any.
+// tickMachines checks the machines that run commands, if there are any.
 func (e *Engine) tickMachines(ctx context.Context) error {
 	if e.Sandbox == nil {
 		return nil

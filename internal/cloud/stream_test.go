@@ -18,8 +18,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestStreamsAreShort proves that a stream of an idle attempt holds the function for no more than five seconds: viewers
-// must not use up the concurrency of the account.
+// TestStreamsAreShort proves that a stream for an idle attempt occupies the function for no more than five seconds:
+// viewers must not use up the account's concurrency.
 func TestStreamsAreShort(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
@@ -60,7 +60,7 @@ func TestStreamsAreShort(t *testing.T) {
 	}
 }
 
-// streamed requests the events of an attempt and returns the position that the answer ends with.
+// streamed requests the events of an attempt and returns the position with which the response ends.
 func streamed(t *testing.T, api *API, attempt int64, position string) string {
 	t.Helper()
 	payload := fmt.Sprintf(`{"rawPath":"/iam/api/attempts/%d/events","headers":{"last-event-id":%q},"requestContext":{"http":{"method":"GET","sourceIp":"1.2.3.4"},"authorizer":{"iam":{"userArn":"arn:aws:iam::1:user/u"}}}}`, attempt, position)

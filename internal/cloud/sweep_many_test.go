@@ -28,7 +28,7 @@ const tickStep = 30 * time.Second
 type checked struct {
 	mu    sync.Mutex
 	times map[string]int // by attempt
-	cutAt int            // number of attempts after which the step is interrupted; 0: never
+	cutAt int            // the number of attempts after which the step is interrupted; 0: never
 	cut   context.CancelFunc
 }
 
@@ -101,9 +101,9 @@ func unfinished(t *testing.T, e *Engine, many int) {
 	}
 }
 
-// TestSweepRound proves with real rows that a sweep over all unfinished attempts finishes within the steps of ticks:
-// the first step is interrupted, the next one continues from there, and each attempt that has not begun gets a message.
-// ZERODAG_ATTEMPTS sets their number (500). It prints the load of a partition next to the limit of AWS.
+// TestSweepRound proves with real rows that a sweep over all unfinished attempts finishes within the time for the
+// ticks' steps: the first step is interrupted, the next one continues from there, and each attempt that has not begun
+// gets a message. ZERODAG_ATTEMPTS sets their number (500). It prints the load on a partition next to AWS's limit.
 func TestSweepRound(t *testing.T) {
 	t.Parallel()
 	many := 500
@@ -159,13 +159,14 @@ func TestSweepRound(t *testing.T) {
 	}
 }
 
-// printRound prints the calls of a sweep, and the load of each partition per second if it were done in one step.
+// printRound prints the calls made by a sweep, and what the load on each partition per second would be if it were done
+// in one step.
 func printRound(t *testing.T, p *proxy.Proxy, many, steps int, took time.Duration) {
 	t.Helper()
 	b := p.Take()
 	of := func(service, operation string) proxy.Call { return proxy.Call{Service: service, Operation: operation} }
 	query, rows := of("dynamodb", "Query"), of("dynamodb", "BatchGetItem")
-	t.Logf("a round over %d attempts took %v in %d steps: %d queries, %d reads of rows (BatchGetItem), %d calls of SQS that send", many, took.Round(time.Millisecond), steps,
+	t.Logf("a round over %d attempts took %v in %d steps: %d queries, %d reads of rows (BatchGetItem), %d SQS calls that send", many, took.Round(time.Millisecond), steps,
 		b.Calls[query], b.Calls[rows], b.Calls[of("sqs", "SendMessageBatch")])
 	others := ""
 	for call, n := range b.Calls {

@@ -36,7 +36,7 @@ const indexParts = 8
 type fired struct {
 	mu    sync.Mutex
 	times map[int64]int // by schedule
-	cutAt int           // number of schedules after which the tick is interrupted
+	cutAt int           // the number of schedules after which the tick is interrupted
 	cut   context.CancelFunc
 	first time.Time // when the first ones were sent
 }
@@ -67,7 +67,7 @@ func (f *fired) note(ctx context.Context, in middleware.InitializeInput, next mi
 	return out, metadata, err
 }
 
-// minute is a deployment whose clock is just before a minute in which schedules are due.
+// minute is a deployment whose clock is set just before a minute in which schedules are due.
 type minute struct {
 	*Engine
 	proxy *proxy.Proxy
@@ -127,7 +127,7 @@ func (m *minute) push(t *testing.T, many int) {
 
 // TestTickMinute proves with real rows that ticks send all schedules of one minute. They are sent as they are read, and
 // the mark advances as they are sent, so that the tick after an interrupted one continues from there. ZERODAG_SCHEDULES
-// sets their number (2,000). It prints the load of a partition next to the limit of AWS.
+// sets their number (2,000). It prints the load on a partition next to AWS's limit.
 func TestTickMinute(t *testing.T) {
 	t.Parallel()
 	many := 2000
@@ -177,7 +177,7 @@ func TestTickMinute(t *testing.T) {
 	}
 }
 
-// print prints the calls of the ticks, and the load of each partition per second.
+// print prints the calls made by the ticks, and the load on each partition per second.
 func (m *minute) print(t *testing.T, many int, took time.Duration) {
 	t.Helper()
 	b := m.proxy.Take()
@@ -188,7 +188,7 @@ func (m *minute) print(t *testing.T, many int, took time.Duration) {
 		return b.Units[proxy.Call{Service: "dynamodb", Operation: operation}]
 	}
 	seconds := took.Seconds()
-	t.Logf("two ticks over %d schedules took %v: %d queries of the index, %d reads of rows (BatchGetItem), %d moves of marks, %d calls of SQS that send",
+	t.Logf("two ticks over %d schedules took %v: %d queries of the index, %d reads of rows (BatchGetItem), %d moves of marks, %d SQS calls that send",
 		many, took.Round(time.Millisecond), calls("dynamodb", "Query"), calls("dynamodb", "BatchGetItem"), calls("dynamodb", "UpdateItem"), calls("sqs", "SendMessageBatch"))
 	t.Logf("of one partition of the index (%d): %.1f read units a second of %d; rows are spread over as many partitions as there are schedules: %.0f read units a second of all; of the row of marks: %.1f write units a second of %d",
 		indexParts, units("Query")/indexParts/seconds, partitionReads, units("BatchGetItem")/seconds, units("UpdateItem")/seconds, partitionWrites)

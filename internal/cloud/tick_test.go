@@ -69,8 +69,8 @@ func waiting(t *testing.T, c aws.Config, url string) int {
 	return n
 }
 
-// TestTickMany proves that schedules that are due in the same second are sent to the queue once, in messages of 25,
-// however often a tick runs.
+// TestTickMany proves that schedules that are due in the same second are sent to the queue only once, in messages of
+// 25, however often a tick runs.
 func TestTickMany(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

@@ -48,7 +48,7 @@ func (s *Server) access() access {
 }
 
 // access decides how requests authenticate. The command line takes precedence over the context that names the server,
-// then come the environment and the configuration. In the environment, IAM takes precedence over a token.
+// followed by the environment and the configuration. In the environment, IAM takes precedence over a token.
 func (c *Choice) access(env func(string) string, named *Server) (access, error) {
 	if c.IAM && (c.Token != "" || c.BasicAuth != "") {
 		return access{}, program.UsageError(errors.New("--iam cannot be used together with --token or --basic-auth"))

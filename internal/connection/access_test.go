@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/configuration"
 )
 
-// TestFindAccess proves which sources decide how requests authenticate, and in which order.
+// TestFindAccess checks which sources decide how requests authenticate, and in which order.
 func TestFindAccess(t *testing.T) {
 	t.Parallel()
 	both := map[string]string{"ZERODAG_IAM": "1", "ZERODAG_TOKEN": "t"}

@@ -35,19 +35,19 @@ type Choice struct {
 
 // Register adds the options that choose a server to the flags of a command.
 func (c *Choice) Register(flags *pflag.FlagSet) {
-	flags.StringVarP(&c.Endpoint, "endpoint", "e", "", "`URL` of the server (default: environment variable ZERODAG_ENDPOINT, the context in use, client.http.endpoint of the configuration, or "+client.DefaultEndpoint+")")
+	flags.StringVarP(&c.Endpoint, "endpoint", "e", "", "`URL` of the server (default: environment variable ZERODAG_ENDPOINT, the context in use, client.http.endpoint in the configuration, or "+client.DefaultEndpoint+")")
 	flags.StringVar(&c.Context, "context", "", "`NAME` of a server that `zerodag context` lists (default: environment variable ZERODAG_CONTEXT, then the context in use)")
 	flags.StringArrayVarP(&c.Headers, "header", "H", nil, "add a header: `KEY=VALUE[,KEY=VALUE...]` (may be repeated)")
 	flags.StringVar(&c.BasicAuth, "basic-auth", "", "log in as `USER:PASSWORD`")
 	flags.StringVar(&c.Token, "token", "", "bearer `TOKEN` (default: environment variable ZERODAG_TOKEN)")
-	flags.BoolVar(&c.IAM, "iam", false, "sign requests with AWS credentials (default: environment variable ZERODAG_IAM, or client.http.iam of the configuration)")
+	flags.BoolVar(&c.IAM, "iam", false, "sign requests with AWS credentials (default: environment variable ZERODAG_IAM, or client.http.iam in the configuration)")
 	flags.BoolVar(&c.NoCheck, "disable-version-check", false, "do not check whether the server works with this version")
 	flags.BoolVar(&c.NoCert, "disable-cert-validation", false, "accept any certificate that the server presents")
 }
 
-// server decides which server is used. The command line takes precedence over the environment, then come the context in
-// use and the configuration, unless the command line names a configuration that contains the endpoint. When the program
-// is called as Digdag, there is no context in use, because Digdag's scripts do not expect one.
+// server decides which server is used. The command line takes precedence over the environment, followed by the context
+// in use and the configuration, unless the command line names a configuration that contains the endpoint. When the
+// program is called as Digdag, there is no context in use, because scripts written for Digdag do not expect one.
 func (c *Choice) server(env func(string) string, warn io.Writer) (endpoint string, named *Server, err error) {
 	configured := c.Settings[configuration.EndpointKey]
 	_, byFlag := c.Flagged()[configuration.EndpointKey]
@@ -79,8 +79,8 @@ func (c *Choice) server(env func(string) string, warn io.Writer) (endpoint strin
 	return named.Endpoint, named, nil
 }
 
-// Connect creates the client of the chosen server for a version of this program. It sends no request yet. It writes a
-// warning to warn if other users can read the token.
+// Connect creates the client for the chosen server and the given version of this program. It sends no request yet. It
+// writes a warning to warn if other users can read the token.
 func (c *Choice) Connect(version string, warn io.Writer) (*client.Client, error) {
 	endpoint, named, err := c.server(os.Getenv, warn)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *Choice) Connect(version string, warn io.Writer) (*client.Client, error)
 	return client.New(o)
 }
 
-// allHeaders returns the headers of the configuration, overridden by those of the command line.
+// allHeaders returns the headers from the configuration, overridden by those from the command line.
 func (c *Choice) allHeaders(way access) (http.Header, error) {
 	header := http.Header{}
 	for _, key := range slices.Sorted(maps.Keys(c.Settings)) {

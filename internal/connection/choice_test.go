@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// TestWhichServer proves which sources decide which server is used, and in which order.
+// TestWhichServer checks which sources decide which server is used, and in which order.
 func TestWhichServer(t *testing.T) {
 	t.Setenv("ZERODAG_CONFIG_HOME", t.TempDir())
 	for _, s := range []*Server{{Name: "used", Endpoint: "http://used"}, {Name: "named", Endpoint: "http://named"}} {
@@ -60,8 +60,8 @@ func TestWhichServer(t *testing.T) {
 	check("after the context in use is gone", Choice{Settings: configured}, nil, "http://configured")
 }
 
-// TestHeaders proves that headers of the command line override those of the configuration, and that an invalid header
-// is a command-line error.
+// TestHeaders proves that headers from the command line override those from the configuration, and that an invalid
+// header is a command-line error.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	s := configuration.Settings{"client.http.headers.X-A": "1", "client.http.headers.X-B": "2"}
@@ -83,7 +83,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// answering returns a client of a server that answers each path with a text.
+// answering returns a client for a server that answers each path with a text.
 func answering(t *testing.T, answers map[string]string) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,15 +14,15 @@ import (
 	"zerodag/internal/remedy"
 )
 
-// Explain adds to an error of a server a suggestion for a name that does not exist, and the command that lists the
-// existing names. attempt is the attempt named on the command line, "" for none. Other errors stay unchanged.
+// Explain adds a suggestion for a name that does not exist to a server error, along with the command that lists the
+// existing names. attempt is the attempt named on the command line; "" for none. Other errors stay unchanged.
 func Explain(ctx context.Context, api *client.Client, err error, attempt string) error {
 	var status *client.StatusError
 	if program.AsDigdag() || api == nil || !errors.As(err, &status) {
 		return err
 	}
 	var hint string
-	// If names cannot be read there is no suggestion, only the error itself.
+	// If names cannot be read, there is no suggestion, only the error itself.
 	switch u := status.Unknown; u.Kind {
 	case "project":
 		names, _ := ProjectNames(ctx, api)
@@ -60,7 +60,7 @@ var (
 	})
 )
 
-// hintOf returns what to do about a message of a server; "" if there is no hint.
+// hintOf returns what to do about a server's message; "" if there is no hint.
 func hintOf(ctx context.Context, api *client.Client, message, attempt string) string {
 	if m := unknownPattern().FindStringSubmatch(message); m != nil && attempt != "" {
 		tasks, err := api.Tasks(ctx, client.ID(attempt))
@@ -132,7 +132,7 @@ func ProjectNames(ctx context.Context, c *client.Client) (names []string, err er
 	return names, err
 }
 
-// WorkflowNames returns the names of the workflows of a project.
+// WorkflowNames returns the names of a project's workflows.
 func WorkflowNames(ctx context.Context, c *client.Client, project client.ID) (names []string, err error) {
 	list, err := c.ProjectWorkflows(ctx, project, "")
 	for _, w := range list {

@@ -20,15 +20,15 @@ import (
 	"zerodag/internal/term"
 )
 
-// Server is a context: a named server of the user, with its address and how requests authenticate. Its credentials are
-// sent only to its own address.
+// Server is a context: a named server of the user, with its address and the way in which requests authenticate. Its
+// credentials are sent only to its own address.
 type Server struct {
 	Name, Endpoint, Token string
 	IAM                   bool
 	warning               string // warns that others can read or could read the token in its file
 }
 
-// Keys of the file of a context.
+// Keys in a context's file.
 const (
 	iamKey   = "client.http.iam"
 	tokenKey = "client.http.token" // #nosec G101 -- the name of a key
@@ -86,8 +86,8 @@ func Load(name string) (*Server, error) {
 	return c, nil
 }
 
-// CheckAddress returns an error if a text is not the address of a server, or contains a user and password, which lists
-// would show.
+// CheckAddress returns an error if a text is not the address of a server, or contains a user name and password, which
+// lists would show.
 func CheckAddress(endpoint string) error {
 	if strings.Contains(endpoint, "@") {
 		return errors.New("the address of a context must not contain a user and password, because lists show it: use --token or --iam")

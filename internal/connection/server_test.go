@@ -2,7 +2,7 @@ package connection
 
 import "testing"
 
-// TestContextAddress proves which addresses a context may have, no matter how they got into its file.
+// TestContextAddress checks which addresses a context may have, no matter how they got into its file.
 func TestContextAddress(t *testing.T) {
 	t.Parallel()
 	for address, good := range map[string]bool{

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/program"
 )
 
-// TestContexts proves that a context is readable only by its owner and is read back unchanged, that one may be in use,
-// and that a forgotten context no longer exists and is not in use.
+// TestContexts proves that a context is readable only by its owner and is read back unchanged, that one context may be
+// in use, and that a removed context no longer exists and is not in use.
 func TestContexts(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("ZERODAG_CONFIG_HOME", home)

@@ -100,8 +100,8 @@ func (g *Grid) lay(column int, q GridQuery, s *engine.State, at map[string]int) 
 	}
 }
 
-// begins returns for all groups and for tasks that ran when their first run, or the first run below them, began. A task
-// is created before the tasks below it.
+// begins returns, for all groups and for tasks that ran, when their first run, or the first run below them, began. A
+// task is created before the tasks below it.
 func begins(s *engine.State) map[engine.TaskID]begin {
 	first := map[engine.TaskID]begin{}
 	for _, t := range slices.Backward(s.Tasks()) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Limits on the part of a message body that is shown: total bytes, elements of a list, and characters of a text.
+// Limits on the part of a message body that is shown: total bytes, elements of a list, and characters of a string.
 const (
 	mostShown    = 64 << 10
 	mostElements = 50
@@ -22,8 +22,8 @@ func shownFields() []string {
 }
 
 // ShownBody returns the body of a message as JSON without values that tasks received, stored or printed: for those it
-// shows only the size. Long lists and texts are cut. It returns nil if the body is not a JSON object or was not written
-// by zerodag.
+// shows only the size. Long lists and strings are truncated. It returns nil if the body is not a JSON object or was not
+// written by zerodag.
 func ShownBody(body []byte) json.RawMessage {
 	var whole map[string]json.RawMessage
 	if json.Unmarshal(body, &whole) != nil {

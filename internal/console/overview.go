@@ -47,7 +47,7 @@ type Late struct {
 	Attempt host.Attempt // for Slow and NearSLA
 	// Schedule is set for Due.
 	Schedule host.Schedule
-	Usual    time.Duration // for Slow: the longest duration of the fastest 90 % of the last successful attempts
+	Usual    time.Duration // for Slow: the longest duration of the fastest 90% of the last successful attempts
 }
 
 // LateKind is the way in which an object is late.
@@ -56,7 +56,7 @@ type LateKind string
 // The ways in which something is late.
 const (
 	Due     LateKind = "due"  // a schedule's time has come, and no session was started
-	Slow    LateKind = "slow" // an attempt takes half as long again as 90 % of the earlier ones
+	Slow    LateKind = "slow" // an attempt takes half again as long as 90% of the earlier ones
 	NearSLA LateKind = "sla"  // an attempt is close to the time of its `sla:`, or past it
 )
 
@@ -152,7 +152,7 @@ func (c *Console) schedules(ctx context.Context, site int64, o *Overview) error 
 	return nil
 }
 
-// failed finds sessions whose last attempt failed since a time, among the newest attempts.
+// failed finds sessions whose last attempt failed since a given time, among the newest attempts.
 func (c *Console) failed(ctx context.Context, site int64, since time.Time, o *Overview) error {
 	list, err := c.Catalogue.Attempts(ctx, host.AttemptQuery{Site: site, Count: mostFailures})
 	if err != nil {
@@ -236,7 +236,7 @@ func (c *Console) late(ctx context.Context, o *Overview) error {
 	return nil
 }
 
-// usual returns the longest duration of the fastest 90 % of the last successful attempts of an attempt's workflow; 0 if
+// usual returns the longest duration of the fastest 90% of the last successful attempts of an attempt's workflow; 0 if
 // there are too few.
 func (c *Console) usual(ctx context.Context, a host.Attempt) (time.Duration, error) {
 	list, err := c.Catalogue.Attempts(ctx, host.AttemptQuery{Site: a.Site, Project: a.Project.ID, Workflow: a.Workflow.Name, Before: a.ID, Count: 2 * compared})

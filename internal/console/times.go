@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Upcoming lists up to n times of a schedule at or after a time (zero: its next time), the earliest first. Times before
-// its next one are omitted: they are over or were skipped.
+// Upcoming lists up to n times of a schedule at or after a given time (zero: its next time), the earliest first. Times
+// before its next one are omitted: they are over or were skipped.
 func (c *Console) Upcoming(ctx context.Context, site, id int64, from time.Time, n int) ([]schedule.Time, error) {
 	s, times, err := c.Catalogue.TimesOf(ctx, site, id)
 	if err != nil {
@@ -37,7 +37,7 @@ type Date struct {
 	Ahead   bool          // the schedule itself will start it
 }
 
-// mostSearched is the maximum number of sessions that are read to find the sessions of some times.
+// mostSearched is the maximum number of sessions that are read to find the sessions of given times.
 const mostSearched = 20_000
 
 // Dates lists up to n times of a schedule between two times, with the existing sessions. It shows which sessions a

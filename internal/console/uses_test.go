@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestUses proves which parameters the user who starts a workflow must provide.
+// TestUses checks which parameters the user who starts a workflow must provide.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -36,10 +36,10 @@ type Attempt struct {
 
 // Stage holds the properties of the deployment that determine prices.
 type Stage struct {
-	ARMMachines    bool // images are of arm64
+	ARMMachines    bool // images are for arm64
 	PublicAddress  bool // machines have public addresses, which are billed
 	ARMFunctions   bool
-	FunctionMemory int // MiB of the function for commands
+	FunctionMemory int // the memory in MiB of the function for commands
 }
 
 // Amount is a part of a bill in dollars, with its components.
@@ -133,7 +133,7 @@ type machine struct {
 
 // machines returns the machines that an attempt's commands must have used according to the rules of package sandbox:
 // commands of a class share machines, another machine is launched when all of them are full, and there are at most
-// MaxRunners. A machine is billed until a minute after its last command, or until its attempt ends.
+// MaxRunners machines. A machine is billed until a minute after its last command, or until its attempt ends.
 func machines(commands []Task, finished time.Time) (list []*machine) {
 	slices.SortStableFunc(commands, func(a, b Task) int { return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To)) })
 	classes := map[string][]*machine{}
@@ -169,7 +169,7 @@ func machines(commands []Task, finished time.Time) (list []*machine) {
 // last returns when the last command of a machine ended.
 func (m *machine) last() time.Time { return slices.MaxFunc(m.ends, time.Time.Compare) }
 
-// load returns how many commands a machine runs at a time.
+// load returns how many commands a machine is running at a given time.
 func (m *machine) load(at time.Time) (n int) {
 	for _, end := range m.ends {
 		if end.After(at) {
@@ -197,7 +197,7 @@ type Row struct {
 	Dollars float64 `json:"dollars"`
 }
 
-// RowOf returns the row of a workflow with a number of attempts, some of which were read.
+// RowOf returns the row for a workflow with a number of attempts, some of which were read.
 func RowOf(projectID, project, workflow string, attempts int, read []Amount) Row {
 	r := Row{ProjectID: projectID, Project: project, Workflow: workflow, Attempts: attempts, Read: len(read)}
 	for _, a := range read {
@@ -212,7 +212,7 @@ func RowOf(projectID, project, workflow string, attempts int, read []Amount) Row
 	return r
 }
 
-// Sample chooses n of a list, spread evenly over it; all of them if n is 0 or the list is not longer.
+// Sample chooses n elements of a list, spread evenly over it; all of them if n is 0 or the list has no more than n.
 func Sample[T any](list []T, n int) []T {
 	if n <= 0 || n >= len(list) {
 		return list

@@ -13,13 +13,13 @@ import (
 
 var begin = time.Date(2026, 10, 3, 2, 0, 0, 0, time.UTC)
 
-// shared is the class of a machine that commands share, and own the class of one that a command has to itself.
+// shared is the class of a machine that commands share, and own is the class of one that a command has to itself.
 var (
 	shared = sandbox.Class{Image: "i", CPU: 1024, Memory: 2048}
 	own    = sandbox.Class{Image: "i", CPU: 4096, Memory: 8192, Own: true}
 )
 
-// command returns a command that runs from one second to another after the beginning.
+// command returns a command that runs between two times, given in seconds after the beginning.
 func command(class sandbox.Class, from, to int) cost.Task {
 	return cost.Task{Kind: cost.Command, From: begin.Add(time.Duration(from) * time.Second), To: begin.Add(time.Duration(to) * time.Second), Machine: class}
 }
@@ -31,7 +31,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestMachines proves how long machines are billed: commands of a class share a machine, for which only the time with
+// TestMachines checks how long machines are billed: commands of a class share a machine, for which only the time with
 // commands and a minute after them counts; a command that requests a size has a machine to itself; and there are at
 // most ten machines.
 func TestMachines(t *testing.T) {
@@ -73,7 +73,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestAttempts proves what each kind of task adds to an attempt, and that prices depend on the architecture and the
+// TestAttempts checks what each kind of task adds to an attempt, and that prices depend on the architecture and the
 // network of the stage.
 func TestAttempts(t *testing.T) {
 	t.Parallel()

@@ -8,12 +8,12 @@ import (
 // Month is a month in UTC, as in AWS's bills.
 type Month struct {
 	Name     string    // 2026-10
-	From, To time.Time // To is not included
+	From, To time.Time // To is exclusive
 	Partial  bool      // the month is not over
 }
 
-// ReadMonth reads the name of a month at a given time: 2026-10, "now" for the current month, or "" for the last
-// complete one.
+// ReadMonth reads the name of a month, relative to the given time: 2026-10, "now" for the current month, or "" for the
+// last complete one.
 func ReadMonth(text string, now time.Time) (Month, error) {
 	now = now.UTC()
 	from := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)

@@ -35,7 +35,7 @@ const (
 	Today = document.Today
 )
 
-// ReleaseOf returns how the release with a version such as "2.15" or "v2.15.1" reads files.
+// ReleaseOf returns how a release, given by a version such as "2.15" or "v2.15.1", reads files.
 func ReleaseOf(version string) (Release, error) { return document.ReleaseOf(version) }
 
 // Result is the translation of a file.

@@ -21,7 +21,7 @@ var rewrite = flag.Bool("rewrite", false, "write what came out into the files; r
 // fewest is the minimum number of cases: a test whose glob finds nothing must not pass.
 const fewest = 15
 
-// TestTranslate proves the translation of Dagu's workflows, and its notes. Each test file contains the workflow,
+// TestTranslate checks the translation of Dagu's workflows, and its notes. Each test file contains the workflow,
 // "in.yaml", followed by the results.
 func TestTranslate(t *testing.T) {
 	t.Parallel()

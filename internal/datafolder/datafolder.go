@@ -1,7 +1,7 @@
 // Package datafolder recognizes the folder of a server's data by its contents, whatever its location and name.
 //
-// All code that creates, sends or receives copies of a project uses it: a server's database and the key of its secrets
-// must never be among a project's files.
+// All code that creates, sends or receives copies of a project uses it: a server's database and its secret key must
+// never be among a project's files.
 package datafolder
 
 import (
@@ -23,11 +23,11 @@ const (
 	Archives = "blobs"
 )
 
-// marks lists the names that identify a folder of data.
+// marks lists the names that identify a data folder.
 var marks = []string{Database, Key, Token, Archives}
 
 // Holds reports whether a folder with entries of these names is the folder of a server's data: it contains the
-// database, or the key of secrets together with archives or the first token. It ignores case, as file systems may.
+// database, or the secret key together with archives or the first token. It ignores case, as file systems may.
 func Holds(names []string) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
@@ -49,8 +49,8 @@ func Is(folder string) bool {
 	return Holds(names)
 }
 
-// Within lists the folders of servers' data below root by their slash names, sorted; "." is
-// root itself. Links are not followed.
+// Within lists the folders of server data below root by their slash-separated names, sorted; "." is root itself. Links
+// are not followed.
 func Within(root string) (found []string, err error) {
 	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		switch {
@@ -73,7 +73,7 @@ func Within(root string) (found []string, err error) {
 	return found, nil
 }
 
-// Among lists the folders of servers' data among slash names of files and folders, sorted.
+// Among lists the folders of server data among slash-separated names of files and folders, sorted.
 func Among(names []string) (found []string) {
 	below, seen := map[string][]string{}, map[string]bool{}
 	for _, name := range names {
@@ -114,7 +114,7 @@ func Reached(root, file string) bool {
 	}
 }
 
-// Remove deletes servers' data from an unpacked folder: whole data folders below it and, in the folder itself, the
+// Remove deletes server data from an unpacked folder: whole data folders below it and, in the folder itself, the
 // database, the key and the token. It returns the removed names.
 func Remove(root string) ([]string, error) {
 	found, err := Within(root)

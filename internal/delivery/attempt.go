@@ -43,12 +43,12 @@ type attempt struct {
 	// claimed maps the guard of a message to the number of the last delivery that claimed its tasks. From then on, an
 	// earlier delivery neither decides anything nor deletes the message.
 	claimed map[string]int
-	// slotsDone records the work on slots of pools that was done since the attempt was read because a message came again.
+	// slotsDone records the work on pool slots that was done since the attempt was read because a message was redelivered.
 	slotsDone map[string]bool
 
 	over atomic.Bool // the row is marked as done
-	// careful means that the server crashed while a task of the attempt was under way. Then no task runs within a step any
-	// more: each gets a separate message, which shows that the task was under way.
+	// careful means that the server crashed while a task of the attempt was under way. From then on, no task runs within a
+	// step: each gets a separate message, which shows that the task was under way.
 	careful atomic.Bool
 
 	watching sync.Mutex
@@ -95,7 +95,7 @@ func (c *Attempts) hold(id int64) *attempt {
 	return a
 }
 
-// drop releases a live copy. The copy of an attempt that is over is not kept, because no more messages come for it.
+// drop releases a live copy. The copy of an attempt that is over is not kept, because no more messages arrive for it.
 func (c *Attempts) drop(a *attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

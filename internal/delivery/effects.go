@@ -145,8 +145,8 @@ func (w *Worker) send(ctx context.Context, a *attempt, h holder, s *outbox) erro
 	return nil
 }
 
-// goOn requests the remaining portions by a separate message, so that messages that arrived for the attempt meanwhile,
-// such as a kill, come first.
+// goOn requests the remaining portions with a separate message, so that messages that arrived for the attempt in the
+// meantime, such as a kill, come first.
 func (w *Worker) goOn(ctx context.Context, a *attempt) error {
 	m := host.EventMessage(a.id, "go"+strconv.FormatInt(a.seq, 10), events.Event{Kind: events.GoOn})
 	if err := w.Events.Send(ctx, m); err != nil {
@@ -155,7 +155,7 @@ func (w *Worker) goOn(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// timeoutName returns the name of the message for a timer of `_timeout`.
+// timeoutName returns the name of the message for a `_timeout` timer.
 func timeoutName(x engine.Expiry) string {
 	return fmt.Sprintf("%s%d.%d", host.TimeoutMark, x.Task, x.Timer)
 }
@@ -183,8 +183,8 @@ func (a *attempt) message(name string, t events.Task, due time.Time) host.Messag
 	return host.Message{ID: host.MessageID(a.id, name), Share: strconv.FormatInt(a.row.Project.ID, 10), Body: events.EncodeTask(t), Due: due}
 }
 
-// waiting returns a message that is due at a time in the log. If the clock was set back, the log is ahead of it; the
-// length of the wait stays the same.
+// waiting returns a message that is due at a time recorded in the log. If the clock was set back, the log is ahead of
+// it; the length of the wait stays the same.
 func (w *Worker) waiting(a *attempt, name string, t events.Task, at time.Time) host.Message {
 	if now := w.Now(); a.at.After(now) {
 		at = at.Add(-a.at.Sub(now))

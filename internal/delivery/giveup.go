@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits for a message that panics: how often in this process, and how often it was received in total. A defect must
-// not block an attempt forever.
+// Limits for a message that causes panics: how often in this process, and how often it was received in total. A defect
+// must not block an attempt forever.
 const (
 	maxPanics   = 5
 	maxReceived = 20

@@ -13,7 +13,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// job is a run with copies of the parts of its attempt that it needs, because the attempt may be reloaded meanwhile.
+// job is a run with copies of the parts of its attempt that it needs, because the attempt may be reloaded in the
+// meantime.
 type job struct {
 	*run.Job
 	workflow host.Workflow

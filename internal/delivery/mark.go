@@ -28,11 +28,11 @@ const (
 	// mostStarting is how often in a row a process may end while it starts a run before that counts against the run. In
 	// most cases it is a coincidence.
 	mostStarting = 3
-	// killSeen is how often the log is read for a kill that was acknowledged.
+	// killSeen is the interval at which the log is checked for a kill that was acknowledged.
 	killSeen = 10 * time.Millisecond
 )
 
-// mark records that a run begins. If the attempt was killed meanwhile, the run does not begin, and the error is
+// mark records that a run begins. If the attempt was killed in the meantime, the run does not begin, and the error is
 // operators.ErrEnded. The caller calls over when the run has ended.
 func (d *delivery) mark(ctx context.Context, j *job, run engine.Run) (over func(), err error) {
 	q, marks := d.Tasks.(host.Marker)

@@ -19,7 +19,7 @@ import (
 // same message gives them up if the log shows that the task no longer waits. The message that ended a try gives up the
 // try's slots before it sends anything.
 
-// claimOf returns a try's claim of slots of a pool.
+// claimOf returns a try's claim to slots of a pool.
 func claimOf(attempt int64, ask events.SlotsAsk) host.Claim {
 	return host.Claim{Holder: host.Holder{Attempt: attempt, Task: int(ask.Task), Try: ask.Try}.String(), Slots: ask.Slots, Priority: ask.Priority, Since: ask.Since}
 }
@@ -163,7 +163,7 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	return d.apply(ctx, d.attempt, propose(d.guard)) // even if this message ended the attempt and the end has not been announced yet
 }
 
-// named returns a try's claim of one of its pools.
+// named returns a try's claim to slots of one of its pools.
 func named(use claim.Use, pool string) claim.Pool {
 	for _, c := range use.Claims() {
 		if c.Name == pool {

@@ -88,8 +88,8 @@ func (d *delivery) fencing(s *engine.State, lacks func(engine.Effect) bool) (lis
 	return list
 }
 
-// sentAgain returns the messages for work that waits for a time and for the check of fenced runs, which this revival
-// sends or an earlier one sent whose message may also be lost. The lock is held.
+// sentAgain returns the messages for work that waits for a time, and for the check of fenced runs. This revival sends
+// that check, or an earlier one did, whose message may also be lost. The lock is held.
 func (d *delivery) sentAgain(lacks func(engine.Effect) bool) []host.Message {
 	a := d.attempt
 	var list []host.Message

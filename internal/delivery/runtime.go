@@ -13,7 +13,7 @@ import (
 )
 
 // execute makes one run, with separate files, log and secrets. An error means that a store was not available, and that
-// the caller must repeat the run.
+// the caller must retry the run.
 func (w *Worker) execute(ctx context.Context, j *job) (run.Outcome, error) {
 	w.runs.Add(1)
 	w.running.Add(1)
@@ -99,7 +99,7 @@ func (w *Worker) ended(j *job, err error) (run.Outcome, error) {
 	return run.Outcome{Later: &operators.Later{State: j.State}}, nil
 }
 
-// waiting returns the outcome of a run for which a store was unavailable: the run is repeated later. For a run that
+// waiting returns the outcome of a run for which a store was unavailable: the run is retried later. For a run that
 // cleans up after a kill it returns an error instead, because the engine does not let such a run wait; the caller
 // retries it.
 func (j *job) waiting(later *operators.Later) (run.Outcome, error) {

@@ -15,8 +15,8 @@ import (
 const longestPutOff = 10 * time.Minute
 
 // StartByEvent starts the attempt that an event requested. A start that is impossible now, because the limit of
-// attempts is reached or a store is unavailable, waits in the queue "tasks". After an error the attempt was neither
-// started nor queued, and the caller repeats the request.
+// attempts is reached or a store is unavailable, waits in the queue "tasks". After an error, the attempt has been
+// neither started nor queued, and the caller retries the request.
 func (w *Worker) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
 	err := w.Catalogue.StartByEvent(ctx, d, named)
 	if err == nil {
@@ -30,7 +30,7 @@ func (w *Worker) StartByEvent(ctx context.Context, d events.StartDetail, named b
 func (w *Worker) putOff(ctx context.Context, s events.Starting, why error) error {
 	most := min(time.Minute<<min(s.Times, 10), longestPutOff)
 	s.Times++
-	wait := most/2 + rand.N(most/2) // #nosec G404 -- it only spreads starts, an attacker gains nothing by guessing it
+	wait := most/2 + rand.N(most/2) // #nosec G404 -- it only spreads starts; an attacker gains nothing by guessing it
 	w.Logger.Warn("a start requested by an event is delayed", "event", s.ID, "project", s.Project, "workflow", s.Workflow, "for", wait.Round(time.Second), "why", why)
 	m := host.StartingMessage(s, w.Now().Add(wait))
 	w.keepStart(ctx, m)
@@ -88,7 +88,7 @@ func (d *delivery) start(ctx context.Context) {
 		return
 	}
 	if !errors.Is(err, host.ErrUnavailable) {
-		d.forgetStart(ctx, d.message.ID) // the queue sets messages that keep failing aside
+		d.forgetStart(ctx, d.message.ID) // the queue sets aside messages that keep failing
 	}
 	d.putBack(ctx, err)
 }

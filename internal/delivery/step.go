@@ -42,8 +42,8 @@ func (w *Worker) apply(ctx context.Context, a *attempt, p *proposal) error {
 	return w.postpone(ctx, a, "", p.early)
 }
 
-// decide steps, runs inline tasks and appends until only I/O is left or the message's turn is over. It accepts that an
-// event does not apply only if the state was read after the event arrived. The lock is held.
+// decide steps, runs inline tasks and appends until only I/O is left or the message's turn is over. Only if the state
+// was read after the event arrived does it accept that the event does not apply. The lock is held.
 func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 	sound := false
 	defer func() {

@@ -24,8 +24,8 @@ type Catalogue interface {
 	Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error
 	// NotifyOf notifies users about a task.
 	NotifyOf(ctx context.Context, a host.Attempt, task, message string) error
-	// Require starts an attempt for `require>` of a task of from, or finds the existing one of that session. It returns
-	// the errors of operators.Workflows.
+	// Require starts an attempt for the `require>` of a task in the attempt from, or finds the existing attempt of that
+	// session. It returns the errors of operators.Workflows.
 	Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error)
 	// StartByEvent starts the attempt that an event requested. A start that can never succeed is not an error;
 	// host.StartsLater reports for which errors the start may succeed later.
@@ -43,8 +43,8 @@ type Options struct {
 	// Slots manages the slots of pools.
 	Slots     pool.Runner
 	Catalogue Catalogue
-	// Retry handles all errors of a store that may be temporary. If the outcome of a run would otherwise be lost, the
-	// worker keeps retrying under the lease of the message.
+	// Retry handles all store errors that may be temporary. If the outcome of a run would otherwise be lost, the worker
+	// keeps retrying under the lease of the message.
 	Retry *retry.Retrier
 	// LastLines returns the last lines that a task printed, for notices of its failure.
 	LastLines func(ctx context.Context, a host.Attempt, task string) []string

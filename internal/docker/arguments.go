@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// arguments returns the command line that runs the command; envFile may be "". It contains no values of variables
-// because every user of the machine can read it.
+// arguments returns the command line that runs the command; envFile may be "". It contains no variable values, because
+// every user of the machine can read it.
 func (r *run) arguments(image string, names []string, envFile string) []string {
 	s, limit := r.settings, r.command.Sandbox
 	args := append([]string{"run"}, s.runOptions...)
@@ -58,8 +58,8 @@ func (r *run) processes() int {
 	return mostProcesses
 }
 
-// user returns options that make files that the command writes belong to the user who runs this program. In a rootless
-// podman, root in the container already is that user, and other users are not.
+// user returns options that make the files that the command writes belong to the user who runs this program. In
+// rootless podman, root in the container already is that user, and other users are not.
 func user(program string) []string {
 	if filepath.Base(program) == "podman" && os.Getuid() != 0 {
 		return []string{"--userns=keep-id"}
@@ -79,8 +79,8 @@ func volume(root string, selinux bool) []string {
 	return []string{"-v", root + ":" + root + ":" + flags}
 }
 
-// variables splits the variables of the command into the names of variables that the client passes on from its
-// environment, that environment, and lines of a file for variables that would affect the client.
+// variables splits the command's variables into the names of variables that the client passes on from its environment,
+// that environment, and the lines of a file for variables that would affect the client.
 func variables(env []string) (names, client, lines []string, err error) {
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); lineage.NotOwn.Gives(name) {

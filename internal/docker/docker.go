@@ -29,8 +29,8 @@ import (
 // Time limits of the driver.
 const (
 	defaultGrace = 5 * time.Second
-	askTime      = 15 * time.Second // in which an engine must answer a query
-	knownTime    = 10 * time.Second // for which an engine that answered is not queried again
+	askTime      = 15 * time.Second // the time within which an engine must answer a query
+	knownTime    = 10 * time.Second // how long an engine that has answered is not queried again
 )
 
 // mostProcesses is the maximum number of processes of a command that does not set a limit.
@@ -45,8 +45,8 @@ type Options struct {
 	// Name distinguishes the containers of this driver from those of others, across restarts of the program; "" means a
 	// random name.
 	Name string
-	// NoOptions refuses run_options, build_options and programs of other names: with them the task could do anything, even
-	// on the machine itself.
+	// NoOptions refuses run_options, build_options and programs with other names: with them, a task could do anything,
+	// even on the machine itself.
 	NoOptions bool
 }
 
@@ -155,7 +155,7 @@ func info(ctx context.Context, program string) error {
 	return fmt.Errorf("the docker engine cannot be reached: start it, or remove `docker:` to run the command as a process: %s", cmp.Or(why, fmt.Sprint(err)))
 }
 
-// ask runs a short command of the engine and returns its whole output.
+// ask runs a short engine command and returns its whole output.
 func ask(ctx context.Context, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -179,7 +179,7 @@ func lastLine(text string) string {
 // label is the label of zerodag's containers; its value is Options.Name.
 const label = "zerodag.driver"
 
-// Reclaim removes the containers that a driver of the same name left behind when its program was killed, and returns
+// Reclaim removes the containers that a driver with the same name left behind when its program was killed, and returns
 // their number. It is called before the first Run.
 func (d *Driver) Reclaim(ctx context.Context) (int, error) {
 	total := 0

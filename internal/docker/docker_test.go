@@ -120,7 +120,7 @@ func normal(calls []string, root string) []string {
 	return list
 }
 
-// TestEngineTroubles proves that errors of the engine are reported with their cause.
+// TestEngineTroubles proves that engine errors are reported with their cause.
 func TestEngineTroubles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -170,8 +170,7 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestKillBeforeTheContainer proves that a command is ended at once whose image is still being
-// fetched.
+// TestKillBeforeTheContainer proves that a command whose image is still being fetched is ended at once.
 func TestKillBeforeTheContainer(t *testing.T) {
 	t.Parallel()
 	f := dockertest.New(t)
@@ -185,7 +184,7 @@ func TestKillBeforeTheContainer(t *testing.T) {
 	}
 }
 
-// writer is called at every output.
+// writer is called for every output.
 type writer func()
 
 func (w writer) Write(p []byte) (int, error) { w(); return len(p), nil }
@@ -224,8 +223,8 @@ func TestReclaim(t *testing.T) {
 	}
 }
 
-// TestRealClient proves that docker's own program understands the command line, up to the
-// engine, which it does not find.
+// TestRealClient proves that docker's own program understands the command line, up to the point where it does not find
+// an engine.
 func TestRealClient(t *testing.T) {
 	t.Parallel()
 	program := realDocker(t)

@@ -16,7 +16,7 @@ import (
 )
 
 // engine returns a real engine that can run a container here, with an image that has a shell and little else: the image
-// is made from busybox, because there may be no access to a registry.
+// is built from busybox, because there may be no access to a registry.
 func engine(t *testing.T) (program, image string) {
 	t.Helper()
 	box, err := exec.LookPath("busybox")
@@ -65,7 +65,7 @@ func engine(t *testing.T) (program, image string) {
 	return "", ""
 }
 
-// modest returns podman for a restricted machine: without higher limits and a separate network.
+// modest returns podman for a restricted machine: without higher limits or a separate network.
 func modest(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -3,7 +3,7 @@ package docker
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha1" // #nosec G505 -- the sum is a name, as the original makes it
+	"crypto/sha1" // #nosec G505 -- the sum is a name, as in the original
 	"fmt"
 	"os"
 	"path"
@@ -54,7 +54,7 @@ func failed(what, image string, err error) error {
 }
 
 // image returns the name of the image that is built for a project. It includes the project's id, so that no project
-// gets an image that another project built. Without a revision the name is always new.
+// gets an image that another project built. Without a revision, the name is always new.
 func (p Project) image(s settings) string {
 	revision := p.Revision
 	if revision == "" {
@@ -68,7 +68,7 @@ func (p Project) image(s settings) string {
 	}
 	tree.Set("build", lines)
 	tree.Set("revision", revision)
-	return fmt.Sprintf("digdag-project-%d:%x", p.ID, sha1.Sum([]byte(param.Text(tree)))) // #nosec G401 -- the sum is a name, as the original makes it
+	return fmt.Sprintf("digdag-project-%d:%x", p.ID, sha1.Sum([]byte(param.Text(tree)))) // #nosec G401 -- the sum is a name, as in the original
 }
 
 // build builds the image unless it exists. The engine's output goes to the task's log.
@@ -102,7 +102,7 @@ func (r *run) build(ctx context.Context) error {
 	return nil
 }
 
-// building returns the lock of an image, so that an image that several tasks need is built once.
+// building returns the lock of an image, so that an image that several tasks need is built only once.
 func (d *Driver) building(image string) *sync.Mutex {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -26,10 +26,10 @@ type run struct {
 	command  operators.Command
 	root     string
 	project  Project
-	name     string   // of the container
-	hidden   []string // folders with servers' data in the project, which the container must not see
+	name     string   // the name of the container
+	hidden   []string // folders of server data in the project, which the container must not see
 	image    string   // the named or the built image
-	ooms     int      // limits.OOMKills before the run
+	ooms     int      // the value of limits.OOMKills before the run
 	output   *limits.Output
 	disk     *limits.Disk
 	why      limits.Reason
@@ -37,7 +37,7 @@ type run struct {
 	over     chan struct{} // closed when the client has ended
 }
 
-// step runs a command of the engine with its output in the task's log.
+// step runs an engine command with its output in the task's log.
 func (r *run) step(ctx context.Context, args []string, dir string) error {
 	x := exec.CommandContext(ctx, r.settings.program, args...)
 	said := &tail{to: r.output}
@@ -54,7 +54,7 @@ func (r *run) step(ctx context.Context, args []string, dir string) error {
 	return nil
 }
 
-// tail passes output on and keeps the end of it.
+// tail passes output on and keeps its end.
 type tail struct {
 	to   io.Writer
 	last []byte
@@ -96,7 +96,7 @@ func (r *run) do(ctx context.Context) (operators.Exit, error) {
 	if err != nil {
 		return operators.Exit{}, fmt.Errorf("run %s: %w", r.settings.program, err)
 	}
-	lineage.Set(r.client.Process.Pid, lineage.Client) // no command left the client's monitors behind
+	lineage.Set(r.client.Process.Pid, lineage.Client) // the client's monitors are not left over from a command
 	defer r.remove()
 	stop := context.AfterFunc(ctx, func() { r.stop(ctx) })
 	watched := make(chan struct{})
@@ -108,7 +108,8 @@ func (r *run) do(ctx context.Context) (operators.Exit, error) {
 	return r.exit(ctx, said.String(), err)
 }
 
-// ranOutOfMemory reports whether a command of a container was killed for its memory, as far as the kernel reports it.
+// ranOutOfMemory reports whether a command in a container was killed for lack of memory, as far as the kernel reports
+// it.
 func (r *run) ranOutOfMemory(code int) bool {
 	return code == 128+int(syscall.SIGKILL) && r.command.Sandbox.Memory > 0 && limits.OOMKills() > r.ooms
 }
@@ -153,7 +154,7 @@ func codeOf(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// state is the engine's state of a container.
+// state is the state of a container according to the engine.
 type state struct {
 	outOfMemory bool
 	ran         bool   // its program was started
@@ -178,7 +179,7 @@ func (r *run) state() (s state, err error) {
 	return s, nil
 }
 
-// notRun explains why the engine did not run the command: 125 to 127 are then the engine's own codes.
+// notRun explains why the engine did not run the command: in that case, 125 to 127 are the engine's own codes.
 func (r *run) notRun(code int, said, trouble string) error {
 	text := engineText(said)
 	if trouble != "" {
@@ -210,7 +211,7 @@ func (r *run) notRun(code int, said, trouble string) error {
 }
 
 // firstProcess matches the output of a container's first process, docker's or podman's, if it cannot start the command:
-// then it ends with its own exit code.
+// in that case, it ends with its own exit code.
 var firstProcess = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:\[FATAL tini \(\d+\)\] exec .* failed|ERROR \(catatonit:\d+\): failed to exec pid1): (.*)\s*\z`)
 })
@@ -248,5 +249,5 @@ func engineText(said string) string {
 
 // remove removes the container, whatever state it is in.
 func (r *run) remove() {
-	ask(context.Background(), r.settings.program, "rm", "-f", "-v", r.name) // a missing container does no harm
+	ask(context.Background(), r.settings.program, "rm", "-f", "-v", r.name) // a missing container is harmless
 }

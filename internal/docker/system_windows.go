@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// apart returns attributes that start a client so that a Ctrl-C does not reach it.
+// apart returns attributes that start a client in such a way that a Ctrl-C does not reach it.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 
-// endClient ends a client: on Windows it has no children that must end with it.
+// endClient ends a client: on Windows, it has no children that must end with it.
 func endClient(p *os.Process) { p.Kill() } // it may be over

@@ -10,15 +10,15 @@ import (
 	"zerodag/operators"
 )
 
-// Intervals between checks of a container: of its disk, which is ours, and of its processes, which need a query to the
-// engine.
+// Intervals between checks of a container: of its disk, which is ours, and of its processes, which requires a query to
+// the engine.
 const (
 	diskTime    = time.Second
 	processTime = 5 * time.Second
 )
 
-// watch ends the container if it exceeds its limits, and returns when the container is over. The engine enforces the
-// limits of CPU and memory, and prevents processes above the limit.
+// watch ends the container if it exceeds its limits, and returns when the container has ended. The engine enforces the
+// CPU and memory limits, and prevents processes above the limit.
 func (r *run) watch() {
 	var late <-chan time.Time
 	if limit := r.command.Sandbox.Time; limit > 0 {
@@ -52,7 +52,7 @@ func (r *run) watch() {
 	}
 }
 
-// crowded reports whether the container has about the maximum number of processes. One of them belongs to the engine,
+// crowded reports whether the container has nearly the maximum number of processes. One of them belongs to the engine,
 // and threads count as processes.
 func (r *run) crowded() bool {
 	out, err := ask(context.Background(), r.settings.program, "top", r.name)
@@ -66,7 +66,7 @@ func (r *run) crowded() bool {
 func (r *run) tooMuchOutput() {
 	limit := cmp.Or(r.command.Sandbox.Output, limits.DefaultOutput)
 	r.why.Set(operators.TooMuchOutput(limit))
-	go r.kill() // the output must still be read meanwhile
+	go r.kill() // the output must still be read in the meantime
 }
 
 // end forces the container to end, for a reason.

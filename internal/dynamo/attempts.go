@@ -20,7 +20,7 @@ func (db *DB) Attempt(ctx context.Context, site, id int64) (host.Attempt, error)
 	return db.attemptOf(ctx, it)
 }
 
-// unfinished returns the condition of changes that are allowed only before an attempt ends.
+// unfinished returns the condition for changes that are allowed only before an attempt ends.
 func unfinished() table.Where {
 	return table.Where{Text: "attribute_exists(#p) AND attribute_not_exists(#f)", Names: []string{table.Partition, aFinished}}
 }

@@ -64,11 +64,11 @@ func recordOf(it table.Item) host.Record {
 // auditPage is how many entries are read at once; DynamoDB returns at most 1 MB.
 const auditPage = 1000
 
-// clocks is the largest difference between the time of an entry and that of its id, which another clock may have made.
+// clocks is the largest difference between the time of an entry and that of its id, which may come from another clock.
 const clocks = time.Hour
 
-// Audits lists entries of the audit log, newest first. IDs ascend approximately with time, so it reads no others than
-// those of the requested times.
+// Audits lists audit log entries, newest first. IDs ascend approximately with time, so it reads only those of the
+// requested times.
 func (db *audits) Audits(ctx context.Context, q host.AuditQuery) (out []host.Record, err error) {
 	s := table.Below(q.Before)
 	if !q.From.IsZero() {

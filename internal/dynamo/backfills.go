@@ -110,7 +110,8 @@ func (db *backfills) addedBackfill(ctx context.Context, id int64, err error) (ho
 	return db.Backfill(ctx, host.AnySite, id)
 }
 
-// namedBackfill returns the backfill that has a name. It may be the new backfill itself if an earlier answer was lost.
+// namedBackfill returns the backfill that has the given name. It may be the new backfill itself if an earlier answer
+// was lost.
 func (db *backfills) namedBackfill(ctx context.Context, b host.Backfill, id int64) (host.Backfill, error) {
 	there, err := db.Backfill(ctx, host.AnySite, id)
 	if err == nil && id != b.ID {

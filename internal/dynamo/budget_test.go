@@ -26,7 +26,7 @@ func chain(t testing.TB, n int) *engine.Definition {
 	return d
 }
 
-// TestBudget proves how much an attempt writes, with real entries of the engine: a chain of 100 tasks needs one write
+// TestBudget checks how much an attempt writes, with real entries of the engine: a chain of 100 tasks needs one write
 // unit for each task and twelve for its start and its end, and an attempt of one task needs eleven in total.
 func TestBudget(t *testing.T) {
 	t.Parallel()

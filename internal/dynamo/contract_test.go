@@ -105,9 +105,9 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hosttest.Exercise(t, hosttest.Driver{Stores: harness, Absent: map[string]string{
-				"Queue":     "queues are of SQS (package sqs); that of these cases is SQLite's",
+				"Queue":     "queues are SQS queues (package sqs); that of these cases is SQLite's",
 				"Inventory": "its queues cannot be asked for what they hold",
-				"Marker":    "queues are of SQS (package sqs), which knows what was begun by times",
+				"Marker":    "queues are SQS queues (package sqs), which knows what was begun by times",
 				"Database":  "functions use only its ports",
 				"Reopen":    "everything is in the table: a process has nothing to lose",
 				"Outage":    "calls fail in all suites (troubled)",

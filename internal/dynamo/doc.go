@@ -1,4 +1,4 @@
-// Package dynamo is the AWS driver of the host's ports that keep rows and logs: one table, on demand, holds the logs of
+// Package dynamo is the AWS driver of the host's ports that keep rows and logs: one on-demand table holds the logs of
 // attempts, projects, definitions, schedules, sessions, tokens, the audit log, pools, timers and the values of
 // `param_set>`.
 //
@@ -16,9 +16,9 @@
 // 20 attempts is one transaction. All parts of a log have the same expiry from the first write on; once it has passed,
 // the log counts as gone, whether DynamoDB has deleted it or not.
 //
-// # Repeating
+// # Retries
 //
-// The client repeats calls that were throttled, had no answer or conflicted with a transaction, with jitter. That is
+// The client retries calls that were throttled, got no answer or conflicted with a transaction, with jitter. That is
 // safe: puts write whole items, entries have a nonce, transactions a token, and a conditional change that finds its own
 // result succeeds. Calls that still fail return host.ErrUnavailable.
 //

@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestRequestsOfPools proves the cost of pools: one write unit to take a slot of a free pool and one to free it, and
+// TestRequestsOfPools checks the cost of pools: one write unit to take a slot of a free pool and one to free it, and
 // six more for a task that must wait.
 func TestRequestsOfPools(t *testing.T) {
 	t.Parallel()

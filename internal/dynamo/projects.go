@@ -31,7 +31,7 @@ func (db *DB) Project(ctx context.Context, site, id int64) (host.Project, error)
 	return projectOf(it)
 }
 
-// named returns the row of the existing project with a name; nil if there is none.
+// named returns the row of the existing project with the given name; nil if there is none.
 func (db *DB) named(ctx context.Context, site int64, name string) (table.Item, error) {
 	it, err := db.t.Get(ctx, projectName(site, name))
 	if err != nil || it == nil {

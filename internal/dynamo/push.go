@@ -76,7 +76,7 @@ func (db *DB) reserve(ctx context.Context, n int) (int64, error) {
 // maxReserve is the maximum number of milliseconds that others may have taken.
 const maxReserve = 1000
 
-// push makes one try. It returns ErrCondition if something has changed meanwhile.
+// push makes one try. It returns ErrCondition if something has changed in the meantime.
 func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
 	var none host.Project
 	var err error

@@ -71,7 +71,7 @@ func started(t *testing.T) (*dynamo.DB, dynamo.Options, host.Project, bill) {
 	return db, o, p, b
 }
 
-// TestRequestsOfAttempts proves the number of calls that the package comment promises, and the units that make up the
+// TestRequestsOfAttempts checks the number of calls that the package comment promises, and the units that make up the
 // budget of a task and of an attempt.
 func TestRequestsOfAttempts(t *testing.T) {
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestRequestsOfAttempts(t *testing.T) {
 	b.is("archive", "GetItem 1", 1, 0, err)
 }
 
-// TestRequestsOfRetention proves the cost of searching for old attempts and of removing one.
+// TestRequestsOfRetention checks the cost of searching for old attempts and of removing one.
 func TestRequestsOfRetention(t *testing.T) {
 	t.Parallel()
 	db, _, p, b := started(t)
@@ -138,7 +138,7 @@ func TestRequestsOfRetention(t *testing.T) {
 	b.is("a start by itself", "TransactWriteItems 1", 0, 0, err)
 }
 
-// TestRequestsOfLists proves the number of calls of queries about attempts.
+// TestRequestsOfLists checks the number of calls of queries about attempts.
 func TestRequestsOfLists(t *testing.T) {
 	t.Parallel()
 	db, _, p, b := started(t)
@@ -166,7 +166,7 @@ func TestRequestsOfLists(t *testing.T) {
 	b.is("waiting", "Query 1", 1, 0, err)
 }
 
-// TestRequestsOfCatalogue proves the number of calls of queries about projects.
+// TestRequestsOfCatalogue checks the number of calls of queries about projects.
 func TestRequestsOfCatalogue(t *testing.T) {
 	t.Parallel()
 	db, _, p, b := started(t)

@@ -40,7 +40,7 @@ func (f *fragile) Delete(ctx context.Context, key string) error {
 }
 
 // TestForgottenBlobs proves that the blobs of an attempt are deleted even if the process that removed its row stopped
-// there, and that the attempt is invisible meanwhile.
+// there, and that the attempt is invisible in the meantime.
 func TestForgottenBlobs(t *testing.T) {
 	t.Parallel()
 	ctx, o := t.Context(), options(t)

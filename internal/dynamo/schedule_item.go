@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// A schedule. Its id is a hash of project and workflow with 31 bits, because Digdag's clients read it as an int; after
-// a collision the next id is tried.
+// A schedule. Its id is a 31-bit hash of the project and workflow, because Digdag's clients read it as an int; after a
+// collision the next id is tried.
 //
 //	H#<id>   R   row; indexes site (H#<site>, id), project (H#<project>, id),
 //	             due (H#<shard>, time of the next run) while it is enabled and has not ended

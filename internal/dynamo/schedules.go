@@ -109,7 +109,7 @@ func (db *schedules) EachDue(ctx context.Context, from, until time.Time, do func
 	})
 }
 
-// eachDue passes on schedules, the earliest first. A schedule that was moved while the list was read comes at its new
+// eachDue passes on schedules, the earliest first. A schedule that was moved while the list was read appears at its new
 // time, so that a caller that records its progress does not skip others.
 func (db *schedules) eachDue(ctx context.Context, from, until time.Time, n int, do func([]host.Schedule) (enough bool, err error)) error {
 	l := db.t.ListOf(env.Due(), table.Span{From: max(0, from.UnixMicro()+1), To: until.UnixMicro()}, false, n, table.ByShard(dueSchedules))

@@ -32,7 +32,7 @@ func forgottenKey(session table.Key) table.Key {
 	return table.At("F"+strings.TrimPrefix(session.Partition, "S"), session.Sort)
 }
 
-// sessionSort returns a text that sorts like the time, even for times before 1970.
+// sessionSort returns a string that sorts like the time, even for times before 1970.
 func sessionSort(t time.Time) string { return table.Ordered(t.UnixMicro() + 1<<62) }
 
 func retriesOf(session int64) string { return "R#" + table.Decimal(session) }

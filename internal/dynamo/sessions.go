@@ -252,7 +252,8 @@ func (db *DB) Sites(ctx context.Context, after int64, n int) ([]host.Site, error
 	return list, errors.Join(errs...)
 }
 
-// siteAfter returns the sort key after which the sites above a site begin; below 0 that is the key before all sites.
+// siteAfter returns the sort key after which the sites with greater numbers begin; for a negative site, it is the key
+// before all sites.
 func siteAfter(site int64) string {
 	if site < 0 {
 		return " "
@@ -312,7 +313,7 @@ func (db *DB) Waiting(ctx context.Context, session int64) ([]host.Attempt, error
 	return out, nil
 }
 
-// sessionsAt returns the existing sessions at some times.
+// sessionsAt returns the existing sessions at the given times.
 func (db *DB) sessionsAt(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
 	var keys []table.Key
 	for _, t := range q.Times {

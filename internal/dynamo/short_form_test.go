@@ -7,7 +7,7 @@ import (
 )
 
 // TestShortForm proves that short logs are decoded unchanged, and that a hundred of them take little more space than
-// their differences.
+// their differences do.
 func TestShortForm(t *testing.T) {
 	t.Parallel()
 	var list []shortLog

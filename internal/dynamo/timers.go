@@ -50,8 +50,8 @@ func (x *Timers) Later(ctx context.Context, queue string, messages ...host.Messa
 	return x.t.PutAll(ctx, items)
 }
 
-// Due lists up to n messages due at or before a time, the earliest first. The caller that sends a message deletes it
-// afterwards; after a crash in between it is sent twice.
+// Due lists up to n messages due at or before a given time, the earliest first. The caller that sends a message deletes
+// it afterwards; after a crash in between it is sent twice.
 func (x *Timers) Due(ctx context.Context, until time.Time, n int) ([]host.Timer, error) {
 	var out []host.Timer
 	err := x.t.ListOf(env.Due(), table.Span{From: 0, To: until.UnixMicro()}, false, n, table.ByShard(dueTimers)).Rows(ctx, func(rows []table.Item) (bool, error) {

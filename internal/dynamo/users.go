@@ -15,7 +15,7 @@ import (
 //
 //	K#<hash>   R   row; index site (K#<site>, id)
 //
-// When a user ended the sessions of their browsers.
+// When a user ended their browser sessions.
 //
 //	Q#<user>   R   row; expires
 const (

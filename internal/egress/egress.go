@@ -33,7 +33,7 @@ type Dialer struct {
 	Own func() ([]net.Addr, error)
 }
 
-// DialContext is like DialContext of net.Dialer, with a limit of 30 seconds.
+// DialContext is like net.Dialer's DialContext, with a limit of 30 seconds.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	if !slices.Contains(d.Except, address) {
@@ -89,7 +89,7 @@ func isLocal(a netip.Addr) bool {
 }
 
 // isOwn reports whether an interface of this machine has the address: services that listen on all interfaces can be
-// reached through it. If the addresses are unknown, any address could be its own.
+// reached through it. If the addresses are unknown, any address could be this machine's own.
 func (d *Dialer) isOwn(a netip.Addr) bool {
 	own := d.Own
 	if own == nil {

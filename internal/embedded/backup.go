@@ -95,7 +95,7 @@ func addFolder(ctx context.Context, out *tar.Writer, folder, name string) error 
 	})
 }
 
-// addFile adds a file up to its current size: a log may grow meanwhile.
+// addFile adds a file up to its current size: a log may grow in the meantime.
 func addFile(out *tar.Writer, file, name string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -123,7 +123,7 @@ func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
 		return fmt.Errorf("restore: %s is not empty: name a new folder, or move the old one", folder)
 	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only the parent of the folder of data, which is closed to others
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only the parent of the data folder, which is closed to others
 		return fmt.Errorf("restore: %w", err)
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(folder), ".restore-")

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/embedded"
 )
 
-// remover removes a file once some bytes have been written, as retention does while a backup is made.
+// remover removes a file once some bytes have been written, as retention might do during a backup.
 type remover struct {
 	bytes.Buffer
 	after int

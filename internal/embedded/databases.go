@@ -15,11 +15,11 @@ import (
 	"zerodag/internal/uptime"
 )
 
-// kind is a kind of database that is stored in a file and used by one server only. A Store may also be a backuper, a
+// kind is a kind of database that is stored in a file and used by only one server. A Store may also be a backuper, a
 // checker or a files.ShortLogs.
 type kind struct {
 	name string // the value of database.type that selects it
-	file string // file name in the folder of the data, by which package datafolder recognizes the folder
+	file string // the file name in the data folder, by which package datafolder recognizes the folder
 	// open opens the database or creates it.
 	open func(context.Context, databaseOptions) (Store, error)
 	// pending lists the migrations that a database lacks: all of them if it does not exist. It changes nothing.
@@ -40,9 +40,9 @@ func kinds() []kind {
 
 // databaseOptions holds the options of every kind.
 type databaseOptions struct {
-	path       string // of the file; "" means in memory
+	path       string // the path of the file; "" means in memory
 	now        func() time.Time
-	secretKeys [][]byte // none: secrets cannot be used
+	secretKeys [][]byte // empty: secrets cannot be used
 	sync       host.Sync
 	migrate    bool // an older database is brought up to date; otherwise it is refused
 }
@@ -55,7 +55,7 @@ type backuper interface {
 
 // checker is a Store that checks a large database for damage after it has been opened, because that takes a long time.
 type checker interface {
-	// CheckLarge returns an error that describes the damage. The database is in use meanwhile.
+	// CheckLarge returns an error that describes the damage. The database is in use during the check.
 	CheckLarge() error
 }
 
@@ -72,13 +72,13 @@ func openSQLite(ctx context.Context, o databaseOptions) (Store, error) {
 	return sqliteStore{db}, nil
 }
 
-// sqliteStore is SQLite in the form that a server uses.
+// sqliteStore is SQLite in the form in which a server uses it.
 type sqliteStore struct{ *sqlite.DB }
 
 // Queue implements Store.
 func (s sqliteStore) Queue(name string) host.Queue { return s.DB.Queue(name) }
 
-// Databases lists the values of database.type that select a database of one server, the default first.
+// Databases lists the values of database.type that select a database for a single server, the default first.
 func Databases() []string {
 	var names []string
 	for _, k := range kinds() {
@@ -108,13 +108,13 @@ func kindOf(name string) (kind, error) {
 
 // Database is the database of a stopped server.
 type Database struct {
-	Path   string // of its file
+	Path   string // the path of its file
 	Exists bool
 
 	kind kind
 }
 
-// DatabaseIn finds the database in a folder of data by the name of its file.
+// DatabaseIn finds the database in a data folder by its file name.
 func DatabaseIn(folder string) Database {
 	list := kinds()
 	for _, k := range list {

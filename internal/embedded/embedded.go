@@ -43,34 +43,34 @@ import (
 
 // Options configures a deployment on one machine. The fields describe the zero values of optional parts.
 type Options struct {
-	Folder   string // of the data; "": in memory, with files in a folder that Close deletes
-	Kind     string // of the database: one of Databases; "" means the default, also in memory
+	Folder   string // the data folder; "": data in memory, with files in a folder that Close deletes
+	Kind     string // the kind of database, one of Databases; "" means the default, even in memory
 	Database string // folder of the database; "" means Folder
 	Archives string // folder of the archives; "" means "blobs" in Folder
 	Logs     string // folder of the task logs; "" means "logs" in Folder
 	NoLogs   bool   // task logs are not kept
-	Split    int64  // bytes after which a task's log continues in another file; 0 means never
+	Split    int64  // the number of bytes after which a task's log continues in another file; 0 means never
 	LogForm  tasklog.Form
 	// LogsApart gives every run a separate log file; otherwise short logs are stored in the database.
 	LogsApart  bool
 	Temp       string // folder for workspaces; "" means the system's
-	Workspaces int64  // bytes of all workspaces together; 0 means half of the free space on their disk
+	Workspaces int64  // the total number of bytes of all workspaces; 0 means half of the free space on their disk
 
-	SecretKeys [][]byte // of 16 bytes: the first one encrypts secrets, all decrypt them; none: there are no secrets
+	SecretKeys [][]byte // 16 bytes each: the first one encrypts secrets, all of them decrypt; empty: there are no secrets
 	KeyLost    bool     // the key of the stored secrets is lost: a different one is accepted
 	Sync       host.Sync
 	Migrate    bool   // an older database is brought up to date; otherwise it is refused
 	AgentID    string // "" means <pid>@<host>
 	Archive    projectfiles.Limits
 	Limits     host.Limits
-	Config     *param.Map // of operators, below "config."
+	Config     *param.Map // the configuration of operators, below "config."
 	Stored     run.Stored
-	Network    operators.Network    // with which tasks connect; nil: the machine's
+	Network    operators.Network    // the network through which tasks connect; nil: the machine's
 	Defaults   *param.Map           // parameters that the parameters of attempts override
 	Notices    notice.Sender        // delivers notices; nil: no one is notified
 	Notify     notice.OutboxOptions // Observer, Logger and Now are set here
 	Traces     host.Tracer          // nil: attempts leave no traces
-	Series     int                  // limit on the series of a metric; 0 means meter.DefaultSeries
+	Series     int                  // the limit on the series of a metric; 0 means meter.DefaultSeries
 	Registry   operators.Registry   // nil: all built-in operators
 	Commands   executors.Settings   // Name and KillNow are chosen here
 	// Evaluators evaluates expressions; Close closes it. nil means that they are evaluated in this process, where only the
@@ -78,9 +78,9 @@ type Options struct {
 	Evaluators *evaluators.Pool
 	// Workspace, unless nil, provides tasks with their files instead of a copy of the archive.
 	Workspace func(executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
-	// Shared, unless nil, holds the stores that this server shares with others: then Folder, which is required, is for the
-	// server's own data, and Kind, Database, Archives, Logs, NoLogs, Split, LogForm, LogsApart, Sync and Migrate are
-	// ignored.
+	// Shared, unless nil, holds the stores that this server shares with others: in that case, Folder, which is
+	// required, is for the server's own data, and Kind, Database, Archives, Logs, NoLogs, Split, LogForm, LogsApart,
+	// Sync and Migrate are ignored.
 	Shared *Shared
 	Logger *slog.Logger     // nil: none
 	Now    func() time.Time // nil: time.Now
@@ -94,7 +94,7 @@ type Engine struct {
 	Meter *meter.Meter
 	// outbox delivers notices; nil: no one is notified.
 	outbox *notice.Outbox
-	// Seal seals the cookies of a sign-in, with the key of secrets.
+	// Seal seals sign-in cookies with the secret key.
 	Seal       *seal.Box
 	workspaces *files.Workspaces
 	shared     *Shared     // nil: the stores are not shared
@@ -189,7 +189,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	return e, e.wire(o)
 }
 
-// keeps explains why the data of a server cannot be kept on a system; nil: it can.
+// keeps explains why a server's data cannot be kept on a system; it returns nil if it can.
 func keeps(system string) error {
 	if system == "windows" {
 		return errors.New("the server does not run on Windows, because it can neither hide its files from other users nor find processes that a killed server left running there: " +
@@ -198,8 +198,8 @@ func keeps(system string) error {
 	return nil
 }
 
-// storeRetry is the longest wait before a write that a full disk refused is retried. It is short because no other
-// process could be disturbed.
+// storeRetry is the longest wait before a write that a full disk refused is retried. It is short because there is no
+// other process that it could disturb.
 const storeRetry = 2 * time.Second
 
 // wire creates the host; the database is open, or the folder is locked, so no other process uses the folder.
@@ -318,7 +318,7 @@ func (o Options) executors() (*executors.Executors, error) {
 	return commands, nil
 }
 
-// placeOfWorkspaces returns where the folder of workspaces is created: with the data, unless commands run as a user who
+// placeOfWorkspaces returns where the workspace folder is created: with the data, unless commands run as a user who
 // must not reach the data.
 func (o Options) placeOfWorkspaces() string {
 	if o.Commands.User != "" {
@@ -332,7 +332,7 @@ func dataNames() []string {
 	return append(databaseNames(), keyName, datafolder.Token, archivesName, logsName, ".backup-*", ".new-*", "zerodag-*")
 }
 
-// closeData takes the permission to read the data from other users, and logs that once.
+// closeData removes other users' permission to read the data, and logs that once.
 func (o Options) closeData() error {
 	closed, err := files.Private(o.Folder, dataNames()...)
 	if err != nil {
@@ -360,7 +360,7 @@ func evaluatorOf(pool *evaluators.Pool) run.Evaluator {
 	return evaluator.InProcess(sync.OnceValue(func() *script.Moment { return script.CompileMoment(assets.Moment()) }))
 }
 
-// Run runs the loops of the node. It may be called once. When ctx ends, commands are killed, even commands that have
+// Run runs the loops of the node. It may be called once. When ctx ends, commands are killed, even those that have extra
 // time to end after their `_timeout`, and no more begin.
 func (e *Engine) Run(ctx, accepting context.Context, p node.Parts) {
 	defer context.AfterFunc(ctx, func() { e.commands.Cut(context.WithoutCancel(ctx)) })()
@@ -412,7 +412,7 @@ func (e *Engine) Close() error {
 	return errors.Join(errs...)
 }
 
-// Exposed explains why commands can read the data of this server; "" if they cannot, or if the configuration lets them.
+// Exposed explains why commands can read this server's data; "" if they cannot, or if the configuration permits it.
 func (e *Engine) Exposed() string { return e.commands.Exposed() }
 
 // openSecrets checks that the keys are those of the stored secrets.

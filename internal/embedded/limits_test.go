@@ -29,8 +29,8 @@ const greedy = `
       sh>: 'true'
 `
 
-// TestGreedyCommands proves that a command that writes or forks endlessly fails its task with a clear error, and that
-// the server continues. It must not run in parallel because it uses the whole machine for a moment.
+// TestGreedyCommands proves that a command that writes or forks endlessly makes its task fail with a clear error, and
+// that the server keeps running. It must not run in parallel because it uses the whole machine for a moment.
 func TestGreedyCommands(t *testing.T) {
 	workflow, o := greedy, embedded.Options{}
 	want := map[string]string{"+output": "The command wrote more than 1 GiB to its log and was killed", "+bomb": "The command had more than 100 processes and was killed"}

@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/projectfiles"
 )
 
-// down is a receiver of notices that does not answer.
+// down is a notice receiver that does not answer.
 type down struct{ tried chan struct{} }
 
 func (d down) Send(context.Context, *param.Map) error {
@@ -29,7 +29,7 @@ func (d down) Send(context.Context, *param.Map) error {
 	return errors.New("no answer")
 }
 
-// up is a receiver that hands over the notices.
+// up is a receiver that passes on the notices.
 type up chan *param.Map
 
 func (u up) Send(_ context.Context, fields *param.Map) error {
@@ -38,7 +38,7 @@ func (u up) Send(_ context.Context, fields *param.Map) error {
 }
 
 // TestNoticesOutliveTheServer proves that a failed attempt ends at once while its notice cannot be delivered, and that
-// the next process on the same data delivers the notice, once.
+// the next process that uses the same data delivers the notice, only once.
 func TestNoticesOutliveTheServer(t *testing.T) {
 	t.Parallel()
 	folder, project := t.TempDir(), t.TempDir()

@@ -65,8 +65,8 @@ func holds(t *testing.T, file, text string) {
 	t.Fatalf("%s never held %q", file, text)
 }
 
-// TestPluginPollsOverARestart proves that the state of an operator of a project survives the
-// end of the program, so that it starts its job once.
+// TestPluginPollsOverARestart proves that the state of a project's operator survives the end of the program, so that it
+// starts its job only once.
 func TestPluginPollsOverARestart(t *testing.T) {
 	t.Parallel()
 	data, diary, gate := t.TempDir(), filepath.Join(t.TempDir(), "diary"), filepath.Join(t.TempDir(), "gate")
@@ -114,8 +114,8 @@ func ends(t *testing.T, pid int) {
 	t.Fatalf("process %d outlives its killed attempt", pid)
 }
 
-// TestPluginIsKilled proves that a kill ends an operator of a project while it runs, and that an operator that
-// requested it is notified while it waits for its next run.
+// TestPluginIsKilled proves that a kill ends a project's operator while it runs, and that an operator that requested it
+// is notified while it waits for its next run.
 func TestPluginIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ operator, until, want string }{
@@ -170,7 +170,7 @@ func untilWaiting(t *testing.T, e *zerodag.Engine, id int64) {
 	t.Fatal("no task waits")
 }
 
-// TestPluginFailsLikeAnyTask proves which errors a user sees if a project with a plugin has mistakes.
+// TestPluginFailsLikeAnyTask checks which errors a user sees if a project with a plugin has mistakes.
 func TestPluginFailsLikeAnyTask(t *testing.T) {
 	t.Parallel()
 	folder := project(t, "+a:\n  mine>: x\n", "#!/bin/sh\necho '{\"error\": {\"message\": \"no such table\"}}' >\"$ZERODAG_RESULT\"\n")

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestVitals proves that a server counts the messages in its queues that are due, not later ones, and the bytes of its
+// TestVitals proves that a server counts the messages in its queues that are due (not later ones), and the bytes of its
 // database and its disk.
 func TestVitals(t *testing.T) {
 	t.Parallel()

@@ -12,16 +12,16 @@ import (
 type Config struct {
 	Stage  string // name of the deployment: an account may have several
 	Table  string
-	Events string // URL of the FIFO queue of events
-	Tasks  string // URL of the queue of tasks
+	Events string // URL of the FIFO event queue
+	Tasks  string // URL of the task queue
 	// URLs of the queues for messages that could not be handled.
 	DeadEvents, DeadTasks string
-	Archives              string // bucket of project archives, uploads and large values
-	Logs                  string // bucket of task logs
-	Secrets               string // prefix of parameters: /zerodag/<stage>
+	Archives              string // the bucket for project archives, uploads and large values
+	Logs                  string // the bucket for task logs
+	Secrets               string // the prefix of parameters: /zerodag/<stage>
 	Key                   string // ARN of the KMS key that encrypts parameters; "" means the account's default key for SSM
 	Bus                   string // name of the event bus
-	Topic                 string // ARN of the topic of notices; "" for none
+	Topic                 string // the ARN of the topic for notices; "" for none
 	// MetricsOf lists the projects, and the workflows as PROJECT/WORKFLOW, that have separate metrics.
 	MetricsOf []string
 	// Gradual means that a deploy shifts calls step by step, and functions count errors by version.
@@ -32,21 +32,21 @@ type Config struct {
 	// The visibility timeouts of received messages in the queues for events and for tasks.
 	EventVisibility, TaskVisibility time.Duration
 
-	Attempts int // limit of unfinished attempts of a site; 0 means the default
+	Attempts int // the limit on unfinished attempts of a site; 0 means the default
 	// KeepAttempts is how long attempts are kept after their end; 0 means forever.
 	KeepAttempts time.Duration
-	// KeepArchives is how long unused archives are kept after the next revision, and KeepRecords how long entries of the
-	// audit log are kept; 0 means forever. KeepLogs is how long logs of tasks are kept; 0 means unknown.
+	// KeepArchives is how long unused archives are kept after the next revision, and KeepRecords how long entries of
+	// the audit log are kept; 0 means forever. KeepLogs is how long task logs are kept; 0 means unknown.
 	KeepArchives, KeepRecords, KeepLogs time.Duration
 
-	TaskLimit int           // limit of tasks of an attempt; 0 means the default
-	Lease     time.Duration // of a task; 0 means the default
+	TaskLimit int           // the limit on tasks of an attempt; 0 means the default
+	Lease     time.Duration // the lease of a task; 0 means the default
 	SmallLogs bool          // even small logs are stored in the bucket
 	// TaskLogFormat is the format of lines in task logs: short or digdag.
 	TaskLogFormat string
 	Commands      Commands // where commands run
 	OIDC          OIDC     // the provider for sign-ins
-	// IAMGrants lists the roles of principals that sign requests, as ARN=ROLE or ARN=ROLE/SITE. If it is empty, each
+	// IAMGrants lists the roles of principals that sign requests, as ARN=ROLE or ARN=ROLE/SITE. If it is empty, every
 	// principal is an owner.
 	IAMGrants []string
 }
@@ -54,8 +54,8 @@ type Config struct {
 // OIDC describes an identity provider; there is none if Issuer is empty.
 type OIDC struct {
 	Issuer  string   `json:"issuer,omitempty"`  // URL
-	Client  string   `json:"client,omitempty"`  // the provider's id of the deployment
-	Address string   `json:"address,omitempty"` // of the API as browsers call it
+	Client  string   `json:"client,omitempty"`  // the provider's id for the deployment
+	Address string   `json:"address,omitempty"` // the address at which browsers call the API
 	Name    string   `json:"name,omitempty"`    // name on the button
 	Groups  string   `json:"groups,omitempty"`  // claim that lists groups
 	Grants  []string `json:"grants,omitempty"`  // WHO=ROLE or WHO=ROLE/SITE
@@ -66,7 +66,7 @@ type OIDC struct {
 // XRay is the value of Config.Traces for AWS X-Ray.
 const XRay = "xray"
 
-// CallbackPath is the path below the address of the API to which an identity provider sends browsers back.
+// CallbackPath is the path, below the API's address, to which an identity provider sends browsers back.
 const CallbackPath = "/api/x/session/oidc/callback"
 
 // SecretReference returns the parameter through which a secret of Secrets Manager is read.
@@ -98,10 +98,10 @@ type Commands struct {
 	Roles        []string `json:"roles,omitempty"`
 	LogGroup     string   `json:"logGroup,omitempty"`
 	Architecture string   `json:"architecture,omitempty"`
-	URL          string   `json:"url,omitempty"` // of the API
+	URL          string   `json:"url,omitempty"` // the URL of the API
 	Program      Object   `json:"program"`
-	Keys         string   `json:"keys,omitempty"`  // parameter with the keys that sign the tokens of machines
-	Image        string   `json:"image,omitempty"` // for commands that name none
+	Keys         string   `json:"keys,omitempty"`  // the parameter with the keys that sign machine tokens
+	Image        string   `json:"image,omitempty"` // the image for commands that name none
 	// FetchImage is the image of the container that downloads the program; "" means the default of package fargate.
 	FetchImage string            `json:"fetchImage,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"` // for machines and task definitions
@@ -140,7 +140,7 @@ type field struct {
 	write func(*Config) string
 	read  func(*Config, string) error
 	// optional means that the variable may be missing, which leaves the zero value. Every variable that a release adds
-	// must be optional, because CloudFormation first updates the program of a function and then its variables.
+	// must be optional, because CloudFormation updates a function's program first and its variables afterwards.
 	optional bool
 }
 

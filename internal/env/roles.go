@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// DefinitionDigest is the number of letters of a digest that follow zerodag-STAGE- in the name of a task definition.
-// The permission to launch task definitions names exactly that many: an asterisk would include those of a stage
+// DefinitionDigest is the number of digest characters that follow zerodag-STAGE- in the name of a task definition. The
+// permission to launch task definitions matches exactly that many: an asterisk would also match those of a stage
 // STAGE-x.
 const DefinitionDigest = 20
 

@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/env"
 )
 
-// TestTaskRoles proves that only the projects to which a role is given may use it.
+// TestTaskRoles proves that only the projects to which a role is granted may use it.
 func TestTaskRoles(t *testing.T) {
 	t.Parallel()
 	const load, read, all = "arn:aws:iam::111111111111:role/load", "arn:aws:iam::111111111111:role/team/read", "arn:aws-cn:iam::111111111111:role/all"

@@ -7,12 +7,12 @@ const (
 	Expiry       = "x" // N, seconds since 1970, after which DynamoDB deletes the item
 )
 
-// Index is a global secondary index that contains only keys. Rows are read from the table, so a change of a row does
+// Index is a global secondary index that contains only keys. Rows are read from the table, so a change to a row does
 // not rewrite a list.
 type Index struct {
 	Name      string
-	Partition string // attribute of kind S; items without it are not in the index
-	Sort      string // attribute of kind N
+	Partition string // an attribute of type S; items without it are not in the index
+	Sort      string // an attribute of type N
 }
 
 // BySite lists the items of a site, by id.

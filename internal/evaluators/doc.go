@@ -2,7 +2,7 @@
 // when an expression needs JavaScript.
 //
 // An evaluator (package evaluator) has no environment, cannot open files or connections or start programs, and has
-// limits for memory and processor time. It evaluates one template after the other, each in a fresh runtime, and is
+// limits on memory and processor time. It evaluates one template after the other, each in a fresh runtime, and is
 // killed if one takes too long, if the task is canceled, and when this process ends. References to parameters never
 // leave this process.
 //

@@ -28,8 +28,8 @@ func idle(t *testing.T) (*Pool, *process) {
 	return p, e
 }
 
-// TestGoneBeforeItIsAsked proves that an evaluator that was killed while it was idle does not fail an expression, even
-// before its end has been noticed.
+// TestGoneBeforeItIsAsked proves that an evaluator that was killed while it was idle does not cause an expression to
+// fail, even before its end has been noticed.
 func TestGoneBeforeItIsAsked(t *testing.T) {
 	t.Parallel()
 	p, e := idle(t)

@@ -28,10 +28,10 @@ const idleTime = 2 * time.Minute
 type Pool struct {
 	path   string
 	most   int
-	places *turns.Places // by site
+	places *turns.Places // shared by site
 
 	mu      sync.Mutex
-	idle    []*process // the last one used at the end
+	idle    []*process // the most recently used one is last
 	all     map[*process]bool
 	closed  bool
 	sweeper *time.Timer
@@ -46,7 +46,8 @@ func New(path string) *Pool {
 	return &Pool{path: path, most: most, places: turns.New(most, 0, spare), all: map[*process]bool{}}
 }
 
-// Unstarted returns how often the pool gave up starting an evaluator, so that an expression could not be evaluated.
+// Unstarted returns how many times the pool gave up starting an evaluator, so that an expression could not be
+// evaluated.
 func (p *Pool) Unstarted() int64 { return p.unstarted.Load() }
 
 // Eval implements run.Evaluator.
@@ -92,7 +93,7 @@ func (p *Pool) scriptBy(ctx context.Context, take, fresh taking, q expr.Script) 
 		switch killed := errors.Is(err, errKilled); {
 		case !killed && !errors.Is(err, errNotAsked):
 			return text, err
-		case tries > p.most: // more than can have been idle: even new evaluators end
+		case tries > p.most: // more tries than there can have been idle evaluators: even new ones end
 			return "", expr.ScriptError(err.Error())
 		case killed:
 			take, tries = fresh, p.most
@@ -129,7 +130,7 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 
 var errClosed = errors.New("evaluate an expression: it is shutting down")
 
-// waiting takes the idle evaluator that was used last; nil if there is none.
+// waiting takes the most recently used idle evaluator; nil if there is none.
 func (p *Pool) waiting() (*process, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,8 +146,8 @@ func (p *Pool) waiting() (*process, error) {
 	return e, nil
 }
 
-// If no evaluator can be started, that is not the task's fault: the start is retried for a while, and later the task
-// is.
+// If no evaluator can be started, that is not the task's fault: the start is retried for a while, and the task is
+// retried later.
 const (
 	startTries = 6
 	startPause = 100 * time.Millisecond // doubled each time

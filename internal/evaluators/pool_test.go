@@ -53,8 +53,8 @@ func BenchmarkOperators(b *testing.B) { bench(b, "${n + 1}") }
 func BenchmarkScript(b *testing.B)    { bench(b, "${list.map(function(x) { return x * 2 })}") }
 func BenchmarkMoment(b *testing.B)    { bench(b, "${moment(session_time).format('YYYY')}") }
 
-// TestSitesShare proves that a site whose expressions use all the time that they may get does not delay another site,
-// whose evaluations do not wait until those end.
+// TestSitesShare proves that a site whose expressions use all the time that they are allowed does not delay another
+// site, whose evaluations do not wait until the first site's end.
 func TestSitesShare(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)

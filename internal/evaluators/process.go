@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	startTime = 20 * time.Second // in which an evaluator must greet, even on a busy machine
-	// How long an evaluation may take: the engine ends its own after 500 ms. After firstLook its processor time is
-	// checked, and after hardTime it is killed once it has had its share. An evaluator that got no processor time may
+	startTime = 20 * time.Second // the time within which an evaluator must send its greeting, even on a busy machine
+	// How long an evaluation may take: the engine ends its own after 500 ms. After firstLook, its processor time is
+	// checked, and after hardTime, it is killed once it has had its share. An evaluator that got no processor time may
 	// continue until wire.LastTime.
 	firstLook = 400 * time.Millisecond
 	hardTime  = 800 * time.Millisecond
@@ -153,7 +153,7 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 	var wrong expr.ScriptError
 	switch {
 	case err == nil:
-		// An evaluation that was interrupted, or almost, may have left much garbage behind.
+		// An evaluation that was interrupted, or nearly so, may have left a lot of garbage behind.
 		return text, time.Since(began) < firstLook, nil
 	case errors.As(err, &wrong):
 		return "", time.Since(began) < firstLook, err
@@ -165,12 +165,12 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 		return "", false, expr.ScriptError("the evaluation took longer than 500ms and could not be interrupted: its process was killed")
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		<-p.ended // ended without us, or killed from outside
+		<-p.ended // it ended without our doing, or was killed from outside
 		if p.endedBy(syscall.SIGKILL) {
 			return "", false, errKilled
 		}
 	}
-	p.kill() // and waits, so that the cause of the end is known
+	p.kill() // kill also waits, so that the cause of the end is known
 	return "", false, expr.ScriptError(p.obituary())
 }
 

@@ -31,7 +31,7 @@ func inTime(eval func() (*param.Map, error)) (got *param.Map, err error) {
 	return got, err
 }
 
-// TestSame proves that an expression means the same in a separate process as in this one: values of all kinds are
+// TestSame proves that an expression means the same thing in a separate process as in this one: values of all kinds are
 // transferred, as are the zone, the clock and the seed, and strings are evaluated in the same order.
 func TestSame(t *testing.T) {
 	t.Parallel()

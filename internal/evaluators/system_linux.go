@@ -18,7 +18,7 @@ func attributes() *syscall.SysProcAttr {
 
 // unbound changes the attributes so that the kernel does not kill an evaluator with this process, because sandboxes
 // such as Lambda's refuse prctl(2). The evaluator still ends: its input is closed when this process ends, and each
-// evaluation has a limit of processor time.
+// evaluation has a processor time limit.
 func unbound(a *syscall.SysProcAttr, err error) bool {
 	if a.Pdeathsig == 0 || !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.ENOSYS) && !errors.Is(err, syscall.EACCES) {
 		return false

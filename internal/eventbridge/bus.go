@@ -25,9 +25,9 @@ import (
 
 // Options are the settings of a Bus.
 type Options struct {
-	Name   string         // of the bus
+	Name   string         // the name of the bus
 	Topics []events.Topic // topics that are announced
-	Tries  int            // of a call that was throttled or got no answer; 0 means border.Tries
+	Tries  int            // the number of tries of a call that was throttled or got no answer; 0 means border.Tries
 }
 
 // Bus is a host.Bus.

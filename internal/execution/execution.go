@@ -38,8 +38,8 @@ func Operator(t *engine.Task) string {
 	return ""
 }
 
-// Type returns the name of the operator that a task's run needs; "" if any program can make the run because it does no
-// I/O.
+// Type returns the name of the operator that a task's run needs; "" if any program can do the run because it involves
+// no I/O.
 func Type(r operators.Registry, t *engine.Task) string {
 	if Inline(r, t) {
 		return ""
@@ -75,8 +75,8 @@ func Result(by engine.By, run engine.Run, o run.Outcome) engine.Event {
 		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore, Secret: r.Secret}}
 }
 
-// poolClaim returns a task's claim of pools, nil for none. Tasks that need several pools claim them in the order of
-// their names.
+// poolClaim returns a task's claim on pools; nil for none. Tasks that need several pools claim them in order of their
+// names.
 func poolClaim(pools []keys.Pool) *claim.Pool {
 	var list []claim.Pool
 	for _, p := range pools {

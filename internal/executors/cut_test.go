@@ -11,8 +11,9 @@ import (
 	"zerodag/operators"
 )
 
-// TestCut proves that a cut kills a command in its grace time, whose context is over, as well as one whose context is
-// not, and that no command begins afterwards although commands are started continuously during the cut.
+// TestCut proves that a cut kills both a command that is in its grace time, because its context is over, and a command
+// whose context is not over, and that no command begins afterwards although commands are started continuously during
+// the cut.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	e, err := executors.New(executors.Settings{})

@@ -40,8 +40,8 @@ type Settings struct {
 	Isolation string
 	Hidden    []string // absolute paths of these files and folders
 	Limits    Limits   // for commands that request none
-	Most      Limits   // maximum that tasks may request; zero means the whole machine
-	Name      string   // of the commands, to find them after a crash; "" means a random name
+	Most      Limits   // the maximum that tasks may request; zero means the whole machine
+	Name      string   // the name of the commands, used to find them after a crash; "" means a random name
 	KillNow   bool     // a canceled command is killed at once
 	Alone     bool     // see process.Options
 	// Environment selects the variables of this program that plain processes get.
@@ -57,7 +57,7 @@ const (
 	IsolateAlways = "required"
 )
 
-// Limits holds the limits of commands; 0 means none, or the driver's own limit.
+// Limits holds the limits for commands; 0 means none, or the driver's own limit.
 type Limits struct {
 	Time      time.Duration
 	Processes int
@@ -83,7 +83,7 @@ type In func(root string, id operators.Identity) operators.Commands
 // here lists the executors of one machine.
 func here() []string { return []string{operators.InProcess, operators.InDocker} }
 
-// New creates Executors, or returns an error that names the wrong setting.
+// New creates Executors, or returns an error that names the invalid setting.
 func New(s Settings) (*Executors, error) {
 	if len(s.Allow) == 0 {
 		s.Allow = here()
@@ -129,7 +129,7 @@ func New(s Settings) (*Executors, error) {
 // cannot, or if nothing should be hidden.
 func (e *Executors) Exposed() string { return e.exposed }
 
-// hide returns what hides the files of this program from processes, or explains why they are not hidden.
+// hide returns the rules that hide this program's files from processes, or explains why they are not hidden.
 func (s Settings) hide() (_ *landlock.Rules, exposed string, err error) {
 	if s.Isolation == "" || s.Isolation == IsolateNone || s.User != "" || len(s.Hidden) == 0 || !slices.Contains(s.Allow, operators.InProcess) {
 		return nil, "", nil
@@ -172,7 +172,7 @@ func userOf(name string) (*process.User, error) {
 	return &process.User{ID: id, Group: group, Name: u.Username, Home: u.HomeDir}, nil
 }
 
-// Reclaim ends the processes that commands of the same name left running when their program was killed, and returns
+// Reclaim ends the processes that commands with the same name left running when their program was killed, and returns
 // their number. Containers are removed in the background, because an engine may be slow: told gets their number, and
 // commands in docker wait for the removal. Reclaim must be called before the first command.
 func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err error)) int {
@@ -238,7 +238,7 @@ func (s Settings) limited(b operators.Sandbox) operators.Sandbox {
 	return b
 }
 
-// within returns the limits of commands that request none: a missing limit becomes the maximum that they may request.
+// within returns the limits for commands that request none: a missing limit becomes the maximum that they may request.
 func (m Limits) within(most Limits) Limits {
 	return Limits{Time: cmp.Or(m.Time, most.Time), Processes: cmp.Or(m.Processes, most.Processes), Memory: cmp.Or(m.Memory, most.Memory),
 		Disk: cmp.Or(m.Disk, most.Disk), Output: cmp.Or(m.Output, most.Output)}

@@ -13,8 +13,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestIsolation proves that commands reach their workspace and nothing else that is hidden, not even by what they leave
-// running, and that the server says when it cannot hide its files.
+// TestIsolation proves that commands can access their workspace but nothing else that is hidden, not even through
+// processes that they leave running, and that the server reports when it cannot hide its files.
 func TestIsolation(t *testing.T) {
 	if err := landlock.Supported(); err != nil {
 		t.Skip(err)

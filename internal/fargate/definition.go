@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// The containers of a task: the first one fetches the runner program, the second one uses the image of the commands and
+// The containers of a task: the first one fetches the runner program, and the second one uses the commands' image and
 // runs that program.
 const (
 	fetcher = "fetch"
@@ -35,8 +35,9 @@ const (
 	folder = "/zerodag"
 )
 
-// fetch copies the program to the volume if its digest is correct, and certificates, which many images lack. If the API
-// throttles the machine or is unavailable, it retries for eight minutes, and then reports that by its exit code.
+// fetch copies the program to the volume if its digest is correct, along with certificates, which many images lack. If
+// the API throttles the machine or is unavailable, it retries for eight minutes, and then reports that by its exit
+// code.
 const fetch = `set -e
 end=$(($(date +%s)+480))
 until wget -q -T 15 -O ` + folder + `/runner "$PROGRAM"; do
@@ -92,8 +93,8 @@ func (l *Launcher) registered(c sandbox.Class) *ecs.RegisterTaskDefinitionInput 
 	return in
 }
 
-// definition returns the task definition of a class: one is registered for each image and size, and is found again by
-// its name, which is derived from its whole content.
+// definition returns the task definition for a class: one is registered for each image and size, and is found again by
+// its name, which is derived from its entire content.
 func (l *Launcher) definition(ctx context.Context, c sandbox.Class) (string, error) {
 	in := l.registered(c)
 	text, err := json.Marshal(in)

@@ -54,8 +54,8 @@ func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[str
 	return over, errors.Join(failed, l.endedUnnoted(ctx, cutOff, over))
 }
 
-// isForeign reports whether a task belongs to another cluster, region or account: then the store is a copy of a store
-// there.
+// isForeign reports whether a task belongs to another cluster, region or account: in that case, the store is a copy of
+// a store there.
 func (l *Launcher) isForeign(task string) bool {
 	theirs, err := arn.Parse(task)
 	if err != nil {
@@ -74,7 +74,7 @@ func (l *Launcher) isForeign(task string) bool {
 // stopped is the last status of a task.
 const stopped = "STOPPED"
 
-// describe queries tasks and passes existing and unknown ones on.
+// describe queries tasks and passes on the existing and the unknown ones.
 func (l *Launcher) describe(ctx context.Context, tasks []string, there func(types.Task), missing func(task string)) error {
 	for part := range slices.Chunk(tasks, maxDescribed) {
 		out, err := l.client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &l.Cluster, Tasks: part})

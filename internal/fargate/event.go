@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Stopped is the part of a task state change about a runner whose machine has ended.
+// Stopped is the part of a task state change that concerns a runner whose machine has ended.
 type Stopped struct {
 	Runner string // sandbox.Runner.Name
 	Why    string // for the user
@@ -51,7 +51,7 @@ func ParseEvent(text []byte) (Stopped, bool, error) {
 	return s, true, nil
 }
 
-// why returns the reason of a container if one has a reason, else the reason of the task.
+// why returns a container's reason if there is one, otherwise the task's reason.
 func (d detail) why() string {
 	reason := d.StoppedReason
 	for _, c := range d.Containers {

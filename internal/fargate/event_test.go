@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// TestEvents proves which reason is reported for the end of a machine, and when another machine would have the same
+// TestEvents checks which reason is reported for the end of a machine, and when another machine would have the same
 // problem.
 func TestEvents(t *testing.T) {
 	t.Parallel()

@@ -32,9 +32,9 @@ type Options struct {
 	Allows         func(site int64, project, role string) bool // reports whether a project's commands may have the role; nil: never
 	LogGroup       string
 	Architecture   string // "x86_64" or "arm64"
-	URL            string // of the API
-	SHA256         string // of the runner program, hex
-	FetchImage     string // image of the container that downloads the program, with sh, wget and sha256sum; "" means a public one
+	URL            string // the URL of the API
+	SHA256         string // the digest of the runner program, in hex
+	FetchImage     string // the image of the container that downloads the program, with sh, wget and sha256sum; "" means a public one
 	Spot           bool   // the cluster has the capacity provider of Fargate Spot
 	// Tags are added to every machine and task definition. Machines also get the site and project whose commands they
 	// run.
@@ -93,8 +93,8 @@ func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) 
 }
 
 // task returns the request, which is always the same for a runner because its client token requires that. Anyone who
-// may describe tasks or receives their events can read its content: therefore it contains a ticket that is valid for
-// one exchange, and no token of the machine.
+// may describe tasks or who receives their events can read its content: it therefore contains a ticket that is valid
+// for one exchange, and no machine token.
 func (l *Launcher) task(r sandbox.Runner, definition, ticket string) *ecs.RunTaskInput {
 	token := sha256.Sum256([]byte(r.Name()))
 	public := types.AssignPublicIpDisabled
@@ -175,7 +175,7 @@ func isMistake(err error) bool {
 	return code == "ClientException" || code == "InvalidParameterException"
 }
 
-// isRefusal reports whether a reason is temporary: no capacity, a limit of the account, or a conflicting request of
+// isRefusal reports whether a reason is temporary: no capacity, a limit of the account, or a conflicting request from
 // another caller.
 func isRefusal(reason string) bool {
 	return slices.ContainsFunc([]string{"ThrottlingException", "LimitExceeded", "UpdateInProgress", "ConflictException", "apacity", "imit on the number", "oncurrent"},

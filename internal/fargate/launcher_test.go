@@ -92,7 +92,7 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// TestRefused proves which errors are retried later, and which are reported to the user.
+// TestRefused checks which errors are retried later, and which are reported to the user.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	l, bed := cluster(t)
@@ -109,7 +109,7 @@ func TestRefused(t *testing.T) {
 }
 
 // TestRegisteredAtOnce proves that a launch is retried later if another process registers its task definition at the
-// same moment, although ECS reports that like an invalid request.
+// same moment, although ECS reports this as an invalid request.
 func TestRegisteredAtOnce(t *testing.T) {
 	t.Parallel()
 	c := aws.Config{Region: "eu-central-1", Credentials: aws.AnonymousCredentials{}, APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error {

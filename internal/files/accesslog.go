@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// AccessLog records every request in a file for each day.
+// AccessLog records every request, in one file per day.
 type AccessLog struct {
 	folder string
 	form   string

@@ -67,7 +67,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) er
 
 // incoming is the reader for Put: it distinguishes failed reads from failed writes.
 type incoming struct {
-	ctx context.Context //nolint:containedctx // a reader has no argument for it
+	ctx context.Context //nolint:containedctx // io.Reader has no argument for it
 	r   io.Reader
 	err error
 }
@@ -99,7 +99,7 @@ func fillBlob(ctx context.Context, f *os.File, r io.Reader, size int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// unavailable marks an error of the disk as temporary.
+// unavailable marks a disk error as temporary.
 func unavailable(err error) error {
 	if err == nil {
 		return nil
@@ -107,7 +107,7 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
 }
 
-// makeFolders creates folders below root so that they survive a loss of power.
+// makeFolders creates folders below root so that they survive a power loss.
 func makeFolders(root, folder string) error {
 	if _, err := os.Stat(folder); err == nil {
 		return nil
@@ -123,7 +123,7 @@ func makeFolders(root, folder string) error {
 	return nil
 }
 
-// syncFolder makes the entries of a folder survive a loss of power.
+// syncFolder makes the entries of a folder survive a power loss.
 func syncFolder(folder string) error {
 	d, err := os.Open(folder)
 	if err != nil {

@@ -18,11 +18,11 @@ import (
 // far cheaper than creating another.
 type clone struct {
 	projectfiles.Project
-	size   int64            // size of its files when it was created
-	stamps map[string]stamp // by slash name; nil: too many to check
+	size   int64            // the size of its files when it was created
+	stamps map[string]stamp // by slash-separated name; nil: too many to check
 }
 
-// stamp identifies the state of a file. No program can set the time of its last change.
+// stamp identifies the state of a file. No program can set the change time in it.
 type stamp struct {
 	id, size, changed int64
 	mode              fs.FileMode
@@ -34,8 +34,8 @@ const (
 	maxClean  = 8
 )
 
-// cleanNames returns the prefix of the names of unused copies. Names of workspaces begin with a digit. Users of the
-// machine who may pass through the folder can guess neither.
+// cleanNames returns the prefix of the names of unused copies. Names of workspaces begin with a digit. Other users of
+// the machine, who may traverse the folder, can guess neither kind of name.
 func cleanNames() string { return "clean-" + rand.Text() + "-" }
 
 // copied creates a copy of a project in a new folder.
@@ -49,8 +49,7 @@ func copied(p projectfiles.Project, folder string) (*clone, error) {
 	return c, err
 }
 
-// look reads the stamps of everything in the folder except files that commands leave behind in their folder for
-// scripts.
+// look reads the stamps of everything in the folder except files that commands leave behind in their script folder.
 func (c *clone) look() (map[string]stamp, error) {
 	stamps := map[string]stamp{}
 	var read func(folder string) error
@@ -88,10 +87,10 @@ func (c *clone) look() (map[string]stamp, error) {
 	return stamps, err
 }
 
-// tempFolder is the folder for the scripts of commands in workspaces.
+// tempFolder is the folder for command scripts in workspaces.
 const tempFolder = operators.DigdagRunFolder + "/tmp"
 
-// isOurs reports whether a name belongs to the folder for scripts of commands, or to a spare one.
+// isOurs reports whether a name belongs to the folder for command scripts, or to a spare one.
 func isOurs(name string) bool {
 	return name == operators.DigdagRunFolder || name == tempFolder || strings.HasPrefix(name, tempFolder+"/.spare-")
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Limits for text that cannot be stored yet: bytes of one log, bytes of all logs, and the number of logs, some of which
-// may have lost all of their text.
+// may have lost all their text.
 const (
 	mostGathered = 4 << 20
 	mostLate     = 64 << 20
@@ -32,8 +32,8 @@ type late struct {
 	bytes   int64
 	timer   *time.Timer
 	cause   error // why the last one could not be stored
-	missing gap   // missing text of all logs, since the first of them fell behind
-	runs    int   // number of logs that were lost completely
+	missing gap   // the missing text of all logs since the first of them fell behind
+	runs    int   // the number of logs that were lost completely
 	closed  bool
 }
 
@@ -56,7 +56,7 @@ func (g *gap) add(text []byte) {
 // String describes how much text is missing.
 func (g gap) String() string { return fmt.Sprintf("%d lines (%d bytes)", g.lines, g.bytes) }
 
-// passes reports whether the cause that kept a log from being stored may be temporary.
+// passes reports whether the reason why a log could not be stored may be temporary.
 func passes(err error) bool {
 	return limits.Full(err) || limits.Scarce(err) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS)
 }
@@ -73,7 +73,7 @@ func reason(err error) string {
 	return "it could not be written"
 }
 
-// take reserves memory for text; false if there is no more.
+// take reserves memory for text; it returns false if there is no more.
 func (l *late) take(n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +84,7 @@ func (l *late) take(n int) bool {
 	return true
 }
 
-// remove removes a log that no longer waits, and releases its memory.
+// remove removes a log that is no longer waiting, and releases its memory.
 func (l *late) remove(t *taskLog, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +127,7 @@ func (l *late) lose(whole bool, g gap) {
 	l.missing.bytes += g.bytes
 }
 
-// trouble returns the reason why logs cannot be stored; nil if none waits.
+// trouble returns the reason why logs cannot be stored; nil if none are waiting.
 func (l *late) trouble() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +137,7 @@ func (l *late) trouble() error {
 	return l.cause
 }
 
-// again stores waiting text, and repeats that while there is more.
+// again stores waiting text, and repeats this while there is more.
 func (l *late) again() {
 	l.store()
 	l.mu.Lock()
@@ -150,7 +150,7 @@ func (l *late) again() {
 	l.tell("task logs are stored again")
 }
 
-// tell logs how much is missing once no log waits. The lock is held.
+// tell logs how much is missing once no logs are waiting. The lock is held.
 func (l *late) tell(what string) {
 	if l.missing.lines > 0 || l.runs > 0 {
 		l.logger.Error(what+", but some of their text is missing: the logs show where", "missing", l.missing.String(), "whole logs", l.runs)
@@ -180,7 +180,7 @@ func (l *late) store() {
 }
 
 // Settle stores the logs of ended runs of an attempt before their results are stored. A result waits for its log for at
-// most holdResult; unstored lists the tasks whose results no longer wait.
+// most holdResult; unstored lists the tasks whose results no longer wait for their logs.
 func (l *Logs) Settle(attempt int64) (unstored []string, err error) {
 	for _, t := range l.late.of(attempt) {
 		late, err := t.settle()

@@ -23,9 +23,9 @@ import (
 
 // disk is a file system that can be full, or fail once.
 type disk struct {
-	wrong atomic.Pointer[error] // error of writes; nil: writes succeed
+	wrong atomic.Pointer[error] // the error that writes return; nil: writes succeed
 	once  atomic.Bool           // only the next write fails
-	cut   atomic.Bool           // a failing write still writes a part
+	cut   atomic.Bool           // a failing write still writes part of its data
 }
 
 func (d *disk) fails(err error) { d.wrong.Store(&err) }
@@ -69,7 +69,7 @@ func (f diskFile) WriteAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// onDisk returns logs on a disk that can be full; said collects the messages that they log.
+// onDisk returns logs on a disk that can be full; said collects the messages that the logs report.
 func onDisk(t *testing.T) (logs *Logs, d *disk, said *bytes.Buffer) {
 	said = &bytes.Buffer{}
 	logs = NewLogs(LogOptions{Folder: t.TempDir(), AgentID: "a", Logger: slog.New(slog.NewTextHandler(said, nil))})
@@ -78,7 +78,7 @@ func onDisk(t *testing.T) (logs *Logs, d *disk, said *bytes.Buffer) {
 	return logs, d, said
 }
 
-// kept returns the text of all logs of the example attempt, which must be whole gzip files.
+// kept returns the text of all logs of the example attempt, which must be complete gzip files.
 func kept(t *testing.T, logs *Logs) string {
 	t.Helper()
 	_, created := exampleRun("")
@@ -98,8 +98,8 @@ func kept(t *testing.T, logs *Logs) string {
 }
 
 // TestLogOfAFullDisk proves that a log that could not be written because the disk was full, had no inodes or failed
-// once is continued as soon as possible, whether its run is over by then or not. No text is missing or duplicated, and
-// the file is whole at any time.
+// once is continued as soon as possible, whether or not its run is over by then. No text is missing or duplicated, and
+// the file is complete at all times.
 func TestLogOfAFullDisk(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*disk){
@@ -164,7 +164,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 }
 
 // TestLogSaysWhatIsMissing proves that the log states how much text was dropped for lack of memory, in the place of the
-// text, and continues after it, and that the server's log reports it.
+// text, and continues after that, and that the server's log reports the loss.
 func TestLogSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestLogSaysWhatIsMissing(t *testing.T) {
 	})
 }
 
-// TestLateLogsAreBounded proves that logs that cannot be stored stay within their limit of memory, and that each of
-// them, short or long, states how much text it lacks.
+// TestLateLogsAreBounded proves that logs that cannot be stored stay within their memory limit, and that each of them,
+// short or long, states how much text it lacks.
 func TestLateLogsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestLateLogsAreBounded(t *testing.T) {
 	})
 }
 
-// TestLogsThatStayAreTold proves that the program reports at its end which text it could not store.
+// TestLogsThatStayAreTold proves that the program reports at exit which text it could not store.
 func TestLogsThatStayAreTold(t *testing.T) {
 	t.Parallel()
 	logs, d, _ := onDisk(t)
@@ -257,7 +257,7 @@ func TestLogsThatStayAreTold(t *testing.T) {
 }
 
 // TestTornLog proves that a gzip member that a killed process left incomplete is not shown, wherever it was cut, and
-// that bytes in a log that look like the beginning of a member cut nothing off.
+// that bytes in a log that look like the beginning of a member do not cut anything off.
 func TestTornLog(t *testing.T) {
 	t.Parallel()
 	var random bytes.Buffer
@@ -305,7 +305,7 @@ func TestTornLog(t *testing.T) {
 	}
 }
 
-// FuzzWholeSize searches for files whose whole part is not valid.
+// FuzzWholeSize searches for files that are not valid up to the size that wholeSize returns.
 func FuzzWholeSize(f *testing.F) {
 	var one bytes.Buffer
 	zip := gzip.NewWriter(&one)
@@ -334,7 +334,7 @@ func smallDisk(t *testing.T) string {
 }
 
 // TestLogsOnASmallDisk proves on a real disk that runs that print little and end while the disk is full or has no
-// inodes keep their logs, next to a run that prints much.
+// inodes keep their logs, alongside a run that prints a lot.
 func TestLogsOnASmallDisk(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"full", "no inodes"} {

@@ -11,8 +11,8 @@ import (
 // folderLock is the file whose lock gives a process exclusive use of a folder.
 const folderLock = "server.lock"
 
-// How long to wait for a lock, and how often it is checked. A server that is killed while it starts a command leaves
-// its lock to the child, which releases it when it executes its program; on a busy machine that takes a while.
+// How long to wait for a lock, and how often to check it. A server that is killed while it starts a command leaves its
+// lock to the child process, which releases it when it executes its program; on a busy machine that takes a while.
 const (
 	lockTime = 3 * time.Second
 	lockLook = 10 * time.Millisecond

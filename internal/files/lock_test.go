@@ -9,7 +9,7 @@ import (
 )
 
 // TestLockFolder proves that only one server can use a folder, and that a server is not refused if it starts right
-// after another was killed, although a command that the other had just started still holds the lock for a moment.
+// after another one was killed, although a command that the other had just started still holds the lock for a moment.
 func TestLockFolder(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// The logs of tasks are stored where Digdag puts them (engine.md 2.13): in a folder for each day, which contains a
-// folder for each attempt.
+// Task logs are stored where Digdag puts them (engine.md 2.13): in a folder for each day, which contains a folder for
+// each attempt.
 const sessionForm = "20060102T150405-0700"
 
 // attemptFolder returns the folder of an attempt's logs; session is in the attempt's zone.

@@ -23,9 +23,9 @@ import (
 type ShortLogs interface {
 	// AddLog stores a log; adding it again changes nothing. It must not keep content after it returns.
 	AddLog(ctx context.Context, attempt int64, name string, content []byte) error
-	// AddLogSoon is AddLog without waiting: the log is stored no later than any later write, and all readers can see it at
-	// once. An error means that it is not stored; otherwise settled is called with the outcome, and must neither wait nor
-	// call ShortLogs. Until then content belongs to ShortLogs.
+	// AddLogSoon is AddLog without waiting: the log is stored no later than any later write, and all readers can see it
+	// at once. An error means that it is not stored; otherwise settled is called with the outcome, and must neither
+	// wait nor call ShortLogs. Until then, content belongs to ShortLogs.
 	AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error
 	// LogSizes passes the names and sizes of an attempt's logs whose names begin with prefix to add.
 	LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error
@@ -35,7 +35,7 @@ type ShortLogs interface {
 	RemoveLogs(ctx context.Context, attempts []int64) error
 }
 
-// Logs keeps the logs of tasks as files below a folder. It implements host.Logs.
+// Logs keeps task logs as files below a folder. It implements host.Logs.
 type Logs struct {
 	folder string
 	agent  string
@@ -52,9 +52,9 @@ type Logs struct {
 // LogOptions are the settings of Logs.
 type LogOptions struct {
 	Folder  string
-	AgentID string           // in the names of the files; "" means <pid>@<host>
+	AgentID string           // appears in file names; "" means <pid>@<host>
 	Split   int64            // bytes of text after which a run continues in another file; 0: never
-	Form    tasklog.Form     // format of the engine's lines
+	Form    tasklog.Form     // the format of the engine's lines
 	Short   ShortLogs        // keeps logs with little text; nil: every run has a separate file
 	Now     func() time.Time // nil means time.Now
 	Logger  *slog.Logger     // for logs that cannot be stored; may be nil
@@ -78,10 +78,10 @@ func NewLogs(o LogOptions) *Logs {
 	return l
 }
 
-// Trouble returns why logs wait to be stored, for example because the disk is full; nil if none waits.
+// Trouble returns why logs are waiting to be stored, for example because the disk is full; nil if none are waiting.
 func (l *Logs) Trouble() error { return l.late.trouble() }
 
-// Close tries to store waiting text one last time, and returns an error about lost text.
+// Close tries to store waiting text one last time, and returns an error if text is lost.
 func (l *Logs) Close() error { return l.late.close() }
 
 // ThisAgent returns the name of this process as an agent: <pid>@<host>.
@@ -151,7 +151,7 @@ func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
 	return l.short.RemoveLogs(ctx, ids)
 }
 
-// removeLogs deletes the logs of a workflow in a folder, and the folders that are empty afterwards.
+// removeLogs deletes a workflow's logs in a folder, and the folders that are empty afterwards.
 func removeLogs(folder, workflow string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -181,7 +181,7 @@ func ofWorkflow(task, workflow string) bool {
 	return cut > len("+") && len(task)-cut == len("~0123456789ab") && strings.HasPrefix(root, task[:cut])
 }
 
-// File opens a log file of an attempt up to its current size: text that is written meanwhile is not included.
+// File opens a log file of an attempt up to its current size: text that is written in the meantime is not included.
 func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
 	folder, err := folderOfAttempt(a)
 	if err != nil {
@@ -197,13 +197,13 @@ func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCl
 	return in, size, err
 }
 
-// sized is a file up to the size that it had.
+// sized is a file up to the size that it had when it was opened.
 type sized struct {
 	io.Reader
 	io.Closer
 }
 
-// openSized opens a file up to the end that whole returns; if whole is nil, up to its size.
+// openSized opens a file up to the end that whole returns or, if whole is nil, up to its size.
 func openSized(path string, whole func(f io.ReaderAt, size int64) int64) (io.ReadCloser, int64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -27,7 +27,7 @@ func exampleRun(task string) (operators.Identity, time.Time) {
 		TaskName: task, TaskID: 7, SessionID: 8, AttemptID: 9}, time.Date(2024, 2, 4, 23, 0, 0, 0, time.FixedZone("", -5*3600))
 }
 
-// TestLogNames proves the names of folders and files (engine.md 2.13), including two runs at the same moment and task
+// TestLogNames checks the names of folders and files (engine.md 2.13), including two runs at the same moment and task
 // names that no file system would accept.
 func TestLogNames(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,7 @@ func exampleAttempt(created time.Time) host.Attempt {
 	return host.Attempt{ID: 9, Site: 1, Project: host.Ref{ID: 23}, Workflow: host.Ref{Name: "sub/main"}, SessionTime: time.Date(2024, 2, 3, 9, 5, 6, 0, time.UTC), Zone: "-05:00", CreatedAt: created}
 }
 
-// TestLogSplit proves that a run continues in another file if one is full, and that nothing is lost between them.
+// TestLogSplit proves that a run continues in another file when one is full, and that nothing is lost between them.
 func TestLogSplit(t *testing.T) {
 	t.Parallel()
 	logs := NewLogs(LogOptions{Folder: t.TempDir(), Split: 1000})
@@ -309,7 +309,8 @@ func TestShortLogThatWasNotStored(t *testing.T) {
 	})
 }
 
-// TestLogTrouble proves that a log that cannot be stored does not fail a task, and that closing it returns the reason.
+// TestLogTrouble proves that a log that cannot be stored does not make a task fail, and that closing it returns the
+// reason.
 func TestLogTrouble(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
@@ -364,8 +365,8 @@ func BenchmarkTaskLog(b *testing.B) {
 	}
 }
 
-// TestRemoveLogs proves that the logs of an attempt are removed with their folder, that logs of another attempt of the
-// same day stay, and that removing them twice is not an error.
+// TestRemoveLogs proves that the logs of an attempt are removed with their folder, that the logs of another attempt on
+// the same day stay, and that removing them twice is not an error.
 func TestRemoveLogs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// shortText is the maximum size of a short log in bytes of text.
+// shortText is the maximum size of a short log's text in bytes.
 const shortText = 4 << 10
 
 // names makes the names of short logs unique.
@@ -21,7 +21,7 @@ type names struct {
 	last atomic.Int64 // nanoseconds in the newest name
 }
 
-// unique returns the time, increased as little as necessary so that no other name contains it, whatever the clock
+// unique returns the time, increased by as little as necessary so that no other name contains it, whatever the clock
 // shows.
 func (n *names) unique(at time.Time) time.Time {
 	for {

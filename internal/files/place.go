@@ -11,8 +11,8 @@ import (
 )
 
 // place is a folder with an unguessable name that one process owns while it lives: the process holds a lock on a file
-// in it. Any process that finds the lock free may delete the folder, so leftovers of a killed process are found without
-// a record of them.
+// in it. Any process that finds the lock free may delete the folder, so leftovers of a killed process can be found
+// without a record of them.
 type place struct {
 	folder string
 	lock   *os.File

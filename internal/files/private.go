@@ -18,9 +18,9 @@ const (
 	privateFolder fs.FileMode = 0o700
 )
 
-// Private creates the folder of a server's data, or closes an existing one to other users: the folder itself, unless it
-// also contains other data, and the given names in it. A name that ends in "*" is a prefix. It returns the paths that
-// it had to close.
+// Private creates the folder for a server's data, or closes an existing one to other users: the folder itself, unless
+// it also contains other data, and the given names in it. A name that ends in "*" is a prefix. It returns the paths
+// that it had to close.
 func Private(folder string, names ...string) (closed []string, err error) {
 	if err := makePrivate(folder); err != nil {
 		return nil, fmt.Errorf("create the data folder: %w", err)
@@ -57,7 +57,7 @@ func Private(folder string, names ...string) (closed []string, err error) {
 
 // makePrivate creates a folder and its parents. A new folder is closed to others.
 func makePrivate(folder string) error {
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only the parent of the folder of data, which is closed to others
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only the parent of the data folder, which is closed to others
 		return err
 	}
 	if err := os.Mkdir(folder, privateFolder); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -117,7 +117,7 @@ func ReadKey(file string) (content []byte, warning string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	// The target of a link is in another place, which may have reasons for its permissions.
+	// The target of a link is in another place, where the permissions may have been set for a reason.
 	named, err := os.Lstat(file)
 	own := err == nil && os.SameFile(named, info) && isOwn(info) && !hasOtherNames(info)
 	mode := info.Mode().Perm()

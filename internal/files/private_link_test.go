@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestKeyElsewhere proves that a link, or a second name of a file, in the folder of the data does not close a file in
-// another place.
+// TestKeyElsewhere proves that a link or a second file name in the data folder does not cause a file in another place
+// to be closed to others.
 func TestKeyElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, link := range map[string]func(from, to string) error{"symbolic": os.Symlink, "hard": os.Link} {

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/limits"
 )
 
-// room limits the total bytes that copies of projects take on disk.
+// room limits the total number of bytes that copies of projects take up on disk.
 type room struct {
 	most int64 // 0: there is no limit
 
@@ -69,7 +69,7 @@ func (r *room) give(size int64) {
 	r.used -= size
 }
 
-// sizeOf returns the bytes of all files in a folder.
+// sizeOf returns the total size of all files in a folder, in bytes.
 func sizeOf(folder string) (total int64) {
 	filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error { //nolint:errcheck // inaccessible files are not counted
 		if err == nil && d.Type().IsRegular() {
@@ -105,7 +105,7 @@ func (w *Workspaces) remove(c *clone) {
 // removing is how long the removal of a folder is retried while there are too few descriptors.
 const removing = 10 * time.Second
 
-// removeFolder deletes a folder of ours. Files that it cannot delete are deleted with the rest at the end.
+// removeFolder deletes one of our folders. Files that it cannot delete are deleted with the rest at the end.
 func removeFolder(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), removing)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 )
 
 // TestSettle proves that the log of an ended run is stored before its result as soon as there is room, that the result
-// waits for that for at most a minute, and that neither running tasks nor other attempts delay it.
+// waits for it for at most a minute, and that neither running tasks nor other attempts delay it.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,8 +23,8 @@ func Free(folder string) int64 {
 	return int64(disk.Bavail * uint64(disk.Bsize))
 }
 
-// hasOtherNames reports whether a file has other names: another user may have linked it here so that it would be closed
-// there.
+// hasOtherNames reports whether a file has other names: another user may have linked it here so that its permissions
+// would be removed there.
 func hasOtherNames(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return info.Mode().IsRegular() && (!ok || s.Nlink > 1)

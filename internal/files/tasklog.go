@@ -16,8 +16,8 @@ import (
 	"zerodag/operators"
 )
 
-// Text is buffered and stored as a separate gzip member if there is much of it, after a moment, or at the end. The file
-// is complete at any time, and a task that prints little needs only one write.
+// Text is buffered and stored as a separate gzip member if there is a lot of it, after a moment, or at the end. The
+// file is complete at all times, and a task that prints little needs only one write.
 const (
 	gathered   = 64 << 10
 	mostMember = 1 << 20 // bytes of text in one member
@@ -31,17 +31,17 @@ type taskLog struct {
 	attempt int64
 	folder  string
 	task    string
-	source  string // source in its lines
+	source  string // the source in its lines
 
 	mu     sync.Mutex
 	text   []byte // not stored yet
 	began  time.Time
-	name   string  // name of the file; "" before anything is stored
+	name   string  // the name of the file; "" before anything is stored
 	file   logFile // nil while nothing is written, so that a waiting task holds no descriptor
 	size   int64   // of the text in the file
-	whole  int64   // bytes of whole members in the file
-	torn   bool    // a part of another member may follow them
-	last   byte    // last byte of the text in the file; 0 if there is none
+	whole  int64   // the number of bytes of complete members in the file
+	torn   bool    // part of another member may follow them
+	last   byte    // the last byte of the text in the file; 0 if there is none
 	timer  *time.Timer
 	failed error // why it can never be stored
 	closed bool
@@ -49,11 +49,11 @@ type taskLog struct {
 
 	behind  bool  // it waits among the late logs
 	cause   error // why
-	taken   int   // bytes of memory that it uses there
-	missing gap   // text that came when there was no more memory
+	taken   int   // the number of bytes of memory that it uses there
+	missing gap   // text that arrived when there was no more memory
 }
 
-// logFile has the methods that a log needs of its file.
+// logFile has the file methods that a log needs.
 type logFile interface {
 	WriteAt(p []byte, at int64) (int, error)
 	Truncate(size int64) error
@@ -78,7 +78,7 @@ func (t *taskLog) Write(p []byte) (int, error) {
 // Echo appends the message of `echo>`, without a newline (engine.md 2.13).
 func (t *taskLog) Echo(message string) { t.keep(nil, message) }
 
-// Line appends a message of the engine.
+// Line appends a message from the engine.
 func (t *taskLog) Line(level operators.Level, logger, message string) {
 	t.keep(nil, t.logs.form.Line(t.logs.now(), level, t.source, logger, message))
 }
@@ -171,7 +171,7 @@ func (t *taskLog) putOff(why error) {
 }
 
 // settle stores the log of an ended run. It returns an error if the result of the run must wait. unstored reports that
-// the result no longer waits although the log is not stored.
+// the result no longer waits even though the log is not stored.
 func (t *taskLog) settle() (unstored bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -195,7 +195,7 @@ func (t *taskLog) catchUp() error {
 // catchUpLocked is catchUp. The lock is held.
 func (t *taskLog) catchUpLocked() error {
 	if !t.behind {
-		return nil // it was stored meanwhile
+		return nil // it has been stored in the meantime
 	}
 	err := t.finish()
 	if err != nil && passes(err) {
@@ -237,7 +237,7 @@ func (t *taskLog) finish() error {
 }
 
 // store writes the buffered text, and a line about the gap in place of missing text, as gzip members. Existing text in
-// the file stays whole whatever the outcome.
+// the file stays intact whatever the outcome.
 func (t *taskLog) store() error {
 	for len(t.text) > 0 || t.missing.bytes > 0 {
 		if len(t.text) == 0 {
@@ -298,7 +298,7 @@ func (t *taskLog) member(text []byte) error {
 // create creates the file. If two runs begin at the same time, the name of the later one gets one more nanosecond.
 func (t *taskLog) create() error {
 	if t.began.IsZero() {
-		t.began = t.logs.now() // only the gap is known of its text
+		t.began = t.logs.now() // of its text, only the gap is known
 	}
 	for ; ; t.began = t.began.Add(1) {
 		name := filepath.Join(t.folder, tasklog.Name(t.task, t.logs.agent, t.began))
@@ -330,7 +330,7 @@ func (t *taskLog) open() (err error) {
 	return err
 }
 
-// rest closes the file until there is more.
+// rest closes the file until there is more text.
 func (t *taskLog) rest() error {
 	f := t.file
 	if t.file = nil; f == nil {
@@ -345,7 +345,7 @@ func (t *taskLog) end() error {
 	return t.rest()
 }
 
-// Close stores the rest. It returns an error if that is impossible, but not if text merely waits.
+// Close stores the rest. It returns an error if that is impossible, but not if text is merely waiting.
 func (t *taskLog) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

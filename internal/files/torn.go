@@ -11,8 +11,8 @@ import (
 // searched is how much of a file is searched at once.
 const searched = 128 << 10
 
-// wholeSize returns the size of a log file up to the end of its last whole member. Bytes that a killed process left
-// behind that member would make readers fail.
+// wholeSize returns the size of a log file up to the end of its last complete member. Bytes that a killed process left
+// after that member would make readers fail.
 func wholeSize(f io.ReaderAt, size int64) int64 {
 	buffer := make([]byte, searched+tasklog.StartSize-1)
 	for end := size; end > 0; end -= min(searched, end) {
@@ -32,7 +32,7 @@ func wholeSize(f io.ReaderAt, size int64) int64 {
 	return 0
 }
 
-// memberEnd reads a member and returns where it ends, and whether it is whole.
+// memberEnd reads a member and returns where it ends, and whether it is complete.
 func memberEnd(in *io.SectionReader) (end int64, whole bool) {
 	b := bufio.NewReader(in)
 	z, err := gzip.NewReader(b)

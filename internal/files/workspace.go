@@ -30,16 +30,16 @@ type Workspaces struct {
 	unpacked map[string]*unpacked
 	oldest   []string // keys of unpacked
 	clean    string   // prefix of the names of kept copies
-	kept     int      // number of copies kept so far, for their names
+	kept     int      // the number of copies kept so far, for their names
 }
 
 // unpacked is an archive on disk, unpacked by the first run that needs it.
 type unpacked struct {
 	once    sync.Once
 	project projectfiles.Project
-	size    int64 // of its files
+	size    int64 // the size of its files
 	err     error
-	ended   bool     // the run that unpacked it was ended, which err describes
+	ended   bool     // the run that was unpacking it was ended, as err describes
 	users   int      // guarded by Workspaces.mu
 	clean   []*clone // unused and unchanged copies; guarded by Workspaces.mu
 }
@@ -48,8 +48,8 @@ type unpacked struct {
 const keptArchives = 20
 
 // NewWorkspaces creates workspaces in a new folder below parent that belongs only to this process. It deletes the
-// folders that ended processes left there. All workspaces together take at most disk bytes; 0 means half of the free
-// space there.
+// folders that processes that have ended left there. All workspaces together take at most disk bytes; 0 means half of
+// the free space there.
 func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
 	p, err := newPlace(parent)
 	if err != nil {
@@ -63,9 +63,9 @@ func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive 
 	return &Workspaces{place: p, room: newRoom(p.folder, disk), folder: p.folder, archive: archive, limits: most, clean: cleanNames(), unpacked: map[string]*unpacked{}}, nil
 }
 
-// Share lets other users of the machine, as which commands run, reach a workspace whose name they know.
+// Share lets other users of the machine, under whose accounts commands run, reach a workspace whose name they know.
 func (w *Workspaces) Share() error {
-	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users pass through to their workspaces, but cannot list the folder
+	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users can traverse the folder to their workspaces, but cannot list it
 }
 
 // Folder returns the folder of the workspaces.
@@ -101,7 +101,8 @@ func (w *Workspace) shared() (p projectfiles.Project, err error) {
 	return p, err
 }
 
-// unpacked lets one run unpack the archive for all waiting ones. If that run ended meanwhile, the next one unpacks it.
+// unpacked lets one run unpack the archive for all waiting ones. If that run ends in the meantime, the next one unpacks
+// it.
 func (w *Workspace) unpacked() (projectfiles.Project, error) {
 	for {
 		if w.from == nil {
@@ -269,7 +270,7 @@ func (w *Workspace) clone() (*clone, error) {
 
 func (w *Workspace) path() string { return filepath.Join(w.all.folder, "workspace", w.name) }
 
-// Wrong returns the reason why the folder that the run requested could not be created.
+// Wrong returns the reason why the folder for the run could not be created.
 func (w *Workspace) Wrong() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -343,7 +344,7 @@ func (w *Workspace) Leave() {
 	}
 }
 
-// Archive unpacks an archive for viewing it; Close deletes the unpacked files. An invalid archive is refused before
+// Archive unpacks an archive for viewing; Close deletes the unpacked files. An invalid archive is refused before
 // anything is unpacked.
 func (w *Workspaces) Archive(ctx context.Context, key string) (*projectfiles.Archive, error) {
 	if err := w.inspect(ctx, key); err != nil {

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// archiveOf returns an archive with files of these names and contents.
+// archiveOf returns an archive with files that have these names and contents.
 func archiveOf(t *testing.T, content map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -34,7 +34,7 @@ func archiveOf(t *testing.T, content map[string]string) []byte {
 }
 
 // TestUnpackedByOneThatEnds proves that a run unpacks an archive itself if the run that was unpacking it is killed, and
-// that the killed run gets the kill as its error.
+// that the killed run's error is the kill.
 func TestUnpackedByOneThatEnds(t *testing.T) {
 	t.Parallel()
 	archive, opened := archiveOf(t, map[string]string{"a.txt": "content"}), 0

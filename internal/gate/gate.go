@@ -1,8 +1,8 @@
 // Package gate limits the resources of an HTTP server that callers can use before they are identified: connections, and
 // the memory of incomplete headers.
 //
-// The server puts a gate in front of each listener. It must never inspect more of a request than the ends of its lines,
-// and never end a connection that carries a request.
+// The server puts a gate in front of each listener. It must never inspect more of a request than its line ends, and
+// never end a connection that carries a request.
 package gate
 
 import (
@@ -20,8 +20,8 @@ import (
 // MaxHeaderBytes is the maximum size of the headers of one request (http.Server.MaxHeaderBytes).
 const MaxHeaderBytes = 32 << 10
 
-// maxLines is the maximum number of headers of a request: tiny headers take ten times their size once they are parsed.
-// Digdag accepts 200.
+// maxLines is the maximum number of headers of a request: tiny headers take up ten times their size once they are
+// parsed. Digdag accepts 200.
 const maxLines = 256
 
 // maxPending limits the bytes of unfinished headers of all connections together.
@@ -38,7 +38,7 @@ type Gate struct {
 	active  int // requests under way
 }
 
-// Most returns how many connections each of the listeners may have unless the configuration sets a number: together
+// Most returns how many connections each of the listeners may have unless the configuration sets a number: together,
 // half of the files that the process may open. The other half is for its work.
 func Most(listeners int) int {
 	files, known := openFiles()
@@ -51,7 +51,7 @@ func Most(listeners int) int {
 // enough is the limit of a listener if there are plenty of descriptors: about 40 MB of idle connections.
 const enough = 4096
 
-// New creates a gate for at most `most` connections, but at least 2.
+// New creates a gate for up to `most` connections, but for at least 2.
 func New(most int) *Gate { return &Gate{most: max(most, 2), conns: map[*conn]struct{}{}} }
 
 // Encrypted makes the gate expect TLS, in which it cannot see lines. It returns the gate.
@@ -66,7 +66,7 @@ type conn struct {
 	gate    *Gate
 	since   time.Time // since when it has no request
 	busy    bool      // it has a request
-	running int       // handlers of its requests: several with HTTP/2
+	running int       // the number of handlers of its requests: several with HTTP/2
 	over    bool      // all handlers have returned, and only the client is slow
 	pending int       // bytes of unfinished headers
 	lines   headerLines
@@ -88,8 +88,8 @@ const tooMany = "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: clo
 // headerLines counts lines up to the empty line after the headers.
 type headerLines struct {
 	n     int
-	begun int  // bytes of the line so far
-	blank bool // the line has no bytes, or only the CR of an empty line
+	begun int  // the number of bytes of the line so far
+	blank bool // the line is empty so far, or has only the CR of an empty line
 	whole bool
 }
 
@@ -154,8 +154,8 @@ func (g *Gate) admit(c *conn) bool {
 	return true
 }
 
-// came counts received bytes; false means that there are too many headers. If unfinished headers of all connections
-// take too much memory, it disconnects the client that sent most of them.
+// came counts received bytes; false means that there are too many headers. If the unfinished headers of all connections
+// take up too much memory, it disconnects the client that sent most of them.
 func (g *Gate) came(c *conn, p []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -173,7 +173,7 @@ func (g *Gate) came(c *conn, p []byte) bool {
 	return c.lines.n <= maxLines+2 // including the request line and the empty line
 }
 
-// worst finds the connection without a request that comes before all others; nil for none.
+// worst finds the connection without a request that comes before all others; nil if there is none.
 func (g *Gate) worst(before func(a, b *conn) bool) *conn {
 	var found *conn
 	for c := range g.conns {
@@ -227,8 +227,8 @@ func (g *Gate) State(n net.Conn, s http.ConnState) {
 	}
 }
 
-// Handler keeps some connections free: when nearly all carry a request, further ones are asked to come again, except
-// those to the path of the liveness check.
+// Handler keeps some connections free: when nearly all carry a request, the clients of further ones are asked to retry,
+// except for requests to the liveness check's path.
 func (g *Gate) Handler(h http.Handler, always ...string) http.Handler {
 	most := g.most - max(1, g.most/8)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -179,8 +179,8 @@ func TestHeaderLines(t *testing.T) {
 	}
 }
 
-// TestManyHeaders proves that requests of usual size pass, even several on one connection, and that a request with too
-// many headers gets an error.
+// TestManyHeaders proves that requests of the usual size pass, even several on one connection, and that a request with
+// too many headers gets an error.
 func TestManyHeaders(t *testing.T) {
 	t.Parallel()
 	address := served(t, New(10), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))

@@ -54,7 +54,7 @@ type BackfillState struct {
 
 	OnHold bool   `json:"held,omitempty"`   // no further session begins for now
 	Killed bool   `json:"killed,omitempty"` // no further session begins, and running sessions are killed
-	Why    string `json:"why,omitempty"`    // why no further session begins: no attempt can start any more
+	Why    string `json:"why,omitempty"`    // why no further session begins: no attempt can start anymore
 }
 
 // BackfillRun is a session of a backfill that has begun. It is recorded before its attempt is created, so that a
@@ -92,7 +92,7 @@ type BackfillQuery struct {
 	Count    int    // 0 is all
 }
 
-// backfillName is the prefix of the names of attempts of backfills.
+// backfillName is the prefix of the names of backfill attempts.
 const backfillName = "backfill-"
 
 // AttemptName returns the retry attempt name of all attempts of a backfill.
@@ -173,7 +173,7 @@ func (t *SessionTimes) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// EncodeBackfill returns the plan and state of a backfill as texts for stores.
+// EncodeBackfill returns the plan and state of a backfill as text for stores.
 func EncodeBackfill(b Backfill) (plan, state []byte, err error) {
 	if plan, err = json.Marshal(b.Plan); err == nil {
 		state, err = json.Marshal(b.State)

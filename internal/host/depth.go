@@ -11,7 +11,7 @@ type Depth struct {
 	Behind int    // waiting for an earlier message of their group; queues that cannot count these include them in Ready
 	// Aside is the number of dead letters; 0 if the queue has none.
 	Aside int
-	// Oldest is the time since which the oldest message of Ready has waited; zero if there is none or the time is unknown.
+	// Oldest is when the oldest message of Ready began to wait; zero if there is none or the time is unknown.
 	Oldest time.Time
 	// About means that the numbers are estimates.
 	About bool

@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// The errors of drivers, which translate the errors of their stores.
+// The errors that drivers return; they translate their stores' errors into these.
 var (
 	// ErrConflict means that a conditional write failed because another writer was first.
 	ErrConflict = errors.New("another writer was first")
@@ -24,7 +24,7 @@ var (
 	ErrUnavailable = operators.ErrUnavailable
 	// ErrNoDatabase is ErrUnavailable for a database that does not answer.
 	ErrNoDatabase = fmt.Errorf("%w: the database does not answer", ErrUnavailable)
-	// ErrNoArchives is ErrUnavailable for a separate store of archives.
+	// ErrNoArchives is ErrUnavailable for a separate archive store.
 	ErrNoArchives = fmt.Errorf("%w: the store of archives does not answer", ErrUnavailable)
 )
 
@@ -44,13 +44,13 @@ func StartsLater(err error) bool {
 	return errors.Is(err, ErrTooManyAttempts) || errors.Is(err, ErrPaused)
 }
 
-// Errors of an attempt that do not depend on the store.
+// Attempt errors that do not depend on the store.
 var (
 	// ErrPanic means that our own code crashed, which is a defect.
 	ErrPanic = errors.New("engine error")
 	// ErrNoDefinition means that the workflow of an attempt is gone or cannot be compiled.
 	ErrNoDefinition = errors.New("the workflow definition cannot be used")
-	// ErrGone means that nothing is left of an attempt that a message could change.
+	// ErrGone means that an attempt has nothing left that a message could change.
 	ErrGone = errors.New("the attempt no longer exists")
 )
 

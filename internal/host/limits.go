@@ -24,12 +24,12 @@ type Limits struct {
 	Retention    time.Duration // of the logs of finished attempts: 30 days
 	KeepAttempts time.Duration // how long attempts are kept after their end; 0 means forever
 	KeepArchives time.Duration // how long unused archives are kept after the next revision; 0 means forever
-	KeepRecords  time.Duration // how long entries of the audit log are kept; 0 means forever
+	KeepRecords  time.Duration // how long audit log entries are kept; 0 means forever
 	KeepLogs     time.Duration // how long task logs are kept after the end of their attempt; 0: as long as the attempt
 	StoreRetry   time.Duration // longest time between two tries of a call that the store could not serve: 1 min
 	Looks        int           // attempts that are checked concurrently: 1
 	Types        []string      // operators whose tasks this process runs if its queue is a Forwarder; nil: all
-	Crashes      int           // consecutive crashes of this process that a task may be under way in: 3; below 0: no limit
+	Crashes      int           // consecutive crashes of this process during which a task may be under way: 3; below 0: no limit
 }
 
 // WithDefaults returns the limits with zeros replaced by their defaults.
@@ -50,7 +50,7 @@ func (l Limits) WithDefaults() Limits {
 }
 
 // FenceTime returns the time after which no process can still be working on a run that began earlier: the longest life
-// of a process plus the error of clocks and queues. A process without a limit to its life extends the lease of its
+// of a process plus the inaccuracy of clocks and queues. A process whose life is not limited extends the lease of its
 // message and stops when the message is gone, which takes less than a lease.
 func (l Limits) FenceTime() time.Duration {
 	if l.ProcessTime == 0 {

@@ -44,8 +44,8 @@ type TextLinks interface {
 	TextLink(ctx context.Context, a Attempt, f LogFile) (string, error)
 }
 
-// ShortLogs stores logs of tasks that print little with the entries of their results, which saves writes. A log kept
-// here becomes part of the next entry that this process appends.
+// ShortLogs stores the logs of tasks that print little in the entries that contain their results, which saves writes. A
+// log kept here becomes part of the next entry that this process appends.
 type ShortLogs interface {
 	// KeepShort keeps the log of a run, in gzip format, for the next entry of the attempt. Neither the log nor the result
 	// of the run is durable before that entry is.

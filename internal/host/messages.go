@@ -24,8 +24,8 @@ func EventMessage(attempt int64, name string, e events.Event) Message {
 	return Message{ID: MessageID(attempt, name), Group: strconv.FormatInt(attempt, 10), Body: events.Encode(e)}
 }
 
-// SlotsMessage returns a message that makes a try of a task request the slots that it waits for; name is the name of
-// the message.
+// SlotsMessage returns a message that makes a task's try request the slots that it waits for; name is the name of the
+// message.
 func SlotsMessage(attempt int64, name string, ask events.SlotsAsk) Message {
 	return EventMessage(attempt, "slots-"+name, events.Event{Kind: events.Slots, Slots: &ask})
 }
@@ -43,11 +43,12 @@ func IsDeadline(guard string) bool { return guard == SLAGuard || strings.HasPref
 // mistaken for a wake.
 const WakeMark = "w"
 
-// WakeMessage returns an event that makes a task run now that waits for its next run, because the condition that it
-// waits for is met. It may come too soon or more than once, or have no effect: the message that is due later remains.
+// WakeMessage returns an event that immediately runs a task that is waiting for its next run, because the condition
+// that it waits for is met. It may come too soon or more than once, or have no effect: the message that is due later
+// remains.
 //
-// It is an event, so that an executor wakes all tasks whose commands end at the same time together: they are then sent
-// in packs, as for their first run.
+// It is an event, so that an executor wakes together all tasks whose commands end at the same time, and sends them in
+// packs, as for their first run.
 func WakeMessage(attempt int64, run engine.Run) Message {
 	return EventMessage(attempt, WakeMark+RunName(run), events.Event{Kind: events.Due, Run: &run})
 }
@@ -118,12 +119,12 @@ const StartsMark = "0/start-"
 // the copy or postponed it.
 const KeptFor = 30 * time.Minute
 
-// IsKept reports whether no log contains the work of a message, according to its ID. Such a message stays among the
-// timers until its work is done, because it would otherwise be lost with the queue.
+// IsKept reports, based on its ID, whether a message's work is in no log. Such a message stays among the timers until
+// its work is done, because it would otherwise be lost with the queue.
 func IsKept(id string) bool { return strings.HasPrefix(id, StartsMark) }
 
-// StartingMessage returns a message that requests a start at a time; its ID identifies exactly this try of handling the
-// event.
+// StartingMessage returns a message that requests a start at a given time; its ID identifies exactly this try of
+// handling the event.
 func StartingMessage(s events.Starting, due time.Time) Message {
 	cause := fnv.New64a()
 	fmt.Fprint(cause, s.ID)

@@ -18,7 +18,7 @@ type Bus interface {
 
 // Notices notifies users (server.md#settings).
 type Notices interface {
-	// Notify returns when a notice was delivered or cannot be delivered. Implementations retry, for minutes if
+	// Notify returns when a notice has been delivered or cannot be delivered. Implementations retry, for minutes if
 	// necessary.
 	Notify(ctx context.Context, n Notice) error
 }
@@ -53,7 +53,7 @@ type Observer interface {
 	AttemptEnded(a Attempt)
 	// StartedLate is called with an attempt that a schedule started later than LateStart allows.
 	StartedLate(a Attempt)
-	// SLAMissed is called with an attempt whose `sla:` has tasks that now begin.
+	// SLAMissed is called with an attempt whose `sla:` tasks now begin.
 	SLAMissed(a Attempt)
 	// TaskRan is called after each run of a task that took place outside of a step.
 	TaskRan(site int64, operator string, result RunResult, took time.Duration)
@@ -63,7 +63,7 @@ type Observer interface {
 	NoticeLost(a Attempt)
 }
 
-// LateStart is how late a schedule may start an attempt until that counts as late.
+// LateStart is how late a schedule may start an attempt before the start counts as late.
 const LateStart = time.Minute
 
 // RunResult is how a run of a task ended.

@@ -11,18 +11,18 @@ type Outbox interface {
 	PutNotice(ctx context.Context, n StoredNotice) error
 	// Notices lists notices of a site, ascending by id.
 	Notices(ctx context.Context, q NoticeQuery) ([]StoredNotice, error)
-	// DueNotices lists up to n notices whose next try is due at a time, the earliest first.
+	// DueNotices lists up to n notices whose next try is due at a given time, the earliest first.
 	DueNotices(ctx context.Context, at time.Time, n int) ([]StoredNotice, error)
 	// UpdateNotice replaces Since, Due, Tries, Error and GivenUpAt. It returns ErrConflict if the stored notice no longer has
 	// the given tries, or was deleted: another process has tried to deliver it.
 	UpdateNotice(ctx context.Context, n StoredNotice, tries int) error
 	// DeleteNotice removes a notice; a missing one is not an error.
 	DeleteNotice(ctx context.Context, id int64) error
-	// DropNotices removes the notices that were given up before a time.
+	// DropNotices removes the notices that were given up before a given time.
 	DropNotices(ctx context.Context, before time.Time) error
 }
 
-// Keeper takes notices and delivers them by itself, whatever happens to this process.
+// Keeper takes over the delivery of notices, whatever happens to this process.
 type Keeper interface {
 	// Keep returns once the notice is stored. key names the event that it is about: a second call with the same key
 	// changes nothing while the notice is stored.

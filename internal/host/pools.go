@@ -34,7 +34,7 @@ const (
 	limitPool       = keys.LimitPrefix
 )
 
-// LimitPool returns the name of the pool of a project whose size its tasks set with `limit` of `_pool`.
+// LimitPool returns the name of a project's pool whose size is set by tasks with `limit` in `_pool`.
 func LimitPool(name string) string { return limitPool + name }
 
 // longestKey limits how much of a key is in the name of a pool.
@@ -54,13 +54,12 @@ func ConcurrencyPool(workflow, key string) string {
 	return name + ":" + key
 }
 
-// Implicit reports whether the pool was not created by a user but exists because attempts or tasks requested slots of
-// it.
+// Implicit reports whether the pool was not created by a user but exists because attempts or tasks requested its slots.
 func (r PoolRef) Implicit() bool {
 	return strings.HasPrefix(r.Name, concurrencyPool) || strings.HasPrefix(r.Name, limitPool)
 }
 
-// NoPool returns the message about a pool that does not exist.
+// NoPool returns the message for a pool that does not exist.
 func NoPool(name string) string {
 	return fmt.Sprintf("Pool '%s' does not exist: `zerodag pool set %s N` creates it with N slots", name, name)
 }
@@ -85,9 +84,9 @@ type Pools interface {
 	Pool(ctx context.Context, ref PoolRef) (Pool, error)
 	// Pools lists pools, ascending by id.
 	Pools(ctx context.Context, q PoolQuery) ([]Pool, error)
-	// DeletePool removes a pool. It returns ErrConflict if a task has or waits for a slot of it, and ErrNotFound if the
-	// pool does not exist. A task that requests a slot at the same moment may find out only from the next read of the line
-	// that the pool is gone.
+	// DeletePool removes a pool. It returns ErrConflict if a task has or waits for one of its slots, and ErrNotFound if
+	// the pool does not exist. A task that requests a slot at the same moment may find out that the pool is gone only at
+	// the next read of the line.
 	DeletePool(ctx context.Context, ref PoolRef) error
 }
 

@@ -12,15 +12,15 @@ import (
 
 // Every port has one contract suite in hosttest that each driver passes (hosttest.Exercise). Unless a method documents
 // otherwise, the effect of a call that returned nil is durable, reads see everything that was acknowledged before them,
-// and a call may be repeated after an error that is not an answer of the store. Times have at least millisecond
+// and a call may be repeated after an error that is not an answer from the store. Times have at least millisecond
 // precision and are UTC.
 
 // Log stores the log of each attempt. Its conditional append is the only lock.
 type Log interface {
-	// Append writes an entry. It returns ErrConflict if the attempt has an entry of that sequence number by another
+	// Append writes an entry. It returns ErrConflict if the attempt has an entry with that sequence number from another
 	// writer; if the existing entry has the same nonce, the call succeeds. Only Attempts.Start and Begin write entry 1:
-	// appending to an attempt without entries returns ErrNotFound. A store that may go back to an earlier state checks
-	// Basis: see there.
+	// appending to an attempt without entries returns ErrNotFound. A store that may go back to an earlier state also
+	// checks the entry's Basis (see there).
 	Append(ctx context.Context, attempt int64, e Entry) error
 	// Load consistently reads the newest snapshot and all entries after it, in order. It returns ErrNotFound if the
 	// attempt has no entry.
@@ -79,7 +79,7 @@ type Message struct {
 	Body []byte
 	Due  time.Time // not received earlier; zero means now
 	// Relative means that only the interval from now to Due matters: the message need not be delayed if the clock is set
-	// back meanwhile.
+	// back in the meantime.
 	Relative bool
 }
 
@@ -123,14 +123,13 @@ type Queue interface {
 	Traits() Traits
 	// Send adds messages, all or none.
 	Send(ctx context.Context, messages ...Message) error
-	// Receive waits until there is at least one message or ctx ends, and leases up to n for
-	// lease.
+	// Receive waits until there is at least one message or ctx ends, and leases up to n messages for the given duration.
 	Receive(ctx context.Context, n int, lease time.Duration) ([]Delivery, error)
-	// Extend makes the lease end after another `lease` from now. It returns ErrLeaseLost if the lease is lost.
+	// Extend renews the lease for the given duration from now. It returns ErrLeaseLost if the lease is lost.
 	Extend(ctx context.Context, d Delivery, lease time.Duration) error
 	// Delete removes a message; if the lease is lost, it does nothing and returns no error. A message without a group may
-	// be delivered again if the process or the store ends in the next moment; until the deletion is durable, its ID may
-	// count as existing (see Send).
+	// be delivered again if the process or the store ends immediately afterwards; until the deletion is durable, its ID
+	// may count as existing (see Send).
 	Delete(ctx context.Context, d Delivery) error
 	// Release returns a message to the queue, which delivers it again after a delay. If the store could not be written, a
 	// restart may shorten the delay.
@@ -168,7 +167,7 @@ type Inventory interface {
 	Silent(ctx context.Context, after int64, n int) ([]int64, error)
 }
 
-// Database has the methods that a server needs of its database in addition to the ports.
+// Database has the methods that a server needs from its database in addition to the ports.
 type Database interface {
 	// Counts sets all fields of Vitals except Free.
 	Counts(ctx context.Context, v *Vitals) error
@@ -202,9 +201,9 @@ const (
 
 // Projects stores projects and revisions. It returns ErrNotFound for objects of other sites.
 type Projects interface {
-	// Push adds a revision with its workflows, and brings the schedules in line, in one transaction. It creates the
-	// project if there is none of that name. If the project already has a revision of that name, it returns ErrConflict
-	// with the project's ID.
+	// Push adds a revision with its workflows, and adjusts the schedules, in one transaction. It creates the project if
+	// there is none of that name. If the project already has a revision of that name, it returns ErrConflict with the
+	// project's ID.
 	Push(ctx context.Context, p Push) (Project, error)
 	// Project returns a project, even a deleted one.
 	Project(ctx context.Context, site, id int64) (Project, error)
@@ -325,7 +324,7 @@ type Attempts interface {
 	// them is Once and its session was removed.
 	Start(ctx context.Context, list ...NewAttempt) ([]Attempt, error)
 	// Begin starts an attempt that waited: it writes its entry 1 and first message and sets AfterSession to
-	// 0. ErrConflict if the attempt has already begun.
+	// 0. It returns ErrConflict if the attempt has already begun.
 	Begin(ctx context.Context, attempt int64, first Entry, m Message) error
 	// Attempt returns an attempt.
 	Attempt(ctx context.Context, site, id int64) (Attempt, error)
@@ -343,14 +342,14 @@ type Retention interface {
 	// Old lists up to n attempts of all sites that were created before t, with ids above after, ascending by id. Their
 	// Params and Labels may be omitted.
 	Old(ctx context.Context, t time.Time, after int64, n int) ([]Attempt, error)
-	// Forget removes a session with its attempts, their logs, final states and short logs of tasks. It changes nothing and
+	// Forget removes a session with its attempts and their logs, final states and short task logs. It changes nothing and
 	// returns false if one of the attempts has not ended before t; if the session time is not before t (the session ran
 	// ahead of its time and may be requested until then) or not before the Times.Session of the workflow's schedule, even
 	// a disabled one (it skips sessions that exist); if an attempt waits for the session; or if the next session of the
 	// workflow is not over: the last session that is over always stays. The removal is recorded permanently, together with
 	// the session's first attempt that is removed: see NewAttempt.Once. clear, unless nil, removes data of the attempts
 	// that is stored elsewhere. It is called once they are gone: until then one of them may be started again, and then all
-	// of them stay complete. A process that ends in between leaves unused data behind. An error of clear is returned
+	// of them stay complete. A process that ends in between leaves unused data behind. An error from clear is returned
 	// together with true. A session with very many attempts may be removed in parts, with its first and its last attempt
 	// together at the end; otherwise it is removed as a whole.
 	Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []Attempt) error) (bool, error)
@@ -359,8 +358,8 @@ type Retention interface {
 	// SetArchive changes the recorded state of the archive of a revision if it still equals old; otherwise it returns
 	// ErrConflict. It may be repeated.
 	SetArchive(ctx context.Context, r Revision, old, state ArchiveState) error
-	// ForgetRecords removes up to n entries of the audit log of all sites that were made before t, the oldest first, and
-	// returns their number.
+	// ForgetRecords removes up to n audit log entries of all sites that were made before t, the oldest first, and returns
+	// their number.
 	ForgetRecords(ctx context.Context, t time.Time, n int) (int, error)
 }
 
@@ -395,7 +394,7 @@ type End struct {
 	Success  bool
 	Canceled bool
 	Archive  []byte // the final state, engine.EncodeState
-	// Ignored means that the attempt succeeded with ignored errors of tasks.
+	// Ignored means that the attempt succeeded with ignored task errors.
 	Ignored bool
 	// HasOutputs means that the final state contains outputs.
 	HasOutputs bool

@@ -17,7 +17,7 @@ type Workspace struct {
 type Archive interface {
 	// Workflows returns the names of the workflow files at the top level.
 	Workflows() []string
-	// Read returns a file by its slash name; dig.ErrNotFound if there is none.
+	// Read returns a file by its slash-separated name; dig.ErrNotFound if there is none.
 	Read(name string) ([]byte, error)
 	Close() error
 }

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// AnySite is the site in the host's own calls for an object by id, for which the owner does not matter.
+// AnySite is the site that the host passes when it looks up an object by id and the owner does not matter.
 const AnySite int64 = -1
 
 // Ref refers to a project or a workflow.
@@ -28,7 +28,7 @@ type Project struct {
 	Latest    Revision
 }
 
-// Pause records who stopped starts of a project, since when and why.
+// Pause records who paused a project's starts, when and why.
 type Pause struct {
 	By, Reason string
 	At         time.Time
@@ -104,7 +104,7 @@ type Attempt struct {
 	RetryName   string // "" for none; unique in the session
 	Zone        string
 	Params      *param.Map
-	Labels      *param.Map // texts by which users find it; nil for none
+	Labels      *param.Map // strings by which users find it; nil for none
 	CreatedAt   time.Time
 	StartsAt    time.Time // requested start time in whole seconds; zero: it began at once
 	FinishedAt  time.Time // zero until it has ended

@@ -15,14 +15,14 @@ type Timer struct {
 type Timers interface {
 	// Later stores messages for a queue. A repeated call changes nothing.
 	Later(ctx context.Context, queue string, messages ...Message) error
-	// Due lists up to n messages due at or before a time, the earliest first. They stay until they are deleted: after a
-	// crash between sending and deleting, a message is sent twice.
+	// Due lists up to n messages due at or before a given time, the earliest first. They stay until they are deleted:
+	// after a crash between sending and deleting, a message is sent twice.
 	Due(ctx context.Context, until time.Time, n int) ([]Timer, error)
 	// Delete removes messages that were sent.
 	Delete(ctx context.Context, list []Timer) error
 }
 
-// Mark names the progress of one part of ticks.
+// Mark names the progress of one part of the ticks.
 type Mark string
 
 // The marks. Times are microseconds since 1970.
@@ -44,12 +44,12 @@ const (
 	Redriven           Mark = "rd" // the round in which dead letters were sent back
 )
 
-// Horizon stores the progress of the parts of ticks.
+// Horizon stores the progress of each part of the ticks.
 type Horizon interface {
 	// Marks reads all recorded marks at once; a mark that was never set is 0.
 	Marks(ctx context.Context) (map[Mark]int64, error)
-	// Move sets a mark that still equals from (0: it was never set), and does nothing if it has changed meanwhile: only
-	// one of two concurrent ticks counts.
+	// Move sets a mark that still equals from (0: it was never set), and does nothing if it has changed in the meantime:
+	// only one of two concurrent ticks counts.
 	Move(ctx context.Context, m Mark, from, to int64) error
 }
 
@@ -59,8 +59,8 @@ type DeadLetters interface {
 	// redrives, to decide whether to send it now.
 	Redrive(ctx context.Context, turn func(times int) bool) (int, error)
 	// Look passes each dead letter to f until f returns false, in no particular order, and leaves it in the queue.
-	// Meanwhile other callers cannot see them, and some may be missed: of one group, only as many as the service returns
-	// together.
+	// Meanwhile, other callers cannot see them. Some may be missed: of each group, only as many are seen as the service
+	// returns together.
 	Look(ctx context.Context, f func(DeadLetter) bool) error
 	// Return sends the dead letter with an ID back. It returns ErrNotFound if it does not see the letter: see Look.
 	Return(ctx context.Context, id string) error

@@ -19,8 +19,7 @@ type Signer interface {
 	Has(ctx context.Context, key string) (bool, error)
 }
 
-// UploadLink is a request that puts a blob, or a part of one, without credentials: the method
-// is PUT.
+// UploadLink is a request that puts a blob, or a part of one, without credentials; its method is PUT.
 type UploadLink struct {
 	URL    string
 	Header map[string]string // headers to send with the request

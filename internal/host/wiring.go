@@ -45,7 +45,7 @@ type Ports struct {
 	// Unpack opens an archive for validation; it checks size, number, paths and types.
 	Unpack func(ctx context.Context, archive string) (Archive, error)
 
-	// Keeper takes notices and delivers them by itself. If it is nil, they are sent with Notices.
+	// Keeper takes over the delivery of notices. If it is nil, they are sent with Notices.
 	Keeper Keeper
 	// Notices reach users in the background, after the event. The Bus is notified before a message is acknowledged, and
 	// therefore at least once. Both are optional.

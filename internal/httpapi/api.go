@@ -17,7 +17,7 @@ import (
 // Options are the dependencies and settings of an API.
 type Options = endpoint.Options
 
-// Limits are the limits of requests.
+// Limits are the request limits.
 type Limits = endpoint.Limits
 
 // api is the handler.

@@ -69,7 +69,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestFind proves how paths are resolved to resources: with escaped segments, with a slash at the end, and not at all
+// TestFind checks how paths are resolved to resources: with escaped segments, with a slash at the end, and not at all
 // if they are not in the table.
 func TestFind(t *testing.T) {
 	t.Parallel()

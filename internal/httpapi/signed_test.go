@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestSignedActs proves which role callers have who sign requests: owner if there are no grants; otherwise the role of
+// TestSignedActs checks which role callers who sign requests have: owner if there are no grants; otherwise the role of
 // their grant, and none without a grant.
 func TestSignedActs(t *testing.T) {
 	t.Parallel()

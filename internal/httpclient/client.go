@@ -44,7 +44,7 @@ func (c *Clients) Client(o operators.HTTPOptions) *http.Client {
 		panic(err) // cannot fail without options
 	}
 	return &http.Client{
-		Jar:       cookies, // only for this client: requests after a redirect send the cookies that it set, as in Digdag
+		Jar:       cookies, // only for this client: as in Digdag, requests after a redirect send the cookies that it set
 		Transport: d.transport(o),
 		Timeout:   o.Timeout,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {

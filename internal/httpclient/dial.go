@@ -84,7 +84,7 @@ func (d *dialer) socks(ctx context.Context, through *url.URL, to string) (net.Co
 	return dialer.DialContext(ctx, "tcp", to)
 }
 
-// tunnel requests a connection to a server from a proxy. If the proxy refuses, it returns a *operators.ProxyRefusal.
+// tunnel asks a proxy for a connection to a server. If the proxy refuses, it returns an *operators.ProxyRefusal.
 func tunnel(ctx context.Context, conn net.Conn, through *url.URL, to string) (net.Conn, error) {
 	stop := endWith(ctx, conn)
 	defer stop()
@@ -95,7 +95,7 @@ func tunnel(ctx context.Context, conn net.Conn, through *url.URL, to string) (ne
 	err := r.Write(conn)
 	if err == nil {
 		var answer *http.Response
-		// The server sends nothing more until it receives the first byte of TLS, so nothing is lost with the reader.
+		// The server sends nothing more until it receives the first TLS byte, so nothing is lost with the reader.
 		if answer, err = http.ReadResponse(bufio.NewReader(conn), r); err == nil && answer.StatusCode/100 != 2 {
 			err = &operators.ProxyRefusal{Status: answer.StatusCode}
 		}
@@ -130,7 +130,7 @@ func endWith(ctx context.Context, conn net.Conn) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a closed connection needs no deadline
 }
 
-// cause returns the context's error if the end of the context made the operation fail, else err.
+// cause returns the context's error if the end of the context made the operation fail, otherwise err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -138,7 +138,7 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-// address returns host:port of a URL.
+// address returns the host:port of a URL.
 func address(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

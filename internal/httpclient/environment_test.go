@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestProxyOfTheEnvironment proves which environment variable determines the proxy of a request.
+// TestProxyOfTheEnvironment checks which environment variable determines the proxy for a request.
 func TestProxyOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

@@ -16,7 +16,7 @@ import (
 // keeping sends requests through connections that are reused.
 type keeping struct{ *http.Transport }
 
-// Time limits of connections that are kept open.
+// Time limits for connections that are kept open.
 const (
 	keepTime = 30 * time.Second // how long a connection stays open without a request
 	// proxyHandshakeTime is short because a proxy without TLS may wait for the end of a line that never comes.

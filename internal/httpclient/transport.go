@@ -17,14 +17,14 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// transport sends each request through a separate connection, with headers in the order and spelling of names; other
-// headers follow.
+// transport sends each request through a separate connection, with headers in the order and spelling given by names;
+// other headers follow.
 type transport struct {
 	dialer dialer
 	names  []string
 }
 
-// mostAnswerHead limits the size of the head of an answer.
+// mostAnswerHead limits the size of an answer's head.
 const mostAnswerHead = 1 << 20
 
 // RoundTrip implements http.RoundTripper.
@@ -124,7 +124,8 @@ func (longHead) Error() string {
 // Lasting reports that repeating the request does not help.
 func (longHead) Lasting() bool { return true }
 
-// whyNoAnswer returns the error of sending the request if there is one, else the error of reading the answer.
+// whyNoAnswer returns the error that occurred while sending the request if there is one, otherwise the error that
+// occurred while reading the answer.
 func whyNoAnswer(err error, sent <-chan error) error {
 	select {
 	case failed := <-sent:

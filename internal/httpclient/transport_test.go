@@ -63,8 +63,8 @@ func request(t *testing.T, method, url, content string, headers ...[2]string) *h
 	return r
 }
 
-// TestHeadersAreSentAsWritten (B5) proves that names keep their capitalization and headers their order, even if one is
-// between two of the same name, or if a proxy is used.
+// TestHeadersAreSentAsWritten (B5) proves that names keep their capitalization and headers keep their order, even if
+// one is between two others of the same name, or if a proxy is used.
 func TestHeadersAreSentAsWritten(t *testing.T) {
 	t.Parallel()
 	url, seen := raw(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
@@ -114,8 +114,8 @@ func TestNothingIsSmuggled(t *testing.T) {
 	}
 }
 
-// TestRedirectsTellNoAddress (B7) proves that the next server does not learn the address that redirected, which may
-// contain a secret; a Referer in the request itself stays.
+// TestRedirectsTellNoAddress (B7) proves that the next server does not learn the redirecting address, which may contain
+// a secret; a Referer in the request itself stays.
 func TestRedirectsTellNoAddress(t *testing.T) {
 	t.Parallel()
 	var seen []string
@@ -243,8 +243,8 @@ func TestSocks(t *testing.T) {
 	}
 }
 
-// TestContents proves that contents arrive whole if they are compressed, chunked, preceded by an interim answer, or end
-// with the connection, that HEAD has none, and that an incomplete content is an error.
+// TestContents proves that content arrives complete if it is compressed, is chunked, is preceded by an interim answer,
+// or ends with the connection, that HEAD has none, and that incomplete content is an error.
 func TestContents(t *testing.T) {
 	t.Parallel()
 	var zipped strings.Builder
@@ -285,7 +285,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestAnswerBeforeTheEnd proves that the answer of a server that refuses a large content early is read.
+// TestAnswerBeforeTheEnd proves that the answer of a server that refuses large content early is read.
 func TestAnswerBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -313,8 +313,7 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestEndOfTheTask proves that a request ends with its context, while the answer is awaited and
-// while it is read.
+// TestEndOfTheTask proves that a request ends with its context, both while the answer is awaited and while it is read.
 func TestEndOfTheTask(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"", "some"} {

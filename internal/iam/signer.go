@@ -22,7 +22,7 @@ import (
 	"zerodag/internal/sigv4"
 )
 
-// service is the name that API Gateway checks signatures for.
+// service is the name for which API Gateway checks signatures.
 const service = "execute-api"
 
 // Signer signs requests. It is safe for concurrent use.

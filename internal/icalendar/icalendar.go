@@ -11,19 +11,19 @@ import (
 	"unicode"
 )
 
-// Day is a day of an event.
+// Day is a day on which there is an event.
 type Day struct {
 	Date time.Time // midnight UTC
-	Name string    // name of the event; the names of several events are joined
+	Name string    // the name of the event; the names of several events are joined
 }
 
-// mostDays limits the days of one event: longer than any holiday, but short enough to detect mistakes.
+// mostDays limits the number of days of one event: it is longer than any holiday, but short enough to detect mistakes.
 const mostDays = 366
 
-// MaxText is the maximum size of a file in bytes: published calendars of holidays have a few thousand.
+// MaxText is the maximum size of a file in bytes: published holiday calendars have a few thousand.
 const MaxText = 1 << 20
 
-// Days lists the days of all events in order, each day once. For an event with times it uses the days as they are
+// Days lists the days of all events in order, each day once. For an event with times, it uses the days as they are
 // written, whatever the zone. It omits canceled events. A repeating event is an error, because its end would have to be
 // known.
 func Days(text string) ([]Day, error) {
@@ -63,7 +63,7 @@ func Days(text string) ([]Day, error) {
 
 // line is a logical line, which may be folded into several physical lines.
 type line struct {
-	number int // number of its first physical line, from 1
+	number int // the number of its first physical line, from 1
 	text   string
 }
 
@@ -90,7 +90,7 @@ func unfolded(text string) (lines []line) {
 	return lines
 }
 
-// reader is the state of reading.
+// reader is the state of the parser.
 type reader struct {
 	calendar bool
 	within   []string // open components, the innermost last
@@ -185,7 +185,7 @@ func (e *event) days() (days []Day, err error) {
 	return days, nil
 }
 
-// dateOf reads 20260101 or 20260101T090000, with Z or without; timed means that it is a time after midnight.
+// dateOf reads 20260101 or 20260101T090000, with or without Z; timed means that it is a time after midnight.
 func dateOf(value string) (date time.Time, timed bool, err error) {
 	day, clock, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(value), "Z"), "T")
 	date, err = time.Parse("20060102", day)

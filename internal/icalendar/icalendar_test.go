@@ -17,7 +17,7 @@ func ics(events ...string) string {
 	return text + "END:VCALENDAR\r\n"
 }
 
-// TestDays proves which days events have, and their names.
+// TestDays checks which days events have, and their names.
 func TestDays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
@@ -52,7 +52,7 @@ func TestDays(t *testing.T) {
 	}
 }
 
-// TestFaults proves that an unreadable part causes an error with its line.
+// TestFaults proves that an unreadable part causes an error that names its line.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

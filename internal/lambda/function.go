@@ -27,8 +27,8 @@ import (
 // Function is a sandbox.Caller.
 type Function struct {
 	name string
-	// invoke is a method of the client. If the client itself were stored here, the linker would keep all operations of
-	// Lambda: 2.7 MB in every function.
+	// invoke is a method of the client. If the client itself were stored here, the linker would keep all Lambda
+	// operations: 2.7 MB in every function.
 	invoke func(context.Context, *lambda.InvokeInput, ...func(*lambda.Options)) (*lambda.InvokeOutput, error)
 }
 

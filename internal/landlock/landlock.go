@@ -1,11 +1,11 @@
-// Package landlock hides files of this program from the processes that it starts, with Landlock, the access control of
-// Linux for programs without privileges.
+// Package landlock hides files of this program from the processes that it starts, with Landlock, Linux's access control
+// for unprivileged programs.
 //
-// The driver of commands uses it. It must restrict only what it starts, never this program itself.
+// The command driver uses it. It must restrict only what it starts, never this program itself.
 //
-// A process gets rights for everything except the hidden paths. Landlock can only grant rights for whole trees: therefore
-// the entries beside the hidden paths are granted one by one, and a file that is created later directly beside them
-// cannot be used. Names of hidden files remain visible.
+// A process gets rights for everything except the hidden paths. Landlock can only grant rights for whole trees, so the
+// entries beside the hidden paths are granted one by one, and a file that is created later directly beside them cannot
+// be used. Names of hidden files remain visible.
 package landlock
 
 import (
@@ -25,7 +25,7 @@ type Rules struct {
 	between map[string]bool // folders above hidden paths
 }
 
-// New returns rules that hide the files and folders at these absolute paths. Paths that do not exist are left out.
+// New returns rules that hide the files and folders at these absolute paths. Paths that do not exist are omitted.
 func New(paths ...string) (Rules, error) {
 	r := Rules{hidden: map[string]bool{}, between: map[string]bool{}}
 	for _, path := range paths {

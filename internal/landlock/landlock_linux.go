@@ -22,7 +22,7 @@ const (
 
 // Versions of Landlock that added something used here.
 const (
-	renames   = 2 // between folders; without it, commands could not rename files
+	renames   = 2 // renaming between folders; without it, commands could not rename files
 	truncates = 3
 	signals   = 6
 )
@@ -51,10 +51,10 @@ func circumvents() []uintptr {
 
 func writable(dir string) bool { return unix.Access(dir, unix.W_OK) == nil }
 
-// Start runs start, which starts a process, such that the process is restricted, with everything that it starts. open is
-// a folder that it may use although it is hidden. Such processes can neither read the memory, environment and open files
-// of this program and of each other, nor gain rights from setuid programs. With Linux 6.12 or later, they cannot send
-// signals to them either.
+// Start runs start, which starts a process, in such a way that the process and everything that it starts are
+// restricted. open is a folder that the process may use although it is hidden. Such processes can neither read the
+// memory, environment or open files of this program or of each other, nor gain rights from setuid programs. With Linux
+// 6.12 or later, they cannot send signals to them either.
 func (r Rules) Start(open string, start func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -117,7 +117,7 @@ func (r Rules) restrict(open string) error {
 	return nil
 }
 
-// allow grants rights for a path. A path that has gone or cannot be opened gets none.
+// allow grants rights for a path. A path that no longer exists or cannot be opened gets none.
 func allow(ruleset int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -126,7 +126,7 @@ func allow(ruleset int, path string, rights uint64) error {
 	defer unix.Close(fd)                                                                                                                                  //nolint:errcheck // nothing is written
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}                                                                    // #nosec G115 -- a descriptor is small
 	_, _, failed := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0) // #nosec G103 -- the call takes a structure
-	if failed != 0 && !errors.Is(failed, syscall.EBADFD) && !errors.Is(failed, syscall.EINVAL) {                                                          // special files that take no rights
+	if failed != 0 && !errors.Is(failed, syscall.EBADFD) && !errors.Is(failed, syscall.EINVAL) {                                                          // special files to which rights do not apply
 		return os.NewSyscallError("landlock_add_rule", failed)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/landlock"
 )
 
-// tree makes the files of a test and returns their folder: data is hidden, except data/own.
+// tree creates the files for a test and returns their folder: data is hidden, except data/own.
 func tree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func rules(t *testing.T, dir string) landlock.Rules {
 	return r
 }
 
-// TestHidden proves what a restricted process can and cannot do with files.
+// TestHidden checks what a restricted process can and cannot do with files.
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	dir := tree(t)
@@ -159,7 +159,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// BenchmarkStart compares the start of a restricted process with that of an unrestricted one.
+// BenchmarkStart compares starting a restricted process with starting an unrestricted one.
 func BenchmarkStart(b *testing.B) {
 	if err := landlock.Supported(); err != nil {
 		b.Skip(err)

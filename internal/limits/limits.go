@@ -40,7 +40,7 @@ func (r *Reason) Get() string {
 	return r.text
 }
 
-// Output passes the output of a command on up to a limit, and discards the rest. Only one goroutine at a time may write
+// Output passes on the output of a command up to a limit, and discards the rest. Only one goroutine at a time may write
 // to it.
 type Output struct {
 	to     io.Writer
@@ -81,7 +81,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Say adds a line by zerodag, which does not count as output of the command.
+// Say adds a line from zerodag, which does not count as output of the command.
 func (o *Output) Say(format string, args ...any) {
 	if log, ok := o.to.(operators.Log); ok {
 		log.Line(operators.Warn, "CommandExecutor", fmt.Sprintf(format, args...))
@@ -103,7 +103,8 @@ type Disk struct {
 	next   time.Time
 }
 
-// diskTime is the interval between measurements of a small folder, slowDisk the longest interval for a large one.
+// diskTime is the interval between measurements of a small folder, and slowDisk is the longest interval for a large
+// one.
 const (
 	diskTime = time.Second
 	slowDisk = 30 * time.Second
@@ -143,7 +144,7 @@ func size(folder string) (total int64) {
 				total += onDisk(info)
 			}
 		}
-		return nil // files that vanish meanwhile do not count
+		return nil // files that vanish in the meantime do not count
 	})
 	return total
 }

@@ -65,8 +65,8 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// TestDiskAtTheEnd proves that data that a command writes right before its end counts, although the folder was measured
-// just before.
+// TestDiskAtTheEnd proves that data that a command writes right before it ends counts, even if the folder was measured
+// just before that.
 func TestDiskAtTheEnd(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// OOMKills counts the processes that the kernel has killed because of their memory, in this container and on this
-// machine, because neither counter includes all of them. It only grows; if it grew while a command ran, that explains a
-// kill. It is 0 on systems other than Linux.
+// OOMKills counts the processes that the kernel has killed for lack of memory. It reads the counters of this container
+// and of this machine, because neither includes all of them. It only grows; if it grew while a command ran, that
+// explains a kill. It is 0 on systems other than Linux.
 func OOMKills() (n int) {
 	for _, file := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control", "/proc/vmstat"} {
 		text, err := os.ReadFile(file)

@@ -18,7 +18,7 @@ func Scarce(err error) bool {
 }
 
 // overLast reports whether a program was not started because the descriptors that it would get have the highest numbers
-// that this process may have: the new process first copies them to the next numbers, and the kernel reports that those
+// that this process may use: the new process first copies them to the next numbers, and the kernel reports that those
 // are not open.
 func overLast(err error) bool {
 	var start *fs.PathError
@@ -30,7 +30,7 @@ func Full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || isFull(err)
 }
 
-// The pauses of Patiently.
+// The pauses between the tries of Patiently.
 const (
 	shortestPause = 20 * time.Millisecond
 	longestPause  = 2 * time.Second
@@ -77,8 +77,8 @@ func sayScarce(log io.Writer, err error) {
 // starting it and measuring its folder.
 const perCommand = 8
 
-// AtOnce returns how many commands may run at the same time if they use half of the descriptors that this process may
-// have.
+// AtOnce returns how many commands may run at the same time if they use half of the descriptors that this process is
+// allowed.
 func AtOnce() int {
 	files, known := openFiles()
 	if !known {

@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/limits"
 )
 
-// TestScarceAtTheLastDescriptor proves that a program that would get the last descriptor that this process may have is
-// started later: the kernel then reports that the descriptor is not open.
+// TestScarceAtTheLastDescriptor proves that a program that would get the last descriptor that this process is allowed
+// is started later: in that case, the kernel reports that the descriptor is not open.
 func TestScarceAtTheLastDescriptor(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("FEW_DESCRIPTORS") != "" {

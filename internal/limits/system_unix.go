@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// onDisk returns how many bytes of the disk a file takes.
+// onDisk returns how many bytes a file takes up on disk.
 func onDisk(info fs.FileInfo) int64 {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -7,8 +7,8 @@ import "strings"
 type Environment int
 
 const (
-	// Everything means all variables except the key of secrets. It is for the commands of `zerodag run`: they belong to
-	// the user who started it and who has the variables anyway.
+	// Everything means all variables except the secret key. It is for the commands of `zerodag run`: they belong to the
+	// user who started it, and who has the variables anyway.
 	Everything Environment = iota
 	// NotOwn means all variables except the configuration of this program, which may contain passwords and keys.
 	NotOwn

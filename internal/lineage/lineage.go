@@ -6,14 +6,14 @@ package lineage
 
 import "math"
 
-// Mark is a number that a process inherits from the process that started it. On Linux it is the limit of file locks,
-// which the kernel keeps for every process and has not used since 2003. A process without privileges can make its mark
-// smaller, never larger.
+// Mark is a number that a process inherits from the process that started it. On Linux, it is the file lock limit, which
+// the kernel keeps for every process and has not used since 2003. An unprivileged process can make its mark smaller,
+// but never larger.
 type Mark uint64
 
 // None is the mark of a process that is unmarked, or whose mark the system does not report.
 const None Mark = math.MaxUint64
 
-// Client marks a process that is not a command: the client of a container engine. It is larger than all marks of
-// commands, so that no command can have it.
+// Client marks a process that is not a command: a container engine's client. It is larger than all marks of commands,
+// so that no command can have it.
 const Client Mark = 1 << 62

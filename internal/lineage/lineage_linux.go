@@ -19,8 +19,9 @@ func Set(pid int, m Mark) error {
 }
 
 // Start calls start, and lends the started process a mark from the beginning, so that processes that it starts before
-// Set are also marked. Any other process that this program starts meanwhile also gets the mark, so a lent mark does not
-// always count: see Of. Calls run one after the other, because the lent mark is a limit of the whole program.
+// Set are also marked. Any other process that this program starts in the meantime also gets the mark, so a lent mark
+// does not always count: see Of. Calls run one after the other, because the lent mark is a limit that applies to the
+// whole program.
 func Start(m Mark, start func() error) error {
 	starting.Lock()
 	defer starting.Unlock()

@@ -11,7 +11,7 @@ import (
 )
 
 // TestMarkIsInherited proves that a process that changes its session and clears its environment keeps the mark, and
-// that both ways to read the mark agree.
+// that both ways of reading the mark agree.
 func TestMarkIsInherited(t *testing.T) {
 	t.Parallel()
 	c := exec.Command("/bin/sh", "-c", "read line; setsid env -i /bin/sh -c 'echo $$; sleep 1000' & wait")
@@ -47,7 +47,7 @@ func TestMarkIsInherited(t *testing.T) {
 	if Of(pid, false) != mark || shown(pid) != mark {
 		t.Errorf("got %d and %d, want %d", Of(pid, false), shown(pid), mark)
 	}
-	// Changes that a process may make without privileges do not hide the mark.
+	// Changes that an unprivileged process may make do not hide the mark.
 	if err := unix.Prlimit(pid, fileLocks, &unix.Rlimit{Cur: 5, Max: uint64(mark)}, nil); err != nil || Of(pid, true) != mark {
 		t.Errorf("with another soft limit: %d, want %d (%v)", Of(pid, true), mark, err)
 	}

@@ -63,8 +63,8 @@ func (a *Attempt) run(ctx context.Context, params *param.Map, limit int) {
 	}
 }
 
-// work runs the tasks that are due: inline tasks here, all others on separate goroutines, except a single task, so that
-// a chain of commands needs no second goroutine.
+// work runs the tasks that are due: inline tasks here, and all others on separate goroutines, unless there is only one,
+// so that a chain of commands needs no second goroutine.
 func (a *Attempt) work(ctx context.Context) bool {
 	switch {
 	case len(a.inline) > 0:
@@ -107,7 +107,7 @@ func (a *Attempt) within(ctx context.Context, run engine.Run) context.Context {
 	return ctx
 }
 
-// guard names the next event: in this host each event owes its own effects.
+// guard names the next event: in this host, each event owes its own effects.
 func (a *Attempt) guard() engine.By {
 	a.steps++
 	return engine.By{Guard: strconv.Itoa(a.steps)}
@@ -163,7 +163,7 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 	}
 }
 
-// tellSlow notifies users when a timer shows that a task takes longer than it should; runs of operators do that
+// tellSlow notifies users when a timer shows that a task is taking longer than it should; operator runs do that
 // themselves.
 func (a *Attempt) tellSlow(ctx context.Context, x engine.Expiry) {
 	task, message := a.State.Slow(x)
@@ -182,7 +182,7 @@ func (a *Attempt) tellSlow(ctx context.Context, x engine.Expiry) {
 	}()
 }
 
-// at calls do on the attempt's goroutine at a time unless the attempt is over by then.
+// at calls do on the attempt's goroutine at a given time, unless the attempt is over by then.
 func (a *Attempt) at(t time.Time, do func()) {
 	a.timers++
 	time.AfterFunc(max(0, t.Sub(a.now)), func() {

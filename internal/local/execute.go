@@ -42,7 +42,7 @@ func (a *Attempt) job(ctx context.Context, run engine.Run) *run.Job {
 	return j
 }
 
-// starter lets a task start other attempts, which live as long as the host's caller wants, not only as long as the run
+// starter lets a task start other attempts, which live as long as the host's caller wants, not just as long as the run
 // that requested them.
 type starter func(context.Context, operators.StartRequest) (operators.StartedAttempt, error)
 

@@ -34,8 +34,8 @@ type Options struct {
 	// Log returns the log of one run.
 	Log func(operators.Identity) operators.Log
 
-	Limit    int        // tasks per attempt; 0 means the default
-	Threads  int        // concurrent runs that are not inline; 0 means no limit
+	Limit    int        // the limit on tasks per attempt; 0 means the default
+	Threads  int        // the limit on concurrent runs that are not inline; 0 means no limit
 	Defaults *param.Map // parameters that the parameters of attempts override; optional
 	Now      func() time.Time
 
@@ -57,7 +57,7 @@ type Project struct {
 type Host struct {
 	Options
 	slots chan struct{} // nil if there is no limit
-	vault *vault.Vault  // shared by all attempts, because a secret that one got may reach the next
+	vault *vault.Vault  // shared by all attempts, because a secret that one of them got may reach the next
 
 	mu       sync.Mutex
 	attempts map[attemptKey]*Attempt
@@ -114,7 +114,7 @@ func (h *Host) Run(ctx context.Context, r Request) (*Attempt, error) {
 	return a, nil
 }
 
-// start starts an attempt unless the session has one of that name.
+// start starts an attempt unless the session already has one with that name.
 func (h *Host) start(ctx context.Context, r Request) (*Attempt, bool, error) {
 	w, err := h.workflow(r.Workflow)
 	if err != nil {
@@ -169,7 +169,7 @@ func (h *Host) register(def *engine.Definition, w dig.Workflow, r Request) (*Att
 	s := h.sessions[sk]
 	if a := h.attempts[key]; a != nil {
 		if r.RetryAttemptName == "" {
-			a = s.last // as in Digdag: without a name it is the session's newest attempt
+			a = s.last // as in Digdag, without a name it is the session's newest attempt
 		}
 		return a, false
 	}

@@ -161,8 +161,8 @@ func TestRetriesWait(t *testing.T) {
 	})
 }
 
-// TestKill proves that cancelling the caller's context ends running tasks at once, wakes
-// waiting ones, and runs nothing further.
+// TestKill proves that canceling the caller's context ends running tasks at once, wakes waiting ones, and runs nothing
+// further.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -194,8 +194,8 @@ _error: {do>: handler}
 	})
 }
 
-// TestClosing proves that the closing parts of tasks run after the caller's context is canceled, even those that were
-// under way at that time, and that they never get a canceled context.
+// TestClosing proves that the closing parts of tasks run after the caller's context is canceled, even the parts that
+// were under way at that time, and that they never get a canceled context.
 func TestClosing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTimeout proves that tasks and groups end when their time is over.
+// TestTimeout proves that tasks and groups end when their time is up.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -121,11 +121,11 @@ func cutWhenToldAgain(ctx context.Context, commands *executors.Executors) (over 
 	})
 }
 
-// cutTime is how long a run that leaves at once waits for the commands that it has killed: a process that hangs in the
+// cutTime is how long a run that exits at once waits for the commands that it has killed: a process that hangs in the
 // kernel may never end.
 const cutTime = 10 * time.Second
 
-// workspace returns the project's own folder for each run: locally tasks share their files.
+// workspace returns the project's own folder for each run: in local runs, tasks share their files.
 func (r *run) workspace(in executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 	return func(_ context.Context, id operators.Identity, _ host.Workflow) (host.Workspace, error) {
 		return host.Workspace{Files: r.Folder.Project, RunFolder: r.Folder.RunFolder(), Commands: in(r.Folder.Root(), id), Leave: func() {}}, nil

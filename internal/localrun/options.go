@@ -15,14 +15,14 @@ import (
 type Options struct {
 	configuration.Flags
 	Rerun            bool                           // saved state is ignored
-	Start, Goal, End string                         // patterns of tasks; "" for none
+	Start, Goal, End string                         // task patterns; "" for none
 	Save             string                         // the folder of saved state, relative to the project unless it is absolute; "" means in the run folder
 	NoSave           bool                           // state is neither read nor saved
 	Session          string                         // in the format of --session
 	DryRun           bool                           // no operators are run
 	ShowParams       bool                           // parameters are shown before each operator
-	Threads          int                            // tasks that may run at once; 0 for no limit
-	TaskLog          string                         // the folder for logs of tasks; "" keeps none
+	Threads          int                            // the number of tasks that may run at once; 0 for no limit
+	TaskLog          string                         // the folder for task logs; "" keeps none
 	Again            func(session time.Time) string // returns the command line that resumes the run
 	Out, Err         io.Writer                      // what tasks print, and the program's messages about the run
 }
@@ -35,7 +35,7 @@ type Work struct {
 	Folder    projectfolder.Folder
 	Workflows []dig.Workflow
 	Workflow  dig.Workflow
-	Task      string // a pattern: this task and those below it; "" for the whole workflow
+	Task      string // a pattern that selects this task and those below it; "" for the whole workflow
 }
 
 // Original reports whether the run writes log lines as Digdag does, for scripts to read.

@@ -13,8 +13,8 @@ import (
 	"zerodag/operators"
 )
 
-// subtree reduces a workflow to its root and one task with everything below it; it drops the groups between them, with
-// their exports (wire.md 3.8). "" keeps everything.
+// subtree reduces a workflow to its root and one task with everything below it; it drops the groups between them, along
+// with their exports (wire.md 3.8). "" keeps everything.
 func subtree(nodes []dig.Node, pattern string) ([]dig.Node, error) {
 	if pattern == "" {
 		return nodes, nil
@@ -103,7 +103,7 @@ func (r *run) planOf(nodes []dig.Node) (*plan, error) {
 	return p, nil
 }
 
-// use sets the plan's folder of saved successes. It immediately forgets the successes of tasks that must run again:
+// use sets the plan's folder of saved successes. It immediately removes the successes of tasks that must run again:
 // however this run ends, the next one must not use them.
 func (p *plan) use(f *statusFolder, nodes []dig.Node) {
 	p.status = f
@@ -117,13 +117,14 @@ func (p *plan) use(f *statusFolder, nodes []dig.Node) {
 	f.forgetAll(func(task string) bool { return again[written(task)] })
 }
 
-// written returns the name of the task in the file that is the given task or generated it.
+// written returns the name of the given task if it is written in the file, or of the task in the file that generated
+// it.
 func written(name string) string {
 	name, _, _ = strings.Cut(name, "^")
 	return name
 }
 
-// preceding returns all tasks that precede a task: its ancestors, their upstreams and its own, and the tasks below
+// preceding returns all tasks that precede a task: its ancestors, its own and their upstream tasks, and the tasks below
 // those.
 func preceding(nodes []dig.Node, at int) map[string]bool {
 	set := map[string]bool{}
@@ -160,7 +161,7 @@ func addBelow(nodes []dig.Node, at int, set map[string]bool) {
 func (p *plan) instead(name string) *operators.Result {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.status == nil { // as in Digdag: without saved state no option skips anything
+	if p.status == nil { // as in Digdag, no option skips anything without saved state
 		return nil
 	}
 	if p.run != nil && !p.run[written(name)] {

@@ -37,8 +37,8 @@ const pipeline = `
 +e: {echo>: x}
 `
 
-// TestSubtree proves that only the task that a command line names and the tasks below it run, and that a wrong name is
-// an error with a hint.
+// TestSubtree proves that only the task that a command line names and the tasks below it run, and that an invalid name
+// is an error with a hint.
 func TestSubtree(t *testing.T) {
 	t.Parallel()
 	nodes := nodesOf(t, pipeline)
@@ -60,7 +60,7 @@ func TestSubtree(t *testing.T) {
 	}
 }
 
-// TestPlan proves which tasks a run takes over from an earlier one, runs and skips, depending on its options.
+// TestPlan checks which tasks a run takes over from an earlier one, runs and skips, depending on its options.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	all := []string{"+w+a", "+w+g+b", "+w+g+c", "+w+d", "+w+e"}
@@ -125,7 +125,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPlanWithoutState proves that without saved state no option skips anything, as in Digdag.
+// TestPlanWithoutState proves that without saved state, no option skips anything, as in Digdag.
 func TestPlanWithoutState(t *testing.T) {
 	t.Parallel()
 	p, err := (&run{Options: &Options{Goal: "+g"}}).planOf(nodesOf(t, pipeline))

@@ -28,8 +28,8 @@ import (
 )
 
 // TestRunRecovery runs random pipelines that fail or are interrupted, and runs them again as `zerodag run`, `--rerun`
-// and `--start` do: the parameters that each task sees, the handlers that run and the notices must be those that a walk
-// through the file predicts.
+// and `--start` do: the parameters that each task sees, the handlers that run, and the notices must be those that a
+// walk through the file predicts.
 func TestRunRecovery(t *testing.T) {
 	t.Parallel()
 	const cases, parts = 600, 4

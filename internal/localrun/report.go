@@ -71,13 +71,13 @@ type runOutcome struct {
 	ignored     int // tasks whose errors were ignored
 	saved       bool
 	again       string     // the command that resumes the run
-	outputs     *param.Map // of the run; nil for none
+	outputs     *param.Map // the outputs of the run; nil for none
 }
 
 // runFailure is a task that failed, its error, its place in the workflow, a possible fix, and the end of its output.
 type runFailure struct {
 	task, reason, place string
-	tries               int // how often it ran, in all iterations of its group
+	tries               int // how many times it ran, in all iterations of its group
 	remedies, lines     []string
 }
 
@@ -159,8 +159,8 @@ func (r *run) failure(s *engine.State, t *engine.Task, lost remedy.LostNames) ru
 	return f
 }
 
-// ofThisMachine changes a message about a missing secret to name the secrets of this machine's user. Operators name the
-// project whose secret is missing, but a run on this machine has no project.
+// ofThisMachine changes a message about a missing secret so that it refers to the secrets of this machine's user.
+// Operators name the project whose secret is missing, but a run on this machine has no project.
 func ofThisMachine(message string) string {
 	return strings.ReplaceAll(message, "zerodag secrets --project "+localProjectName+" ", "zerodag secrets --local ")
 }

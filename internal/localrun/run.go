@@ -44,7 +44,7 @@ func (r *run) do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer closeLog() //nolint:errcheck // the output of the run is flushed before, and that error is returned
+	defer closeLog() //nolint:errcheck // the output of the run is flushed earlier, and that error is returned
 	reading := r.Settings.Reading()
 	form := reading.LogForm()
 	if reading.Err != nil {

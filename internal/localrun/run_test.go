@@ -92,8 +92,8 @@ func TestRunAsDigdag(t *testing.T) {
 	}
 }
 
-// TestRunKeepsLogs proves that logs of tasks are also stored, that --goal omits later tasks, and that no state is saved
-// if it must not be.
+// TestRunKeepsLogs proves that task logs are also stored, that --goal omits later tasks, and that no state is saved if
+// it must not be.
 func TestRunKeepsLogs(t *testing.T) {
 	t.Parallel()
 	folder, logs := t.TempDir(), t.TempDir()

@@ -111,7 +111,7 @@ func (r *run) schedule(zone *time.Location) (*schedule.Schedule, error) {
 // sessionForm is the layout of the name of a session's state folder.
 const sessionForm = "20060102T150405-0700"
 
-// lastSession finds the newest session with saved state of a workflow.
+// lastSession finds a workflow's newest session with saved state.
 func lastSession(dir, workflow string) (time.Time, bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

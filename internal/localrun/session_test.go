@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// saving returns a run of a workflow in a folder with saved state of sessions.
+// saving returns a run of a workflow in a folder that contains saved state of sessions.
 func saving(t *testing.T, config *param.Map, sessions ...string) *run {
 	t.Helper()
 	root := t.TempDir()
@@ -33,7 +33,7 @@ func saving(t *testing.T, config *param.Map, sessions ...string) *run {
 	return &run{Options: &Options{Session: "last"}, Work: Work{Folder: f, Workflow: dig.Workflow{Name: "w/x", Config: config}}}
 }
 
-// TestSessionTime proves which session each form of --session means in the zone of the workflow, even if clocks have
+// TestSessionTime checks which session each form of --session means in the zone of the workflow, even if clocks have
 // just been changed.
 func TestSessionTime(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 // so that either program can continue.
 type statusFolder struct {
 	dir    string
-	failed error // the first error of writing
+	failed error // the first write error
 }
 
 func newStatusFolder(saved string, session time.Time) *statusFolder {
@@ -39,7 +39,7 @@ func (r *run) saved() string {
 	return filepath.Join(r.Folder.Root(), r.Save)
 }
 
-// longestFileName limits the length of Digdag's form of a file name: systems allow 255 bytes, and the ending and the
+// longestFileName limits the length of a file name in Digdag's form: systems allow 255 bytes, and the ending and the
 // temporary name of an unfinished file need some of them.
 const longestFileName = 200
 
@@ -62,7 +62,7 @@ func (f *statusFolder) path(task string) string {
 // has no side effects, runs again.
 const rerunKey = "zerodag_rerun"
 
-// save writes the result and the stored parameters of a successful task, see engine.State.Kept. The file is never
+// save writes the result and the stored parameters of a successful task: see engine.State.Kept. The file is never
 // half-written: a reader sees either the whole file or none.
 func (f *statusFolder) save(t *engine.Task, kept engine.Stored) {
 	if f == nil || f.failed != nil {
@@ -128,7 +128,7 @@ func (f *statusFolder) taskOf(file string) string {
 	return strings.ReplaceAll(file, "%2F", "/")
 }
 
-// close returns the first error of saving.
+// close returns the first error that occurred while saving.
 func (f *statusFolder) close() error {
 	if f == nil {
 		return nil

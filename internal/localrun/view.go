@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// view shows a run to the watching user.
+// view shows a run to the user who watches it.
 type view interface {
 	Log(operators.Identity) operators.Log   // the log of one run of a task
 	Changed(*engine.State, []engine.Change) // called after every step
@@ -58,13 +58,13 @@ func (v plainView) Log(id operators.Identity) operators.Log { return v.console.T
 func (v plainView) Changed(*engine.State, []engine.Change)  {}
 func (v plainView) Close()                                  {}
 
-// linesView prints the output of tasks, each line after the name of its task.
+// linesView prints task output, each line after the name of its task.
 type linesView struct{ *taskview.Output }
 
 func (linesView) Changed(*engine.State, []engine.Change) {}
 func (linesView) Close()                                 {}
 
-// keptView also stores the logs of tasks as files.
+// keptView also stores task logs as files.
 type keptView struct {
 	view
 	logs    *files.Logs

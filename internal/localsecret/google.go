@@ -9,7 +9,7 @@ import (
 	"runtime"
 )
 
-// googleSecrets returns the secrets `gcp.…` that Google's own tools provide for a run on this machine, as in Digdag
+// googleSecrets returns the `gcp.…` secrets that Google's own tools provide for a run on this machine, as in Digdag
 // (Application Default Credentials): the key in a file, and the project in the environment. There are none if the file
 // does not exist.
 func googleSecrets() (map[string]string, error) {
@@ -18,12 +18,12 @@ func googleSecrets() (map[string]string, error) {
 		folder := os.Getenv("CLOUDSDK_CONFIG")
 		if folder == "" {
 			home, err := os.UserConfigDir()
-			if runtime.GOOS != "windows" { // on other systems gcloud always uses the same place
+			if runtime.GOOS != "windows" { // on other systems, gcloud always uses the same place
 				home, err = os.UserHomeDir()
 				home = filepath.Join(home, ".config")
 			}
 			if err != nil {
-				return nil, nil //nolint:nilerr // without a home folder there is no file
+				return nil, nil //nolint:nilerr // without a home folder, there is no file
 			}
 			folder = filepath.Join(home, "gcloud")
 		}

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/configuration"
 )
 
-// TestGoogleSecrets proves where a run finds the key of Google's own tools, that a secret of this machine and its
-// project take precedence, and that a missing named file is reported.
+// TestGoogleSecrets checks where a run finds the key of Google's own tools, that a secret of this machine and its
+// project take precedence, and that an error is reported if a named file is missing.
 func TestGoogleSecrets(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"} {

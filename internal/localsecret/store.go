@@ -12,8 +12,9 @@ import (
 	oprun "zerodag/operators/run"
 )
 
-// Store returns the secrets for tasks of a run on this machine: `secrets.<key>` of the configuration, then the file of
-// that name in the configuration's folder, then the secrets of Treasure Data's and Google's own command-line tools.
+// Store returns the secrets for the tasks of a run on this machine: `secrets.<key>` in the configuration, then the file
+// with that name in the configuration's folder, then the secrets of Treasure Data's and Google's own command-line
+// tools.
 func Store(s configuration.Settings) oprun.SecretStore {
 	return secretFiles{Settings: s, dir: folder(), td: sync.OnceValues(tdSecrets), google: sync.OnceValues(googleSecrets)}
 }
@@ -49,8 +50,8 @@ func (f secretFiles) Secret(key string) (string, bool, error) {
 	return Text(text), true, nil
 }
 
-// ofGoogle returns a secret of Google's tools. Their project belongs to their key, and is not combined with one of our
-// keys.
+// ofGoogle returns a secret from Google's tools. Their project belongs to their key, and is not combined with one of
+// our keys.
 func (f secretFiles) ofGoogle(key string) (string, bool, error) {
 	if _, own := f.Settings["secrets.gcp.credential"]; own {
 		return "", false, nil

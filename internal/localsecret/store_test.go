@@ -58,7 +58,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestCheckKey proves which texts are valid keys: none leads out of the folder, is a hidden file or controls a
+// TestCheckKey checks which texts are valid keys: none of them leads out of the folder, is a hidden file or controls a
 // terminal.
 func TestCheckKey(t *testing.T) {
 	t.Parallel()

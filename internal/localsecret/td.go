@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// tdSecrets returns the secrets `td.…` that the configuration of Treasure Data's own command-line tool provides for a
+// tdSecrets returns the `td.…` secrets that the configuration of Treasure Data's own command-line tool provides for a
 // run on this machine, as in Digdag; none if there is no such file.
 func tdSecrets() (map[string]string, error) {
 	name := cmp.Or(os.Getenv("TREASURE_DATA_CONFIG_PATH"), os.Getenv("TD_CONFIG_PATH"))
 	if name == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return nil, nil //nolint:nilerr // without a home folder there is no file
+			return nil, nil //nolint:nilerr // without a home folder, there is no file
 		}
 		name = filepath.Join(home, ".td", "td.conf")
 	}
@@ -31,7 +31,7 @@ func tdSecrets() (map[string]string, error) {
 	return readTDConf(string(text)), nil
 }
 
-// readTDConf reads the section [account] of td.conf: apikey, endpoint and usessl. Unknown lines are skipped, because
+// readTDConf reads the [account] section of td.conf: apikey, endpoint and usessl. Unknown lines are skipped, because
 // other programs may have lines there.
 func readTDConf(text string) map[string]string {
 	secrets := map[string]string{}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadTDConf proves which values a run reads from td.conf.
+// TestReadTDConf checks which values a run reads from td.conf.
 func TestReadTDConf(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]map[string]string{

@@ -6,8 +6,8 @@ import (
 	"zerodag/internal/program"
 )
 
-// Text returns the value of a secret from the text of a file or stdin. If the program is called digdag, it keeps every
-// byte.
+// Text returns the value of a secret, given as the text of a file or of stdin. If the program is called digdag, it
+// keeps every byte.
 func Text(text []byte) string {
 	if program.AsDigdag() {
 		return string(text)
@@ -15,8 +15,8 @@ func Text(text []byte) string {
 	return secretLine(string(text))
 }
 
-// secretLine drops the line end of a text of one line: editors and `echo` write it, and no password contains it. A text
-// of several lines, such as a PEM key, stays unchanged, because many programs need its last line end.
+// secretLine drops the line end of a single-line text: editors and `echo` write it, and no password contains it. A
+// multi-line text, such as a PEM key, stays unchanged, because many programs need its last line end.
 func secretLine(text string) string {
 	line, rest, found := strings.Cut(text, "\n")
 	if !found || rest != "" {

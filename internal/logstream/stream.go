@@ -13,13 +13,13 @@ import (
 	"zerodag/operators"
 )
 
-// Level selects how much of a log is shown: lines of this severity and above.
+// Level selects how much of a log is shown: lines of this severity or above.
 type Level int
 
 // Warn shows only warnings and errors.
 const Warn Level = 1
 
-// Levels returns the names of levels, the most severe first; each level shows its own lines and those of the levels
+// Levels returns the names of the levels, the most severe first; each level shows its own lines and those of the levels
 // before it.
 func Levels() []string { return []string{"error", "warn", "info", "debug", "trace"} }
 
@@ -52,7 +52,7 @@ type Stream struct {
 	failed  error
 }
 
-// New returns a stream that writes lines of a level and above in a format. The caller must flush it at the end.
+// New returns a stream that writes lines of a level or above in a format. The caller must flush it at the end.
 func New(out io.Writer, level Level, form tasklog.Form) *Stream {
 	return &Stream{level: level, form: form, out: bufio.NewWriterSize(out, 1<<16)}
 }

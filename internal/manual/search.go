@@ -17,15 +17,15 @@ import (
 
 // Hit is a section that a search found.
 type Hit struct {
-	Address string `json:"address"` // for Find: the name of a page and its section, such as schedules#cron
+	Address string `json:"address"` // the name of a page and its section, for Find, such as schedules#cron
 	Page    string `json:"page"`    // the title of the page
 	Heading string `json:"heading"` // heading of the section; empty for the beginning of a page
 	Text    string `json:"text"`    // the sentence or the row that fits best, as plain text
 }
 
-// Search returns at most n sections of pages and operators about some words, the best first. It compares stems of
-// words, so that "retries" finds "retry". Words of other tools also find the corresponding words in the glossary. A
-// word that is on no page counts as a typo of the nearest word; meant lists these replacements.
+// Search returns at most n sections of pages and operators about some words, the best first. It compares word stems, so
+// that "retries" finds "retry". Words from other tools also find the corresponding words through the glossary. A word
+// that is on no page counts as a misspelling of the nearest word; meant lists these replacements.
 //
 // Results are ranked by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). A row of a table
 // counts as a separate text, because settings and options would otherwise get lost in their tables.
@@ -81,7 +81,7 @@ type scored struct {
 	score float64
 }
 
-// text is a section, or a row of a table in it.
+// text is a section, or a row of one of its tables.
 type text struct {
 	hit    Hit
 	page   string   // name of the page
@@ -91,15 +91,15 @@ type text struct {
 	weight float64
 }
 
-// index holds every text of the manual, and in how many texts each stem occurs.
+// index holds every text of the manual, and the number of texts in which each stem occurs.
 type index struct {
 	texts    []text
 	in       map[string]int
-	length   float64 // average length of a text
+	length   float64 // the average length of a text
 	synonyms []synonym
 }
 
-// synonym is the glossary's entry for a word of other tools: the stems of the words used here, and pages about it.
+// synonym is the glossary's entry for a word from other tools: the stems of the words used here, and pages about it.
 type synonym struct {
 	stems []string
 	here  []string
@@ -124,7 +124,7 @@ const (
 // finds its name in their titles.
 const fromOthers = 0.6
 
-// weights holds the weights of groups of pages: groups that answer more questions of users come first.
+// weights holds the weights of page groups: groups that answer more of users' questions come first.
 var weights = map[string]float64{"How to": 1.2, "The language": 1.2, "Reference": 0.8, "Operators": 0.8, "How it works inside": 0.5}
 
 var searchIndex = sync.OnceValues(makeIndex)
@@ -185,8 +185,8 @@ func (x *index) add(page string, hit Hit, lines []string, weight float64) {
 	x.texts = append(x.texts, t)
 }
 
-// query returns the stems of the words, with the stems and pages that the glossary has for them, and the words that
-// replace typos.
+// query returns the stems of the words, along with the stems and pages that the glossary has for them, and the words
+// that replace typos.
 func (x *index) query(words string) (list []wanted, pages, meant []string) {
 	all := wordsOf(words)
 	for i, word := range all {
@@ -217,7 +217,7 @@ func (x *index) query(words string) (list []wanted, pages, meant []string) {
 	return list, pages, meant
 }
 
-// at is a stem of a query, and the number of its word.
+// at is a stem in a query, and the number of its word.
 type at struct {
 	stem string
 	word int
@@ -250,12 +250,12 @@ func (s synonym) matches(in []at) bool {
 	return true
 }
 
-// known lists the stems that may be the intended word of a typo, in a fixed order.
+// known lists the stems that may be the intended word for a typo, in a fixed order.
 func (x *index) known() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(x.in)), func(s string) bool { return len(s) < 4 })
 }
 
-// spelled returns a word on the pages with a stem.
+// spelled returns a word on the pages that has the given stem.
 func (x *index) spelled(of string) string {
 	for i := range x.texts {
 		for _, line := range x.texts[i].lines {
@@ -273,8 +273,8 @@ func (x *index) isSynonym(stem string) bool {
 	return slices.ContainsFunc(x.synonyms, func(s synonym) bool { return slices.Contains(s.stems, stem) })
 }
 
-// score returns the sum of BM25 for each word's best stem, reduced if the text lacks some of the words, most of all if
-// those are rare.
+// score returns the sum of the BM25 scores of each word's best stem, reduced if the text lacks some of the words,
+// especially if those are rare.
 func (x *index) score(t *text, query []wanted) float64 {
 	const k, b = 1.2, 0.75
 	best := map[int]float64{} // by the first of the words
@@ -340,7 +340,7 @@ func (t *text) best(query []wanted) string {
 
 var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN_]+(?:[-.'][\pL\pN_]+)*`) })
 
-// wordsOf returns the stems of each word of a text, without words that occur everywhere. A compound has several stems:
+// wordsOf returns the stems of each word of a text, omitting words that occur everywhere. A compound has several stems:
 // the whole without separators, and its parts.
 func wordsOf(text string) (list [][]string) {
 	for _, w := range word().FindAllString(strings.ToLower(text), -1) {
@@ -379,8 +379,8 @@ var stems = sync.OnceValue(func() *sync.Map { return new(sync.Map) })
 // common lists words of questions that are not specific to their subject.
 var common = []string{"zerodag", "use", "way", "want", "need", "get", "make", "like", "help", "would", "could", "find", "work", "possible", "go", "put", "thing"}
 
-// synonymsOf reads the table of the glossary: in the first column words of other tools, separated by commas; in the
-// second, words used here in code or links.
+// synonymsOf reads the glossary's table: the first column contains words from other tools, separated by commas; the
+// second contains the words used here, in code or links.
 func synonymsOf(glossary Topic, s section) (list []synonym) {
 	for line := range strings.Lines(s.text) {
 		cells := term.Cells(line)

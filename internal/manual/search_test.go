@@ -117,7 +117,7 @@ func TestHits(t *testing.T) {
 	}
 }
 
-// TestTypos proves that a word that is on no page counts as the nearest one, and that the replacement is reported.
+// TestTypos proves that a word that is on no page counts as the nearest word, and that the replacement is reported.
 func TestTypos(t *testing.T) {
 	t.Parallel()
 	hits, meant, err := Search("enviroment variable of a comand", 3)
@@ -161,7 +161,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// BenchmarkIndex measures the creation of the index, for which the first search of a process waits.
+// BenchmarkIndex measures the creation of the index, for which a process's first search waits.
 func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
 		if _, err := makeIndex(); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // findTopic searches for a page, then an operator, then the section of a page about the word: a section with that
-// heading, or a row with the word in its first column; then a row that contains it as a part, such as `sliding` of
+// heading, or a row with the word in its first column; then a row that contains it as a part, such as `sliding` in
 // `_parallel: {sliding: true}`. Everything else is left to Search.
 func findTopic(list []Topic, word string) (Topic, bool) {
 	if i := slices.IndexFunc(list, func(t Topic) bool { return t.Name == word }); i >= 0 {
@@ -53,7 +53,7 @@ func anchoredTopic(list []Topic, name, anchor string) (Topic, bool) {
 	return page, page.Page != ""
 }
 
-// at returns the section of a page at the end of a link, "" if there is none.
+// at returns the section of a page for the end of a link; "" if there is none.
 func (t Topic) at(anchor string) string {
 	for _, s := range sectionsOf(t.Page) {
 		if slug(s.heading) == anchor {
@@ -74,7 +74,7 @@ func slug(heading string) string {
 	return b.String()
 }
 
-// sectionOf finds the section that is about a word by the first of some rules that finds any.
+// sectionOf finds the section about a word, using the first of several rules that finds one.
 func sectionOf(list []Topic, word string, rules ...func(section, string) string) (Topic, bool) {
 	for _, about := range rules {
 		for _, t := range list {
@@ -89,7 +89,7 @@ func sectionOf(list []Topic, word string, rules ...func(section, string) string)
 	return Topic{}, false
 }
 
-// operatorsWith returns the pages of the operators that have a parameter with a name.
+// operatorsWith returns the pages of the operators that have a parameter with the given name.
 func operatorsWith(parameter string) (list []Topic) {
 	for _, t := range operatorTopics() {
 		if slices.Contains(operators.ParametersOf(strings.TrimSuffix(t.Title, ">")), parameter) {
@@ -119,7 +119,7 @@ func sectionsOf(page string) (list []section) {
 	return list
 }
 
-// called returns the section if its heading is the word or lists it among others; else "".
+// called returns the section if its heading is the word or lists it among others; otherwise "".
 func (s section) called(word string) string {
 	for part := range strings.SplitSeq(strings.ReplaceAll(s.heading, "`", ""), " and ") {
 		if strings.EqualFold(part, word) {
@@ -149,7 +149,7 @@ func isKey(code, word string) bool {
 
 func hasKey(code, word string) bool { return slices.Contains(keys().FindAllString(code, -1), word) }
 
-// naming returns the section if code in its heading contains the word as a part; else "".
+// naming returns the section if code in its heading contains the word as a part; otherwise "".
 func (s section) naming(word string) string {
 	for _, m := range inCode().FindAllStringSubmatch(s.heading, -1) {
 		if hasKey(m[1], word) {
@@ -189,7 +189,7 @@ func (s section) rows(word string, about func(code, word string) bool) string {
 	return "## " + s.heading + "\n\n" + strings.Join(append(head, rows...), "")
 }
 
-// headings returns the headings of all pages that are words of the language.
+// headings returns the headings, on all pages, that are words of the language.
 func headings(list []Topic) (words []string) {
 	for _, t := range list {
 		for _, s := range sectionsOf(t.Page) {
@@ -201,8 +201,8 @@ func headings(list []Topic) (words []string) {
 	return words
 }
 
-// Address returns the text that a page shows for the target of a link: the command that prints it, if it is a page of
-// the manual, else the URL or the path in the repository.
+// Address returns the text that a page shows for the target of a link: the command that prints it if it is a page of
+// the manual, otherwise the URL or the path in the repository.
 func (t Topic) Address(target string) string {
 	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 		return target

@@ -24,8 +24,8 @@ type Topic struct {
 	file  string // relative to docs/
 }
 
-// Topics returns all pages, in order. The name of a page is the name of its file; for pages of the reference, it
-// includes the folder.
+// Topics returns all pages, in order. The name of a page is the name of its file; for reference pages, it includes the
+// folder.
 func Topics() ([]Topic, error) {
 	list, err := pages()
 	return slices.Clone(list), err
@@ -55,7 +55,7 @@ var pages = sync.OnceValues(func() (list []Topic, err error) {
 	return list, nil
 })
 
-// ofOperators is the group of the pages in the folders of operators.
+// ofOperators is the group of the pages in the operators' folders.
 const ofOperators = "Operators"
 
 func newTopic(group, file, page string) Topic {
@@ -102,7 +102,7 @@ func operatorTopic(name string) (Topic, bool) {
 }
 
 // Find returns the page, or the part of a page, about a word: the name of a page or its file, optionally with a section
-// (schedules#cron), an operator, a key, a variable or a setting. The error names the topic that was probably meant.
+// (schedules#cron), an operator, a key, a variable or a setting. The error suggests the topic that was probably meant.
 func Find(word string) (Topic, error) {
 	list, err := Topics()
 	if err != nil {

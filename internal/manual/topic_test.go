@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWordsAreTopics proves that a word of the documentation leads to its section, even if it is a part of a heading,
-// of the first column of a table, or of a page's name.
+// TestWordsAreTopics proves that a word in the documentation leads to its section, even if it is only part of a
+// heading, of the first column of a table, or of a page's name.
 func TestWordsAreTopics(t *testing.T) {
 	t.Parallel()
 	list, err := Topics()
@@ -24,8 +24,8 @@ func TestWordsAreTopics(t *testing.T) {
 	}
 }
 
-// TestFind proves that a page can be found under several names, and that for an unknown word the nearest name of a page
-// or heading is proposed.
+// TestFind proves that a page can be found under several names, and that for an unknown word, the nearest name of a
+// page or heading is suggested.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{"schedules": "schedules", "schedules.md": "schedules", "http>": "http", "http": "http", "_retry:": "", "reference/engine": "reference/engine", "retries-and-errors#_retry": "retries-and-errors", "http#parameters": "http", "schedules.md#delay": "schedules"} {

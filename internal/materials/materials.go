@@ -42,7 +42,7 @@ type component struct {
 }
 
 // Bill returns the bill of a program. Locks are npm lock files (package-lock.json) of packages that the program embeds
-// as text, which the build information of Go does not contain.
+// as text, which Go's build information does not contain.
 func Bill(program string, of Subject, locks ...string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {

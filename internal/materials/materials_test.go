@@ -33,9 +33,9 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestBill proves that the bill of a program names the modules that it was linked from, is the same each time, and has
-// a time only if one is given, and that there is no bill for a file that is not a Go program. The program in this test
-// is the test itself.
+// TestBill proves that a program's bill names the modules from which it was linked, is the same each time, and has a
+// time only if one is given, and that there is no bill for a file that is not a Go program. The program in this test is
+// the test itself.
 func TestBill(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()

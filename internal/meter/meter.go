@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Other is the value of labels that stands for everything above the limit on series.
+// Other is the label value that stands for everything above the limit on series.
 const Other = "_other"
 
 // DefaultSeries is the default limit on series.
@@ -60,7 +60,7 @@ type runs struct {
 	seconds *histogram
 }
 
-// New returns a Meter that tells at most limit workflows, and as many operators, apart; 0 means DefaultSeries.
+// New returns a Meter that counts at most limit workflows, and as many operators, separately; 0 means DefaultSeries.
 func New(limit int) *Meter {
 	return &Meter{limit: cmp.Or(limit, DefaultSeries), workflows: map[workflow]*attempts{}, operators: map[operator]*runs{}, endpoints: map[string]*histogram{}}
 }
@@ -82,7 +82,7 @@ func (m *Meter) of(a host.Attempt) *attempts {
 	})
 }
 
-// within returns the element of a key. If the map is full, it returns the element of the key that stands for others.
+// within returns the element for a key. If the map is full, it returns the element for the key that stands for others.
 func within[K comparable, V any](all map[K]*V, limit int, key, other K, fresh func() *V) *V {
 	v := all[key]
 	if v == nil && len(all) >= limit {
@@ -160,7 +160,7 @@ func (m *Meter) Answered(endpoint string, took time.Duration) {
 	h.observe(took.Seconds())
 }
 
-// OfWorkflow lists the labels of metrics about workflows.
+// OfWorkflow lists the labels of workflow metrics.
 func OfWorkflow() []string { return []string{"site", "project", "workflow"} }
 
 func attemptsEnded() Family {
@@ -197,7 +197,7 @@ func panics() Family {
 	return Family{"api_panics_total", Counter, "requests that panicked", nil}
 }
 
-// BySite lists the metrics that have a label site. A caller who belongs to a site sees those of that site.
+// BySite lists the metrics that have a site label. A caller who belongs to a site sees those of that site.
 func BySite() []Family {
 	return []Family{attemptsEnded(), attemptDuration(), lastSuccess(), slaMissed(), startedLate(), taskRuns(), taskRunDuration()}
 }

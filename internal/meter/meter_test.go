@@ -93,7 +93,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestEscaping proves that no text of a user can break the page or add a line to it.
+// TestEscaping proves that no user's text can break the page or add a line to it.
 func TestEscaping(t *testing.T) {
 	t.Parallel()
 	m := meter.New(0)

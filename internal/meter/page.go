@@ -89,7 +89,7 @@ func escapeValue(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// histogram counts values up to ascending bounds; the last count is of values above all of them.
+// histogram counts values up to ascending bounds; the last count is for values above all of them.
 type histogram struct {
 	bounds []float64
 	counts []int64

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The data types of the service, as far as they are used, with the service's own names.
+// The service's data types, as far as they are used, with the service's own names.
 
 type runRequest struct {
 	ImageIdentifier          string   `json:"imageIdentifier"`

@@ -28,16 +28,16 @@ type client struct {
 	endpoint    string
 }
 
-// service is the name that requests are signed for.
+// service is the name for which requests are signed.
 const service = "lambda"
 
-// root is the path of the operations, with the version of the API.
+// root is the path of the operations, with the API version.
 const root = "/2025-09-09/microvms"
 
-// mostAnswer limits the size of an answer in bytes: a page of 50 machines has about 15 KB.
+// mostAnswer limits the size of an answer in bytes: a page of 50 machines is about 15 KB.
 const mostAnswer = 1 << 20
 
-// tries is how often a call is tried; a throttled launch is retried later anyway.
+// tries is how many times a call is tried; a throttled launch is retried later anyway.
 const tries = 3
 
 func newClient(c aws.Config) *client {

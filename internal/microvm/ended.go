@@ -51,7 +51,7 @@ func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[str
 	return over, failed
 }
 
-// ended returns the reason of a machine's end; "" while it runs, or if it cannot be read.
+// ended returns the reason why a machine ended; "" while it runs, or if it cannot be read.
 func (l *Launcher) ended(ctx context.Context, id string) (string, error) {
 	i, err := l.client.get(ctx, id)
 	switch {
@@ -67,8 +67,8 @@ func (l *Launcher) ended(ctx context.Context, id string) (string, error) {
 	return "the machine has ended: " + i.StateReason, nil
 }
 
-// unnoted returns the reason if the machine of a runner without a known id must have ended, because no unknown machine
-// is running or the longest life of a machine is over.
+// unnoted returns the reason if the machine of a runner must have ended although its id is not known, because no
+// unknown machine is running or the maximum lifetime of a machine is over.
 func (l *Launcher) unnoted(r sandbox.Runner, runners []sandbox.Runner, alive map[string]bool) string {
 	others := 0
 	for _, o := range runners {

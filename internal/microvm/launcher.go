@@ -24,7 +24,7 @@ type Options struct {
 	Image string // ARN of the image, which no other stage uses
 	// Connector is the ARN of the network connector of machines; "" means the internet.
 	Connector string
-	URL       string           // of the API
+	URL       string           // the URL of the API
 	Now       func() time.Time // nil means time.Now
 }
 
@@ -110,7 +110,7 @@ func (l *Launcher) refusal(err error) error {
 }
 
 // later returns the codes of errors after which a launch may succeed later. A conflict is one of them: the machine was
-// already started with a different ticket, because the key that signs tickets was changed meanwhile.
+// already started with a different ticket, because the key that signs tickets was changed in the meantime.
 func later() []string {
 	return []string{"ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "InsufficientCapacityException", "ConflictException"}
 }

@@ -43,7 +43,7 @@ func launch(t *testing.T, l *microvm.Launcher, r sandbox.Runner) sandbox.Runner 
 }
 
 // TestLaunch proves that a runner has one machine, however often it is launched, and that the machine has no role, no
-// inbound connections, no suspension and no log of the service, and ends after eight hours.
+// inbound connections, no suspension and no service log, and ends after eight hours.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	l, f := launcher(t)
@@ -99,8 +99,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestRefused proves the outcome of a launch for each error of the service: it is retried later, the service counts as
-// unavailable, or the user gets a remedy.
+// TestRefused checks the outcome of a launch for each error from the service: it is retried later, the service counts
+// as unavailable, or the user gets a remedy.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -167,7 +167,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestStop proves that the end of a machine may be requested repeatedly, even if the answer is lost, and for a missing
+// TestStop proves that stopping a machine may be requested repeatedly, even if the answer is lost, and for a missing
 // machine.
 func TestStop(t *testing.T) {
 	t.Parallel()
@@ -225,7 +225,7 @@ func TestEnded(t *testing.T) {
 }
 
 // TestUnnoted proves that a runner whose machine has no known id is not given up while a machine is running that may be
-// its own, and is given up if there is no such machine or can be none.
+// its own, and is given up if there is or can be no such machine.
 func TestUnnoted(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -24,7 +24,7 @@ func (a alarm) Changed(context.Context, func() ([]catalogue.Firing, error)) erro
 // clockCheck is how often the clock is checked in case it was set or the machine was suspended.
 const clockCheck = time.Second
 
-// wait waits for a time (zero: none), a change of a schedule, or the end of ctx. It reads the clock repeatedly because
+// wait waits for a given time (zero: none), a schedule change, or the end of ctx. It reads the clock repeatedly because
 // timers do not run while a machine is suspended.
 func (a alarm) wait(ctx context.Context, next time.Time, now func() time.Time) {
 	for {

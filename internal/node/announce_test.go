@@ -60,7 +60,7 @@ func TestEndedOnce(t *testing.T) {
 	})
 }
 
-// TestAnnounces proves the announcements of an attempt: its start before its end, its end whatever the outcome, and
+// TestAnnounces checks the announcements of an attempt: its start before its end, its end whatever the outcome, and
 // both of them even if the bus was unavailable.
 func TestAnnounces(t *testing.T) {
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestAnnounces(t *testing.T) {
 	}
 }
 
-// TestRunTime proves that a run that takes too long fails with a message about that, and that a chain of tasks is
+// TestRunTime proves that a run that takes too long fails with a message that says so, and that a chain of tasks is
 // handed on after a while.
 func TestRunTime(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ func (p *process) revise(name string) host.Workflow {
 	return p.workflow("main")
 }
 
-// of makes a request start the given workflow, of whatever revision it is.
+// of makes a request start the given workflow, whatever its revision.
 func of(w host.Workflow) func(*catalogue.StartRequest) {
 	return func(r *catalogue.StartRequest) { r.Workflow = w.ID }
 }
@@ -155,7 +155,7 @@ func (b cutOff) Delete(ctx context.Context, key string) error {
 }
 
 // TestForgetArchivesCutOff proves that an archive is removed in a later round if the process or the store failed after
-// the removal was noted, and that no attempt starts with it meanwhile.
+// the removal was noted, and that no attempt starts with it in the meantime.
 func TestForgetArchivesCutOff(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -239,7 +239,7 @@ func TestForgetArchivesInParts(t *testing.T) {
 }
 
 // TestForgetArchivesReadsBack proves that attempts are read back to the time at which the revision was made, and
-// further by as much as archives are kept, because clocks may have been wrong.
+// further by the time for which archives are kept, because clocks may have been wrong.
 func TestForgetArchivesReadsBack(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -366,7 +366,7 @@ func (s slowStarts) Start(ctx context.Context, list ...host.NewAttempt) ([]host.
 	return s.Attempts.Start(ctx, list...)
 }
 
-// slowReads is a store of sessions that takes long to read attempts.
+// slowReads is a store of sessions that takes a long time to read attempts.
 type slowReads struct {
 	sessions
 	wait func() time.Duration
@@ -379,7 +379,7 @@ func (s slowReads) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.At
 }
 
 // TestArchivesAndStarts proves that no attempt is ever without its archive, however starts of old revisions, pushes,
-// and sweeps of several processes for old data coincide: a start is refused or has its archive.
+// and several processes' sweeps for old data coincide: a start is refused or has its archive.
 func TestArchivesAndStarts(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {

@@ -12,8 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// awayFor makes inputs of runs unavailable for the given time: the files of the project, or the secrets to mask in
-// logs.
+// awayFor makes run inputs unavailable for the given time: the files of the project, or the secrets to mask in logs.
 func awayFor(d time.Duration) func(*node.Options) {
 	back := time.Now().Add(d)
 	gone := func(what string) error {
@@ -33,8 +32,8 @@ func awayFor(d time.Duration) func(*node.Options) {
 	}
 }
 
-// TestRunsWaitForStores proves that a run whose files are unavailable is repeated later, occupies no agent meanwhile
-// and uses up no retry of `_retry`, and that the cleanup after a kill also waits.
+// TestRunsWaitForStores proves that a run whose files are unavailable runs again later, occupies no agent meanwhile and
+// uses up no retry of `_retry`, and that the cleanup after a kill also waits.
 func TestRunsWaitForStores(t *testing.T) {
 	t.Parallel()
 	t.Run("run", func(t *testing.T) {

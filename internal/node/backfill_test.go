@@ -26,7 +26,7 @@ func (p *process) backfill(n int) []host.Attempt {
 }
 
 // TestBackfill proves that sessions are filled one after the other, each with the previous one in its parameters,
-// whether that one succeeded, failed, was killed, or never could begin.
+// whether that one succeeded, failed, was killed, or could never begin.
 func TestBackfill(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

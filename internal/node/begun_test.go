@@ -21,11 +21,11 @@ func TestCrashesAtOnce(t *testing.T) {
 		shared  bool
 		runs    int
 	}{
-		"within the first second":            {life: 900 * time.Millisecond, runs: 4},
-		"just when tasks begin":              {life: 1100 * time.Millisecond, runs: 6},
-		"just when tasks begin, of several":  {life: 1100 * time.Millisecond, runs: 6, shared: true},
-		"before there are files":             {life: 10 * time.Minute, prepare: time.Hour, runs: 4},
-		"before there are files, of several": {life: 10 * time.Minute, prepare: time.Hour, shared: true, runs: 4},
+		"within the first second":                      {life: 900 * time.Millisecond, runs: 4},
+		"just when tasks begin":                        {life: 1100 * time.Millisecond, runs: 6},
+		"just when tasks begin, with several servers":  {life: 1100 * time.Millisecond, runs: 6, shared: true},
+		"before there are files":                       {life: 10 * time.Minute, prepare: time.Hour, runs: 4},
+		"before there are files, with several servers": {life: 10 * time.Minute, prepare: time.Hour, shared: true, runs: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,8 +89,8 @@ func TestCrashAtTheFirstMoment(t *testing.T) {
 	})
 }
 
-// TestCrashesOfSeveral proves that a task that crashes several servers fails at the limit of crashes, and never without
-// a limit.
+// TestCrashesOfSeveral proves that a task that crashes several servers fails at the crash limit, and never without a
+// limit.
 func TestCrashesOfSeveral(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{2, 3, -1} {

@@ -12,7 +12,7 @@ import (
 // gated returns a scheduled workflow in `zerodag: 1` mode.
 func gated(schedule string) string { return "zerodag: 1\n" + scheduled(schedule) }
 
-// TestCatchUp proves which sessions run after a server was down for four hours, starting at a minute past midnight.
+// TestCatchUp checks which sessions run after a server was down for four hours, starting at a minute past midnight.
 func TestCatchUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// TestClockThatIsSet proves that a clock which is set back by an hour while attempts run delays no wait (the retry of a
+// TestClockThatIsSet proves that a clock that is set back by an hour while attempts run delays no wait (the retry of a
 // task or a group, the poll of a task, and waits that follow them), and that a clock set forward loses and repeats
 // nothing.
 func TestClockThatIsSet(t *testing.T) {

@@ -85,7 +85,7 @@ func ranOnce(w *world) string {
 	return strings.Join(names, " ")
 }
 
-// TestKillTwiceEarly proves that a second kill is refused while nothing runs that the first one spared.
+// TestKillTwiceEarly proves that a second kill is refused while nothing that the first one spared is running.
 func TestKillTwiceEarly(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

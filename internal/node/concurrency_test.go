@@ -59,10 +59,10 @@ func (p *process) why(a host.Attempt) (text string) {
 	return text
 }
 
-// TestConcurrency24Interleavings has attempts of a workflow that runs once at a time start, end, be killed and be cut
-// off in six orders under each of the four execution types. `start` starts an attempt, `kill N` kills the Nth, `crash`
-// ends the server, which then restarts; after a script, all attempts run to their end. Two never run at once, and no
-// attempt keeps a slot.
+// TestConcurrency24Interleavings starts, ends, kills and cuts off attempts of a workflow that runs once at a time, in
+// six orders under each of the four execution types. `start` starts an attempt, `kill N` kills the Nth, `crash` ends
+// the server, which then restarts; after a script, all attempts run to their end. Two never run at once, and no attempt
+// keeps a slot.
 func TestConcurrency24Interleavings(t *testing.T) {
 	t.Parallel()
 	scripts := []string{

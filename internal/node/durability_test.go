@@ -31,7 +31,7 @@ func want(t *testing.T, what string, got, want any) {
 	}
 }
 
-// TestOrder proves the order of durability: an entry is stored before its effects, and the message is deleted last.
+// TestOrder checks the order of durability: an entry is stored before its effects, and the message is deleted last.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -151,7 +151,7 @@ func TestTakenOver(t *testing.T) {
 }
 
 // TestThreeLosses proves that a task whose runs vanish fails after the third, even if the whole server crashes, unless
-// a limit of crashes is set, and that runs that were cut off when the server was asked to end do not count.
+// a crash limit is set, and that runs that were cut off when the server was asked to end do not count.
 func TestThreeLosses(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"lost", "crashed", "crashed without limit", "told to end"} {

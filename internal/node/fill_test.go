@@ -83,7 +83,7 @@ func (p *process) fillEnds(b host.Backfill) string {
 }
 
 // TestFill proves that a backfill runs as many sessions at once as it may, that each end lets the next session begin,
-// and which parameters each session has.
+// and that each session has the right parameters.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -246,7 +246,7 @@ func (w *world) active() int {
 	return n
 }
 
-// TestFillExisting proves the treatment of existing sessions.
+// TestFillExisting checks the treatment of existing sessions.
 func TestFillExisting(t *testing.T) {
 	t.Parallel()
 	for existing, c := range map[string]struct{ end, plan string }{
@@ -324,8 +324,8 @@ func TestFillTwice(t *testing.T) {
 }
 
 // TestFillWaits proves that a backfill waits while the site has reached its limit of attempts, and stops when no
-// attempt can start any more. No two attempts end at the same moment: the site's attempts are counted before a start,
-// so two simultaneous starts may both take the last place.
+// attempt can start anymore. No two attempts end at the same moment: the site's attempts are counted before a start, so
+// two simultaneous starts may both take the last place.
 func TestFillWaits(t *testing.T) {
 	t.Parallel()
 	apart := func(w work) work {
@@ -396,7 +396,7 @@ func TestFillCrashes(t *testing.T) {
 	}
 }
 
-// TestFillTimes proves which sessions a backfill covers.
+// TestFillTimes checks which sessions a backfill covers.
 func TestFillTimes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -141,7 +141,7 @@ func TestForgetAhead(t *testing.T) {
 	})
 }
 
-// TestForgetDisabled proves that sessions which were run by hand while their schedule was disabled stay until the
+// TestForgetDisabled proves that sessions that were run by hand while their schedule was disabled stay until the
 // schedule has passed them: once enabled again, it skips them.
 func TestForgetDisabled(t *testing.T) {
 	t.Parallel()
@@ -171,8 +171,8 @@ func TestForgetDisabled(t *testing.T) {
 	})
 }
 
-// TestForgetKeepsRequired proves that a session that an unfinished attempt waits for by `require>` stays, although the
-// deployment is down for longer than attempts are kept: the attempt finds it and does not run it again.
+// TestForgetKeepsRequired proves that a session that an unfinished attempt waits for with `require>` stays, although
+// the deployment is down for longer than attempts are kept: the attempt finds it and does not run it again.
 func TestForgetKeepsRequired(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -111,7 +111,7 @@ func (l lateEnds) Finish(ctx context.Context, id int64, e host.End) error {
 }
 
 // TestKillTooLate proves that a kill is refused as soon as all tasks have ended, although the row of the attempt is not
-// updated yet: an answer that the attempt is killed would be wrong.
+// updated yet: answering that the attempt is killed would be wrong.
 func TestKillTooLate(t *testing.T) {
 	t.Parallel()
 	for end, text := range map[string]string{"success": "+a: {work>: a}\n", "error": "+a: {fail>: no}\n"} {

@@ -18,8 +18,8 @@ type Parts struct {
 	Executors                  int // events handled concurrently: 16
 }
 
-// executors is more than the number of cores: most of the time they wait for the disk, and writes that wait together
-// are written together.
+// executors exceeds the number of cores: executors mostly wait for the disk, and writes that wait together are written
+// together.
 const executors = 16
 
 // Run runs the loops until accepting ends, then waits for the running tasks; when ctx ends, they are cut off and run
@@ -60,8 +60,8 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 // eventLease is long enough for a step and its effects, however many they are.
 const eventLease = time.Minute
 
-// executor receives events of attempts, until accepting ends. If other processes would continue with them, it waits for
-// them no longer than for a task.
+// executor receives events of attempts until accepting ends. If other processes share the attempts, its leases are no
+// longer than those of tasks.
 func (n *Node) executor(ctx, accepting context.Context) {
 	lease := eventLease
 	if n.shared {
@@ -79,7 +79,7 @@ func (n *Node) executor(ctx, accepting context.Context) {
 }
 
 // agent receives tasks and runs them until accepting ends; then it waits for unfinished work, unless ctx also ends. If
-// the number of running tasks is limited, it has as many workers, which run the tasks they receive themselves: a
+// the number of running tasks is limited, it has that many workers, which themselves run the tasks that they receive: a
 // handover would cost much of the time of a short command.
 func (n *Node) agent(ctx, accepting context.Context) {
 	if n.limits.Threads <= 0 {

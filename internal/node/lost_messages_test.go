@@ -64,7 +64,7 @@ func (q *forgetful) loseLeased(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// serveForgetful runs a host whose queues lose all messages for which loses is true.
+// serveForgetful runs a host whose queues lose all messages for which loses returns true.
 func (w *world) serveForgetful(loses func(host.Message) bool, edit ...func(*node.Options)) (p *process, events, tasks *forgetful) {
 	w.t.Helper()
 	over := func(q host.Queue) *forgetful {
@@ -77,14 +77,14 @@ func (w *world) serveForgetful(loses func(host.Message) bool, edit ...func(*node
 	return p, events, tasks
 }
 
-// first loses only the first message for which is returns true.
+// first selects only the first message that the given function selects.
 func first(is func(host.Message) bool) func(host.Message) bool {
 	var found atomic.Bool
 	return func(m host.Message) bool { return is(m) && !found.Swap(true) }
 }
 
-// TestLostMessages proves that an attempt whose messages are gone still ends, by the check that a server makes every
-// minute, and that each of its tasks runs once, except a task that was running.
+// TestLostMessages proves that an attempt whose messages are gone still ends, because of the check that a server makes
+// every minute, and that each of its tasks runs once, except a task that was running.
 func TestLostMessages(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -113,7 +113,7 @@ func TestLostMessages(t *testing.T) {
 	}
 }
 
-// TestLostSends proves the same of messages that an attempt sends while it runs.
+// TestLostSends checks the same for messages that an attempt sends while it runs.
 func TestLostSends(t *testing.T) {
 	t.Parallel()
 	const text = "zerodag: 1\n+a:\n  _parallel: true\n  +w: {work>: a}\n  +x: {work>: a}\n  +y:\n    _pool: {name: p, limit: 1}\n    work>: a\n  +z:\n    _pool: {name: p, limit: 1}\n    work>: a\n+b: {work>: b}\n"
@@ -185,8 +185,8 @@ func TestLostTimer(t *testing.T) {
 	}
 }
 
-// TestLostUnderWay proves that a run whose message is gone is left alone if its process continues, and is stopped
-// before it is repeated.
+// TestLostUnderWay proves that a run whose message is gone is left alone if its process continues, and is otherwise
+// stopped before it runs again.
 func TestLostUnderWay(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

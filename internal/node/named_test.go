@@ -23,8 +23,8 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// TestAttemptsAreNamed proves that the program's own log names every attempt when it starts and when it ends, and for a
-// failed attempt the first failed task and its error.
+// TestAttemptsAreNamed proves that the program's own log names every attempt when it starts and when it ends, and, for
+// a failed attempt, the first failed task and its error.
 func TestAttemptsAreNamed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -1,6 +1,6 @@
-// Package node joins catalogue and delivery over the ports of a deployment to one process's part of it, and runs the
-// loops of a self-contained process: it receives events and tasks, fires schedules when they are due, and maintains
-// attempts.
+// Package node combines catalogue and delivery, over a deployment's ports, into one process's part of the deployment,
+// and runs the loops of a self-contained process: it receives events and tasks, fires schedules when they are due, and
+// maintains attempts.
 //
 // The server and the Lambdas each create a Node. This package must hold no rule about attempts or schedules: those
 // belong to delivery and catalogue.
@@ -77,8 +77,8 @@ func New(o Options) *Node {
 	return n
 }
 
-// Within returns a Node for requests of a caller to whom confine shows only some projects of their site. It only serves
-// the API: its loops must not run.
+// Within returns a Node for requests from a caller to whom confine shows only some projects of their site. It only
+// serves the API: its loops must not run.
 func (n *Node) Within(confine func(host.Ports) host.Ports) *Node {
 	return &Node{Catalogue: n.Catalogue.Within(confine), worker: n.worker, retry: n.retry, logs: n.logs, now: n.now, logger: n.logger, limits: n.limits}
 }
@@ -124,7 +124,7 @@ type Stats struct {
 	TasksRunning              int64
 	SchedulesFired            int64
 	ScheduleDelay             time.Duration // of the last one fired
-	Errors                    int64         // what failures that will be retried
+	Errors                    int64         // failures that will be retried
 }
 
 // Stats returns the counts.

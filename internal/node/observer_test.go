@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// observed is a host.Observer that records what it is told.
+// observed is a host.Observer that records its calls.
 type observed struct {
 	host.Unobserved
 	mu   sync.Mutex
@@ -42,8 +42,8 @@ func (c *observed) sorted() string {
 	return strings.Join(c.list, ", ")
 }
 
-// TestObserver proves what is counted of attempts and runs: each end once, whatever the outcome, each run with its time
-// and result, a missed service level once, and schedules that fire more than a minute late.
+// TestObserver checks what is counted about attempts and runs: each end once, whatever the outcome, each run with its
+// time and result, a missed service level once, and schedules that fire more than a minute late.
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{

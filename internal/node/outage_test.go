@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// away makes the store refuse every write for a time; messages are still released, because such a queue keeps its
+// away makes the store refuse every write for some time; messages are still released, because such a queue keeps its
 // leases in memory.
 func (w *world) away(from, until time.Duration) {
 	began := time.Now()
@@ -40,8 +40,8 @@ func (s seenStore) Set(ctx context.Context, values map[string]string) error {
 
 // TestOutageDelaysNothing proves that work that falls due while the store is unavailable is done within one retry
 // interval after the store is back (a time of `sla:`, the retry of a group and of a task, the poll of a task, its
-// result, and a start), that no task runs twice and no line of a log is doubled because of it, and that the server's
-// log reports an outage once.
+// result, and a start), that no task runs twice and no log line is duplicated because of it, and that the server's log
+// reports an outage once.
 func TestOutageDelaysNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

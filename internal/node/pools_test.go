@@ -152,7 +152,7 @@ func TestPoolKill(t *testing.T) {
 	})
 }
 
-// TestPoolMissing proves what is reported if a task can never get its slots.
+// TestPoolMissing checks what is reported if a task can never get its slots.
 func TestPoolMissing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -686,7 +686,7 @@ _parallel: true
     +y: {_pool: warehouse, echo>: x}
 `
 
-// TestStormOfPools proves that hosts over a store that fails, with messages that are lost, doubled and reordered and
+// TestStormOfPools proves that hosts over a store that fails, with messages that are lost, duplicated and reordered and
 // processes that crash, bring every attempt to its end, that no task runs before it has its slots, and that no slot is
 // lost.
 func TestStormOfPools(t *testing.T) {

@@ -86,8 +86,8 @@ func TestProjectPause(t *testing.T) {
 	})
 }
 
-// TestProjectPauseSchedule proves which sessions of a schedule run if its project is paused from 00:15 to 03:20:25: due
-// sessions are held, even over a crash, and skipped only if the file declares them too late.
+// TestProjectPauseSchedule checks which sessions of a schedule run if its project is paused from 00:15 to 03:20:25: due
+// sessions are held, even across a crash, and skipped only if the file declares them too late.
 func TestProjectPauseSchedule(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

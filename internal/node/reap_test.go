@@ -13,8 +13,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestTimeToLive proves that attempts and tasks that run too long are killed and users notified, and to which kinds of
-// tasks this applies.
+// TestTimeToLive proves that attempts and tasks that run too long are killed and users are notified, and checks which
+// kinds of tasks this applies to.
 func TestTimeToLive(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -51,7 +51,7 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// TestKilledAndSilent proves that an attempt which was killed ends although its run no longer exists, as after the loss
+// TestKilledAndSilent proves that an attempt that was killed ends although its run no longer exists, as after the loss
 // of a queue, and frees its place for others; and that an attempt whose run is merely slow is left alone.
 func TestKilledAndSilent(t *testing.T) {
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestKilledAndSilent(t *testing.T) {
 				a := p.run("+a: {work>: a}\n")
 				pass(5 * time.Hour)
 				b.mu.Lock()
-				b.failures = 2 // the announcement of the end is repeated until it succeeds
+				b.failures = 2 // the announcement of the end is retried until it succeeds
 				b.mu.Unlock()
 				if lost {
 					p.crash() // and its message is not redelivered during the test
@@ -181,7 +181,7 @@ func (l poisoned) Load(ctx context.Context, attempt int64) (host.Stored, error) 
 	return s, err
 }
 
-// TestGiveUp proves that an attempt at which the engine panics ends after five panics, that other attempts are
+// TestGiveUp proves that an attempt that makes the engine panic ends after five panics, that other attempts are
 // unaffected, and that no task of it runs later.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()

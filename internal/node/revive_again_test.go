@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// standard is a queue that does not recognize IDs, like a standard queue of SQS.
+// standard is a queue that does not recognize IDs, like a standard SQS queue.
 type standard struct {
 	host.Queue
 	mu   sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// The approximate times of calls of a deployment on AWS.
+// The approximate durations of calls in a deployment on AWS.
 const (
 	readTime = 20 * time.Millisecond // a page of an index with its rows, or a log
 	sendTime = 10 * time.Millisecond // ten messages

@@ -48,7 +48,7 @@ func (p *process) pushFrom(from time.Time, text string, clear bool) {
 	p.w.must(err)
 }
 
-// TestFires proves that schedules fire exactly on time, and how missed sessions are handled.
+// TestFires proves that schedules fire exactly on time, and that missed sessions are handled as configured.
 func TestFires(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -89,7 +89,7 @@ func TestFires(t *testing.T) {
 	}
 }
 
-// TestZones proves that schedules fire correctly across daylight saving changes.
+// TestZones proves that schedules fire correctly across daylight saving time changes.
 func TestZones(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -138,7 +138,7 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// TestEdits proves the effects of disabling, enabling, skipping and pushing a schedule again.
+// TestEdits checks the effects of disabling, enabling, skipping and pushing a schedule again.
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -192,8 +192,8 @@ func (p *process) crashedPush(text string) error {
 	return nil
 }
 
-// TestFiringMinute proves that a crash anywhere while a schedule fires gives exactly one attempt, even of a schedule
-// that skips while an attempt runs: its own attempt does not count as running.
+// TestFiringMinute proves that a crash anywhere while a schedule fires results in exactly one attempt, even of a
+// schedule that skips while an attempt runs: its own attempt does not count as running.
 func TestFiringMinute(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"start before", "start after", "update schedule before", "update schedule after"} {
@@ -223,7 +223,7 @@ func TestFiringMinute(t *testing.T) {
 	}
 }
 
-// TestNotNow proves what a schedule does if it cannot start its attempt.
+// TestNotNow checks what a schedule does if it cannot start its attempt.
 func TestNotNow(t *testing.T) {
 	t.Parallel()
 	t.Run("too many attempts", func(t *testing.T) {
@@ -333,7 +333,7 @@ func TestSettles(t *testing.T) {
 	})
 }
 
-// TestScheduleParams proves the parameters of a schedule's attempt.
+// TestScheduleParams checks the parameters of a schedule's attempt.
 func TestScheduleParams(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// heldLogs cannot store the logs of runs that have ended until a time; asked counts the requests to store them.
+// heldLogs cannot store the logs of ended runs until a given time; asked counts the requests to store them.
 type heldLogs struct {
 	host.Logs
 	until    time.Time
@@ -31,8 +31,8 @@ func (l *heldLogs) Settle(int64) ([]string, error) {
 	return l.unstored, nil
 }
 
-// TestResultsWaitForLogs proves that no result is stored before the log of its run, that nothing runs twice meanwhile,
-// and that a kill does not wait.
+// TestResultsWaitForLogs proves that no result is stored before the log of its run, that nothing runs twice in the
+// meantime, and that a kill does not wait.
 func TestResultsWaitForLogs(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

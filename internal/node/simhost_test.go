@@ -63,7 +63,7 @@ func (s *sim) open() *simProcess {
 // wall returns the time on the machines' clocks.
 func (s *sim) wall() time.Time { return s.now.Add(s.set) }
 
-// setClocks sets the clocks of all machines. Relative waits are not delayed by that, see host.Message.Relative; leases
+// setClocks sets the clocks of all machines. Relative waits are not delayed by that (see host.Message.Relative); leases
 // and releases are independent of it.
 func (s *sim) setClocks(to time.Duration) {
 	by := to - s.set

@@ -153,8 +153,8 @@ func (s *sim) disturb(n int) {
 	}
 }
 
-// revives: the machines of these simulations have clocks that are never set, as a revival requires. On one machine,
-// whose clock may be set, there is no revival.
+// revives reports whether the machines of the simulation have clocks that are never set, as a revival requires. On a
+// single machine, whose clock may be set, there is no revival.
 func (s *sim) revives() bool { return s.rates.phantom == 0 && (s.seed%4 == 0 || s.seed%4 == 3) }
 
 // loseQueues simulates a restored table or a removed stack: no process is working, and no message exists. From then on

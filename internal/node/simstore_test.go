@@ -116,12 +116,12 @@ func (st *simStore) History(ctx context.Context, attempt, first int64, n int) (s
 	return s, err
 }
 
-// Send implements host.Queue.
 // Traits implements host.Queue.
 func (q *simQueue) Traits() host.Traits {
 	return host.Traits{StaleDeletes: q.loose && q.name == "tasks"}
 }
 
+// Send implements host.Queue.
 func (q *simQueue) Send(ctx context.Context, messages ...host.Message) error {
 	return q.call(ctx, fmt.Sprintf("send %s %d", messages[0].ID, len(messages)), func() error {
 		for _, m := range messages {

@@ -72,8 +72,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestSlowCrash proves that a server that dies meanwhile, or is down at that time, does not change the notices about a
-// group.
+// TestSlowCrash proves that a server that dies in the meantime, or is down at that time, does not change the notices
+// about a group.
 func TestSlowCrash(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -67,7 +67,7 @@ func (w *world) stores(size int) {
 	})
 }
 
-// TestSnapshotsOfChains proves where snapshots are made: rarely by a process that writes all entries of an attempt,
+// TestSnapshotsOfChains checks where snapshots are made: rarely by a process that writes all entries of an attempt,
 // early if another process reads the log next, and always often enough to keep reads small.
 func TestSnapshotsOfChains(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ func TestForeign(t *testing.T) {
 	})
 }
 
-// TestResume proves which tasks a resumed attempt and a forked attempt run.
+// TestResume checks which tasks a resumed attempt and a forked attempt run.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

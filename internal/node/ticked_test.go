@@ -46,8 +46,8 @@ func (p *process) tick(d time.Duration, calls int, last *time.Time) {
 	}
 }
 
-// TestTicked proves that schedules fire on time if nothing runs but a tick each minute, even schedules that fire
-// every minute, if a tick comes twice, and after ticks were missing.
+// TestTicked proves that schedules, even those that fire every minute, fire on time if nothing but a tick runs each
+// minute, if a tick comes twice, and after ticks were missed.
 func TestTicked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -228,7 +228,7 @@ func (q *deletes) Release(_ context.Context, d host.Delivery, _ time.Duration) e
 	return nil
 }
 
-// TestTakeEvents proves that messages of one attempt that arrive together make one entry, in their order, and that all
+// TestTakeEvents proves that messages of one attempt that arrive together form one entry, in their order, and that all
 // of them are redelivered if one fails.
 func TestTakeEvents(t *testing.T) {
 	t.Parallel()
@@ -271,7 +271,7 @@ func TestTakeEvents(t *testing.T) {
 	})
 }
 
-// TestPackResults proves that the results of a pack make few entries, whatever its tasks store, and that each task ran
+// TestPackResults proves that the results of a pack form few entries, whatever its tasks store, and that each task ran
 // once and is in the log.
 func TestPackResults(t *testing.T) {
 	t.Parallel()

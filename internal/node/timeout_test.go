@@ -163,7 +163,7 @@ _parallel: true
 +w: {_timeout: 10h, work>: slow}
 `
 
-// TestStormOfTimeouts proves that no storm loses or doubles the end of a task or group that takes too long: every
+// TestStormOfTimeouts proves that no storm loses or duplicates the end of a task or group that takes too long: every
 // attempt reaches its end.
 func TestStormOfTimeouts(t *testing.T) {
 	t.Parallel()

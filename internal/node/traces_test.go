@@ -18,7 +18,7 @@ import (
 	"zerodag/operators"
 )
 
-// sink keeps the spans that it gets, and fails as often as the test asks.
+// sink keeps the spans that it receives, and fails as often as the test asks.
 type sink struct {
 	mu     sync.Mutex
 	traces [][]trace.Span
@@ -36,7 +36,7 @@ func (s *sink) Trace(a host.Attempt, final *engine.State) func(context.Context) 
 	}
 }
 
-// shown writes a trace as a tree: the name of each span, its begin and end relative to the attempt's start, and its
+// shown writes a trace as a tree: the name of each span, its beginning and end relative to the attempt's start, and its
 // failure.
 func shown(spans []trace.Span) []string {
 	depth := map[[8]byte]int{}

@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// TestWaits proves that waiting tasks continue on time, to the second, and occupy nothing meanwhile: a retry, a
+// TestWaits proves that waiting tasks continue on time, to the second, and occupy nothing in the meantime: a retry, a
 // poll, and the retry of a group.
 func TestWaits(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func times(n int) work {
 }
 
 // TestSLA proves that the tasks of sla: run once when the time comes, even if the host was down at that time, and not
-// if the attempt has ended before.
+// if the attempt has already ended.
 func TestSLA(t *testing.T) {
 	t.Parallel()
 	const text = "sla:\n  duration: '00:10:00'\n  alert: true\n  +late:\n    work>: late\n+a:\n  work>: a\n"

@@ -141,7 +141,7 @@ func (p *process) crash() {
 	<-p.over
 }
 
-// push makes a revision of project "p" from workflow files, given as alternating names and texts.
+// push makes a revision of project "p" from workflow files, given as alternating names and contents.
 func (p *process) push(files ...string) host.Project {
 	p.w.t.Helper()
 	project, err := p.Push(p.w.t.Context(), catalogue.PushRequest{Project: "p", Revision: fmt.Sprint("r", p.w.blobs.count())}, archive(files...), 1)
@@ -327,7 +327,8 @@ func (l lockedWriter) Write(p []byte) (int, error) {
 	return l.w.logged.Write(p)
 }
 
-// blobs implements host.Blobs, with archives that are JSON objects of names and texts. It is safe for concurrent use.
+// blobs implements host.Blobs, with archives that are JSON objects of names and contents. It is safe for concurrent
+// use.
 type blobs struct {
 	mu   sync.Mutex
 	list map[string]string

@@ -29,7 +29,7 @@ type Options struct {
 	Shortest time.Duration // wait before the first retry: 1 s; each later one is twice as long
 	Longest  time.Duration // 30 s
 	Now      func() time.Time
-	Program  string // the name of the command in texts: "zerodag"
+	Program  string // the name of the command in messages: "zerodag"
 }
 
 // Notices is a host.Notices.
@@ -70,7 +70,7 @@ func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("%w (last attempt: %v)", ctx.Err(), err) //nolint:errorlint // the end of the context is the cause, the last try is only reported
+			return fmt.Errorf("%w (last attempt: %v)", ctx.Err(), err) //nolint:errorlint // the end of the context is the cause; the last try is only reported
 		}
 		wait = min(2*wait, n.o.Longest)
 	}

@@ -88,7 +88,7 @@ func (f failing) Send(context.Context, *param.Map) error {
 	return errors.New("no")
 }
 
-// TestRetries proves how often a delivery is tried and how long it waits, and that it ends with its context.
+// TestRetries checks how often a delivery is tried and how long it waits, and that it ends with its context.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

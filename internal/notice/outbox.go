@@ -121,8 +121,8 @@ func (b *Outbox) pass(ctx context.Context) (all bool, err error) {
 	return len(list) < atOnce, errors.Join(errs...)
 }
 
-// try tries once to deliver a notice. It first postpones the notice, so that no other process tries meanwhile, and a
-// later one does if this process ends.
+// try tries once to deliver a notice. It first postpones the notice, so that no other process tries in the meantime,
+// and a later one does if this process ends.
 func (b *Outbox) try(ctx context.Context, n host.StoredNotice) error {
 	n.Tries++
 	n.Due = b.o.Now().Add(claimTime).UTC()

@@ -33,7 +33,7 @@ type Options struct {
 	Secret   func(ctx context.Context) (string, error)
 	Callback string   // URL to which the provider sends browsers back
 	Scopes   []string // in addition to openid; nil means email and profile
-	Groups   string   // claim that lists groups; "" is "groups"
+	Groups   string   // the claim that lists groups; "" means "groups"
 	Now      func() time.Time
 }
 
@@ -43,7 +43,7 @@ type Provider struct {
 	client *http.Client
 
 	mu    sync.Mutex
-	found *oidc.Provider // nil until the provider's metadata was read
+	found *oidc.Provider // nil until the provider's metadata has been read
 }
 
 // Limits on the calls to a provider.
@@ -96,7 +96,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, err
 }
 
-// discovered returns the provider's metadata, which it requests until it gets an answer once.
+// discovered returns the provider's metadata, which it requests until it has once received an answer.
 func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +184,7 @@ type claims struct {
 	Verified yes    `json:"email_verified"`
 }
 
-// yes is a boolean, which some providers write as a text.
+// yes is a boolean, which some providers write as text.
 type yes bool
 
 // UnmarshalJSON reads both forms; anything else is false.

@@ -58,7 +58,7 @@ func visit(t *testing.T, address string) url.Values {
 }
 
 // TestSignIn proves that the request to the provider has a state, a nonce and a PKCE challenge, that its ID token
-// identifies the user, whatever form its claims have, and that a code is valid once.
+// identifies the user, whatever form its claims have, and that a code is valid only once.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,8 +105,8 @@ func isDenied(err error) bool {
 	return errors.As(err, &user) && user.Code == host.Forbidden
 }
 
-// TestWhatIsNotBelieved proves that an ID token that is for another client, old, from another sign-in or unsigned lets
-// no one in, nor does a code from another browser, and that no error shows a secret.
+// TestWhatIsNotBelieved proves that neither an ID token that is for another client, old, from another sign-in or
+// unsigned, nor a code from another browser, lets anyone in, and that no error shows a secret.
 func TestWhatIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	person := func(with ...any) map[string]any {

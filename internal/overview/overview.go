@@ -98,15 +98,15 @@ func (s *Overview) undelivered(ctx context.Context, api *client.Client, projects
 // hasFailed reports whether an attempt failed without being killed.
 func hasFailed(a *client.Last) bool { return a.Done && !a.Success && !a.CancelRequested }
 
-// Limits for finding schedules whose session could not start: a server tries again within retried, and a limited number
-// of definitions is read.
+// Limits for finding schedules whose session could not start: a server tries again within an hour (retried), and at most
+// mostMeasured definitions are read.
 const (
 	retried      = time.Hour
 	mostMeasured = 20
 )
 
-// refused finds schedules whose session was due by the rule of their workflow but could not start, and is tried again
-// later.
+// refused finds schedules whose session was due according to their workflow's rule but could not start, and will be
+// retried later.
 func refused(ctx context.Context, api *client.Client, schedules []client.Schedule, paused []client.Project, now time.Time) (map[client.ID]bool, error) {
 	found, read := map[client.ID]bool{}, 0
 	for _, s := range schedules {

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// TestStatusParts proves which schedules are late and which come next, and that a long list is read page by page until
+// TestStatusParts checks which schedules are late and which come next, and that a long list is read page by page until
 // the rest is too old or the limit is reached.
 func TestStatusParts(t *testing.T) {
 	t.Parallel()
@@ -82,8 +82,9 @@ func TestRefusedSchedules(t *testing.T) {
 	}
 }
 
-// TestOf proves the contents of an overview: running attempts, including other projects' unless it is about one
-// project, failures of the last day but no older or killed ones, and that it reports whether some data was not read.
+// TestOf checks the contents of an overview: running attempts, including other projects' unless it is about one
+// project, failures of the last day but no older or killed ones. It also checks that the overview reports whether some
+// data was not read.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)

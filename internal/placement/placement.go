@@ -18,13 +18,13 @@ import (
 type Table struct {
 	// Place names the deployment in errors: "on this machine", "in this deployment".
 	Place string
-	// Known lists the executors of this kind of deployment, Allowed the executors of this one.
+	// Known lists the executors of this kind of deployment, and Allowed lists the executors of this one.
 	Known, Allowed []string
 	// Default is the executor of commands that name none.
 	Default string
-	// Machines is the executor of commands with an image, a size or a role but without an executor; "" is Default.
+	// Machines is the executor of commands that specify an image, a size or a role but no executor; "" means Default.
 	Machines string
-	// Hints explains, by the name of an executor, what to do if it is not allowed.
+	// Hints explains, by executor name, what to do if an executor is not allowed.
 	Hints map[string]string
 	// NoRoles means that commands cannot be given an AWS role here.
 	NoRoles bool

@@ -45,7 +45,7 @@ func tooLarge(most int64) error {
 	return fmt.Errorf("it is larger than the limit of %d bytes", most)
 }
 
-// Read reads a file that Open opened, up to the limit even if the file grows meanwhile.
+// Read reads a file that Open opened, up to the limit even if the file grows in the meantime.
 func Read(f *os.File, most int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(content)) > most {

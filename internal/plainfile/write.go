@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Write replaces a file, making folders as needed. A reader sees the old content or the new, never a part; after a
-// crash of the machine, it may see the old content.
+// Write replaces a file, creating folders as needed. A reader sees either the old content or the new content, never
+// part of it; after the machine has crashed, it may see the old content.
 func Write(name string, content []byte) error {
 	return replace(name, content, 0o644)
 }
@@ -32,7 +32,7 @@ func replace(name string, content []byte, mode fs.FileMode) error {
 
 // WriteBeside writes content into a new file in the folder of name.
 func WriteBeside(name string, content []byte, mode fs.FileMode) (string, error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { // #nosec G301 -- users who must be kept out are kept out of the folder of data above
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { // #nosec G301 -- users who must be kept out are kept out of the data folder above
 		return "", fmt.Errorf("write file: %w", err)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")

@@ -25,7 +25,7 @@ type Runner struct {
 	resize bool
 }
 
-// NewRunner returns a runner that wakes waiting tasks by messages to their attempts.
+// NewRunner returns a runner that wakes waiting tasks with messages to their attempts.
 func NewRunner(s host.Semaphore, p host.Pools, q host.Queue, now func() time.Time) Runner {
 	return Runner{Semaphore: s, pools: p, Now: now, Wake: func(ctx context.Context, ref host.PoolRef, claims []host.Claim) error {
 		list := make([]host.Message, len(claims))

@@ -16,7 +16,7 @@ import (
 const (
 	lease      = 30_000    // after which the message of a worker that crashed is received again
 	checkEvery = 60_000    // between two checks of the pool
-	longest    = 61_000    // that a claim may wait beside free slots
+	longest    = 61_000    // that a claim may wait although it fits the free slots
 	patience   = 3_600_000 // in which all tasks must end once no new ones arrive
 )
 
@@ -24,7 +24,7 @@ const (
 type rates struct{ crash, lost, double, kill, torn float64 }
 
 // simulated is a pool with workers of many tasks in virtual time: unlike an exploration it cannot cover all orders, but
-// it runs for long, with many tasks, and simulates time.
+// it runs for a long time, with many tasks, and simulates time.
 type simulated struct {
 	rand  *rand.Rand
 	rates rates
@@ -47,7 +47,7 @@ type simulated struct {
 	acquired int
 	woken    int // messages that woke a claim
 	crashes  int
-	worst    int64 // how long a claim waited beside free slots
+	worst    int64 // how long a claim waited although it fit the free slots
 	wrong    string
 }
 
@@ -56,7 +56,7 @@ type simTask struct {
 	life     life
 	messages []message // in order of arrival
 	busy     bool      // a worker has a message of it
-	fits     int64     // since when it has waited beside free slots; 0: it has not
+	fits     int64     // since when it has waited although it fits the free slots; 0: it has not
 }
 
 // simWorker is a worker of a task's message. own means that the message stays until this worker has finished it.
@@ -191,7 +191,7 @@ func (s *simulated) receive(id int) {
 	s.work(id, m, false)
 }
 
-// work makes a worker begin a message, and occasionally a second worker the same message.
+// work makes a worker begin to handle a message, and occasionally a second worker handle the same message.
 func (s *simulated) work(id int, m message, again bool) {
 	s.tasks[id].busy = true
 	for _, own := range []bool{true, false} {
@@ -246,7 +246,7 @@ func (s *simulated) step(w *simWorker) {
 	}
 }
 
-// again makes a message be received once more: soon after an error, or after its lease if its worker has crashed.
+// again delivers a message once more: soon after an error, or after its lease if its worker has crashed.
 func (s *simulated) again(w *simWorker, crash bool) {
 	if !w.own {
 		return
@@ -449,10 +449,10 @@ func asInt(b bool) int {
 // stormy holds rates at which one task in five meets a fault.
 var stormy = rates{crash: .01, lost: .01, double: .02, kill: .05, torn: .1}
 
-// TestSimulation lets a million tasks with ZERODAG_MODEL (`make model`), otherwise a hundred thousand, get slots of
-// pools, while workers crash, answers are lost, messages are doubled and tasks are killed: there are never more slots
-// in use than exist, no claim that fits waits beside free slots for more than 61 seconds, all tasks end, and no slot
-// stays taken.
+// TestSimulation lets a hundred thousand tasks, or a million with ZERODAG_MODEL (`make model`), get slots of pools,
+// while workers crash, answers are lost, messages are duplicated and tasks are killed: there are never more slots in
+// use than exist, no claim that fits the free slots waits for more than 61 seconds, all tasks end, and no slot stays
+// taken.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	each, seeds := 5_000, uint64(20)

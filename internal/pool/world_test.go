@@ -384,7 +384,7 @@ func (s space) stale(w world) string {
 	return ""
 }
 
-// quiet reports whether nothing more happens except the ends of running tasks.
+// quiet reports whether nothing more happens except that running tasks end.
 func (w world) quiet() bool {
 	return w.workers == [maxWorkers]worker{} && w.messages == [maxTasks]message{}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // BenchmarkEntries shows the cost of an append that checks what its writer relies on, and the cost of a run before it
-// begins: a check for a kill and for changes that a failover may have lost, and a note if it takes longer or is
-// repeated. The baselines are an append without checks and a read of the attempt's row.
+// begins: a check for a kill and for changes that a failover may have lost, and a note for a run that takes longer or
+// is repeated. The baselines are an append without checks and a read of the attempt's row.
 func BenchmarkEntries(b *testing.B) {
 	l := &lab{Server: postgres.StartKeeping(b), room: make(chan struct{}, 1)}
 	db := open(b, l.options())

@@ -36,8 +36,8 @@ func checkKey(key string) error {
 	return nil
 }
 
-// Put stores a blob: see host.Blobs. Its parts come first, each in a separate transaction, because its sender may be
-// slow; it gets its key when all are there.
+// Put stores a blob: see host.Blobs. Its parts come first, each in a separate transaction, because the sender may be
+// slow; it gets its key once all parts are there.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) error {
 	if err := checkKey(key); err != nil {
 		return err
@@ -61,7 +61,8 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) er
 	return nil
 }
 
-// begin makes a blob without a key, and removes abandoned blobs. If it is repeated, one more abandoned blob remains.
+// begin creates a blob without a key, and removes abandoned blobs. If it is repeated, it leaves one more abandoned
+// blob.
 func (b *Blobs) begin(ctx context.Context, size int64) (id int64, err error) {
 	err = b.db.alone(ctx, func(c *conn) (err error) {
 		if _, err := c.Exec("DELETE FROM @blobs WHERE key IS NULL AND created_at < "+clock+" - $1", abandoned.Microseconds()); err != nil {
@@ -101,7 +102,7 @@ func (b *Blobs) fill(ctx context.Context, id int64, r io.Reader, size int64) err
 	}
 }
 
-// finish gives a blob its key, unless another blob has it: then the other stays, and this one is deleted.
+// finish gives a blob its key, unless another blob has it: in that case, the other one stays and this one is deleted.
 func (b *Blobs) finish(ctx context.Context, id int64, key string) error {
 	return b.db.write(ctx, func(c *conn) error {
 		if _, err := c.Exec("SELECT pg_advisory_xact_lock($1)", hashOf("blob", b.db.schema, key)); err != nil {
@@ -131,7 +132,7 @@ func (b *Blobs) remove(ctx context.Context, id int64) error {
 	})
 }
 
-// blob is a row of the table of blobs.
+// blob is a row of the blob table.
 type blob struct{ id, size int64 }
 
 func (b *Blobs) find(ctx context.Context, key string) (blob, error) {

@@ -21,13 +21,13 @@ type speaker interface {
 }
 
 // conn runs the statements of one call. Those of this package number their arguments; those of package sqlstore have
-// question marks. Both name tables as @table, which gets the schema: a pooler may hand each transaction to a different
-// connection of PostgreSQL, so no search path is set on any of them.
+// question marks. Both refer to tables as @table, to which the schema is added: a pooler may hand each transaction to a
+// different PostgreSQL connection, so no search path is set on any of them.
 type conn struct {
-	ctx    context.Context //nolint:containedctx // it is that of the one call that this is made for
+	ctx    context.Context //nolint:containedctx // the context of the one call that this conn serves
 	to     speaker
 	schema string   // quoted, with a dot
-	woken  []*Queue // to which it added messages
+	woken  []*Queue // queues to which it added messages
 }
 
 // connTo returns a conn for one call.
@@ -130,7 +130,7 @@ func (c *conn) finished(sql string) string {
 	}
 }
 
-// encode converts arguments to values of the client, in which texts are bytes.
+// encode converts arguments to the client's values, in which texts are bytes.
 func encode(args []any) ([]any, error) {
 	values := make([]any, len(args))
 	for i, a := range args {

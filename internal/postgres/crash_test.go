@@ -9,12 +9,12 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// TestCrashInCommit proves that a change counts as made only if it is stored, and that it is made once, if PostgreSQL
-// crashes before or after it receives the commit and reuses the numbers of lost transactions before it is asked about
-// them.
+// TestCrashInCommit proves that a change counts as made only if it is stored, and that it is made only once, even if
+// PostgreSQL crashes before or after it receives the commit and reuses the numbers of lost transactions before it is
+// asked about them.
 func TestCrashInCommit(t *testing.T) {
 	t.Parallel()
-	whole := t // of the whole test, during which the server runs
+	whole := t // the test during all of which the server runs
 	server := postgres.StartKeeping(t)
 	l := &lab{Server: server, room: make(chan struct{}, 1)}
 	o := l.options()

@@ -18,7 +18,7 @@ import (
 	"zerodag/operators"
 )
 
-// scene is a project with a workflow, for tests of other things.
+// scene is a project with a workflow, for tests that concern other things.
 type scene struct {
 	workflow host.Workflow
 	sessions atomic.Int64
@@ -78,7 +78,7 @@ type cutCase struct {
 }
 
 // testCuts proves that a connection that breaks at any request of a call, before the server receives it or before its
-// answer arrives, neither loses the change nor makes it twice, and that the caller does not notice.
+// answer arrives, neither loses the change nor makes it twice, and goes unnoticed by the caller.
 func testCuts(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -130,7 +130,7 @@ func want(what string, got, want int) error {
 
 func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 	made := map[int64]host.Attempt{}
-	var taken atomic.Int64 // of the message of a case, by another server
+	var taken atomic.Int64 // the message of a case, taken by another server
 	fresh := func(t *testing.T, n int64) error {
 		made[n] = s.start(t, direct)
 		return nil
@@ -186,7 +186,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 		}, nil},
 		"log": {nil, func(t *testing.T, n int64) error {
 			log := NewLogs(db, LogOptions{AgentID: "me"}).Open(operators.Identity{AttemptID: n, TaskName: "+a"}, at(0))
-			log.Echo(strings.Repeat("x", gathered)) // a part
+			log.Echo(strings.Repeat("x", gathered)) // as much as one part
 			log.Echo("end")
 			return log.Close()
 		}, func(t *testing.T, n int64) error {

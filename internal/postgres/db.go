@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// DefaultSchema is the schema of the tables; Digdag's tables are in another.
+// DefaultSchema is the schema of the tables; Digdag's tables are in another one.
 const DefaultSchema = "zerodag"
 
 // Options holds the settings for opening a database.
@@ -28,13 +28,13 @@ type Options struct {
 	// postgres://user:password@host:5432/name?sslmode=verify-full, or "host=... dbname=...". It may name several hosts;
 	// the host that takes writes is used.
 	URL         string
-	Schema      string           // of the tables; "" is DefaultSchema
+	Schema      string           // the schema of the tables; "" is DefaultSchema
 	Now         func() time.Time // time.Now when nil
-	UUID        func() string    // of new sessions; random when nil
-	SecretKeys  [][]byte         // none: there are no secrets
+	UUID        func() string    // creates the UUIDs of new sessions; random when nil
+	SecretKeys  [][]byte         // empty: there are no secrets
 	Migrate     bool             // upgrade an older schema or create a missing one; otherwise refuse it
-	Connections int              // at most, including the listening one; 0: 10
-	Types       []string         // the queue of tasks delivers only messages of these types, and messages for all; nil: all messages
+	Connections int              // the maximum, including the listening one; 0: 10
+	Types       []string         // the task queue delivers only messages of these types, and messages for all; nil: all messages
 
 	migrations fs.FS // in tests; nil: those of this program
 
@@ -49,9 +49,9 @@ type DB struct {
 	*sqlstore.Store
 	now     func() time.Time
 	schema  string
-	channel string // of notifications
+	channel string // the notification channel
 	pool    *pgxpool.Pool
-	bound   time.Duration // limit of asking whether a commit was made
+	bound   time.Duration // how long to ask whether a commit was made
 	queues  map[string]*Queue
 	done    chan struct{} // closed by Close
 	closing sync.Once
@@ -62,7 +62,7 @@ type DB struct {
 	wrote    atomic.Int64 // when Writable last succeeded, in nanoseconds since 1970
 	full     atomic.Int64 // when a change last found no space, in nanoseconds since 1970
 	pooled   atomic.Bool  // connections end at a pooler
-	timeline atomic.Int64 // that each transaction must be on; 0: only new connections are checked
+	timeline atomic.Int64 // the timeline that each transaction must be on; 0: only new connections are checked
 }
 
 // leastVersion is the oldest PostgreSQL version that is known to work.
@@ -126,7 +126,7 @@ func configOf(o Options) (*pgxpool.Config, string, error) {
 	}
 	config, err := pgxpool.ParseConfig(o.URL)
 	if err != nil {
-		return nil, "", fmt.Errorf("open database: parse its URL: %w", err) // the client leaves the password out
+		return nil, "", fmt.Errorf("open database: parse its URL: %w", err) // the client omits the password
 	}
 	config.MaxConns = 10 - 1
 	if o.Connections > 0 {

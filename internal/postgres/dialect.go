@@ -5,7 +5,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// dialect is the SQL of PostgreSQL.
+// dialect is PostgreSQL's SQL.
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Join: "JOIN", Contains: "position(?::bytea IN %s) > 0", Same: "IS NOT DISTINCT FROM", True: "true", RowLocks: true,
@@ -17,7 +17,7 @@ func dialect() sqlstore.Dialect {
 	}
 }
 
-// attempts selects a list of attempts in one pass: the indexes have the id right after the queried columns.
+// attempts selects a list of attempts in one pass: in the indexes, the id comes right after the queried columns.
 func attempts(all string, q host.AttemptQuery) *sqlstore.Query {
 	s := sqlstore.Select(all+"WHERE a.site_id = ?", q.Site)
 	s.When(q.Session != 0, " AND a.session_id = ?", q.Session)

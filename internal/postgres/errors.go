@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// translated classifies errors of PostgreSQL and missing answers: temporary errors become host.ErrUnavailable. Every
-// error of the client passes through here, but none of our own.
+// translated classifies PostgreSQL errors and missing answers: temporary errors become host.ErrUnavailable. Every
+// client error passes through here, but none of our own errors do.
 func translated(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -40,7 +40,7 @@ func translated(ctx context.Context, err error) error {
 	return err
 }
 
-// passes reports whether the cause of an error may be temporary.
+// passes reports whether an error may be temporary.
 func passes(code string) bool {
 	switch code[:2] {
 	case "08", "25", "28", "3D": // the connection; a server that is a replica, or that ended an idle transaction; a password or a database that is being changed
@@ -58,7 +58,7 @@ func Rejected(err error) bool {
 	return strings.HasPrefix(c, "28") || c == "3D000"
 }
 
-// code returns PostgreSQL's code of an error, or "" if the error is not an answer of PostgreSQL.
+// code returns PostgreSQL's code for an error, or "" if the error did not come from PostgreSQL.
 func code(err error) string {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {

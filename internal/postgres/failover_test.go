@@ -11,8 +11,8 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// TestFailover proves that data that a process remembers from commits lost in a failover does not become part of an
-// attempt, and that lost numbers are not assigned again: not even through a pooler, to which connections stay open.
+// TestFailover proves that data that a process remembers from commits that a failover has lost does not become part of
+// an attempt, and that lost numbers are not assigned again: not even through a pooler, whose connections stay open.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	t.Run("direct", func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestFailover(t *testing.T) {
 	})
 }
 
-// testFailover reaches the database at the port that through returns for a proxy.
+// testFailover connects to the database at the port that through returns for a proxy.
 func testFailover(t *testing.T, through func(*proxy) int) {
 	primary := postgres.StartKeeping(t)
 	standby := primary.Standby(t, false)
@@ -116,7 +116,7 @@ func testFailover(t *testing.T, through func(*proxy) int) {
 }
 
 // TestReceiveWithoutAnswer proves that messages that were leased by a call without an answer are received as soon as
-// the database is back, even if it was down for longer than the call lasted.
+// the database is back up, even if it was down for longer than the call lasted.
 func TestReceiveWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	server := postgres.StartKeeping(t)

@@ -7,18 +7,18 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// ofAttempt finds the messages of an attempt by the index on their names: these begin with its id and a slash, which
-// the digit 0 follows.
+// ofAttempt finds the messages of an attempt by the index on their names: these begin with its id and a slash. In byte
+// order, the character after the slash is the digit 0.
 const ofAttempt = "m.queue IN (1, 2) AND m.unique_name >= convert_to(a.id || '/', 'UTF8') AND m.unique_name < convert_to(a.id || '0', 'UTF8')"
 
-// MessagesOf implements host.Inventory: one statement sees one moment.
+// MessagesOf implements host.Inventory: a single statement sees a consistent state.
 func (db *DB) MessagesOf(ctx context.Context, attempt int64) ([]host.Message, error) {
 	return sqlstore.ReadAll(ctx, db.Store, func(r *row) host.Message {
 		return host.Message{ID: r.Text(), Group: r.Text(), Body: r.Blob()}
 	}, sqlstore.Select("SELECT m.unique_name, m.message_group, m.body FROM (SELECT ?::bigint AS id) AS a, @queued_messages m WHERE "+ofAttempt, attempt))
 }
 
-// Silent implements host.Inventory. Messages of deadlines (host.IsDeadline) do not count.
+// Silent implements host.Inventory. Deadline messages (host.IsDeadline) do not count.
 func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
 	q := sqlstore.Select("SELECT a.id FROM @session_attempts a WHERE a.finished_at IS NULL AND a.id > ?"+
 		" AND a.dependent_session_id IS NULL AND a.state_flags & ? = 0"+
@@ -29,5 +29,5 @@ func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
 	return sqlstore.ReadAll(ctx, db.Store, (*row).ID, q)
 }
 
-// nextMark returns a text that sorts after all names that begin with a mark of one letter.
+// nextMark returns a text that sorts after all names that begin with a one-letter mark.
 func nextMark(mark string) string { return string(mark[0] + 1) }

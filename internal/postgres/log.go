@@ -22,8 +22,8 @@ func logDialect() sqlstore.LogDialect {
 	}
 }
 
-// Append writes an entry: see host.Log. It may be repeated when the connection breaks because an entry with its nonce
-// must be its own.
+// Append writes an entry: see host.Log. It may be repeated when the connection breaks, because an entry with its nonce
+// must be the one that it wrote.
 func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	if e.Seq < 2 || e.Seq > sqlstore.MaxSeq || attempt < 1 {
 		return fmt.Errorf("append entry %d of attempt %d: invalid position", e.Seq, attempt)
@@ -87,7 +87,7 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 	return fmt.Errorf("append entry %d of attempt %d: entry %d does not exist", e.Seq, attempt, e.Seq-1)
 }
 
-// first writes entry 1. Nothing else makes a log.
+// first writes entry 1. Nothing else creates a log.
 func (c *conn) first(attempt int64, e host.Entry) error {
 	if _, err := c.Exec("INSERT INTO @attempt_entries (attempt_id, seq, nonce, at, changes, events) VALUES ($1, 1, $2, $3, $4, $5)",
 		attempt, e.Nonce, e.At, e.Changes, e.Events); err != nil || e.Snapshot == nil {

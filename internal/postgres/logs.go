@@ -14,8 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// Logs keeps the logs of tasks in a database: a host.Logs for servers that share nothing else. Each server reads what
-// the others write as soon as it is stored.
+// Logs keeps task logs in a database: a host.Logs for servers that share nothing else. Each server reads what the
+// others write as soon as it is stored.
 type Logs struct {
 	db     *DB
 	agent  string
@@ -26,14 +26,14 @@ type Logs struct {
 	zips   tasklog.Zips
 
 	mu   sync.Mutex
-	last time.Time // in the newest name
+	last time.Time // the time in the newest name
 }
 
 // LogOptions holds the settings of Logs.
 type LogOptions struct {
-	AgentID string           // in the names of the files; "" is <pid>@<host>
+	AgentID string           // appears in file names; "" is <pid>@<host>
 	Split   int64            // bytes of text after which a run continues in another file; 0 means never
-	Form    tasklog.Form     // of the lines of the engine
+	Form    tasklog.Form     // the format of the engine's lines
 	Now     func() time.Time // time.Now when nil
 	Logger  *slog.Logger     // for logs that cannot be stored; may be nil
 }
@@ -89,7 +89,7 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, nil
 }
 
-// File opens a log file of an attempt. Text written meanwhile is not part of it.
+// File opens a log file of an attempt. Text written in the meantime is not part of it.
 func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
 	if _, ok := tasklog.ParseName(name); !ok {
 		return nil, 0, fmt.Errorf("read log %q: %w", name, host.ErrNotFound)

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// PostgreSQL reuses the number of a transaction that a crash has undone, so a number proves nothing about a commit. A
+// PostgreSQL reuses the numbers of transactions that a crash has undone, so a number proves nothing about a commit. A
 // mark does: it is a random number that the transaction writes into its slot of transaction_marks before anything else.
 // It is there afterwards if and only if the transaction was committed on the server that is asked.
 
@@ -37,7 +37,7 @@ type mark struct {
 	taken        time.Time
 }
 
-// marks holds the slots of this process that no transaction uses.
+// marks holds the slots of this process that no transaction is using.
 type marks struct {
 	mu   sync.Mutex
 	free []int64
@@ -61,7 +61,7 @@ func (m *marks) release(x mark) {
 	m.free = append(m.free, x.slot)
 }
 
-// settle finds out whether a transaction whose commit was not answered was committed. It returns nil if it was, and
+// settle finds out whether a transaction was committed after its commit went unanswered. It returns nil if it was, and
 // cause if it was not and never will be, so that it may be run again.
 func (db *DB) settle(ctx context.Context, m mark, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.bound)
@@ -103,5 +103,5 @@ func (d *doubt) Error() string {
 	return "the connection to the database broke during a commit, and whether the commit succeeded cannot be determined: " + d.cause.Error()
 }
 
-// Is reports that a doubt is host.ErrUnavailable.
+// Is makes a doubt match host.ErrUnavailable.
 func (d *doubt) Is(target error) bool { return target == host.ErrUnavailable }

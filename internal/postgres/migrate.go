@@ -100,8 +100,8 @@ func (o Options) missing(c *conn, schema string) (sqlstore.Migrations, error) {
 	return list, nil
 }
 
-// prepare checks the schema and, if it may, brings it up to date: each migration is one transaction, and one process at
-// a time applies them. Repeating it does nothing.
+// prepare checks the schema and, if allowed, brings it up to date: each migration is one transaction, and only one
+// process at a time applies migrations. Repeating it does nothing.
 func prepare(c *conn, schema string, o Options, now time.Time) error {
 	list, err := o.missing(c, schema)
 	if err != nil || len(list) == 0 {
@@ -118,14 +118,14 @@ func prepare(c *conn, schema string, o Options, now time.Time) error {
 	return nil
 }
 
-// apply applies one migration, unless another process has applied it meanwhile.
+// apply applies one migration, unless another process has applied it in the meantime.
 func (c *conn) apply(schema string, m sqlstore.Migration, now time.Time) (err error) {
 	if _, err := c.Exec("BEGIN"); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			c.Exec("ROLLBACK") //nolint:errcheck // where that fails the connection goes, and the transaction with it
+			c.Exec("ROLLBACK") //nolint:errcheck // if that fails, the connection is droppedand the transaction too
 		}
 	}()
 	if _, err := c.Exec("SELECT pg_advisory_xact_lock($1)", hashOf("migrate", schema)); err != nil {

@@ -53,9 +53,9 @@ func planted(t *testing.T, name, sql string) fs.FS {
 	return fstest.MapFS{"0001_initial.sql": {Data: initial}, name: {Data: []byte(sql)}}
 }
 
-// testUpgrade proves that servers of a later release that start together bring an older schema up to date once, with
-// its data, only if that is allowed; that a migration that fails halfway changes nothing; and that this release refuses
-// the schema after that.
+// testUpgrade proves that servers of a later release that start together bring an older schema and its data up to date
+// once, and only if that is allowed; that a migration that fails halfway changes nothing; and that this release then
+// refuses the schema.
 func testUpgrade(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()

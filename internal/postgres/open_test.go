@@ -9,7 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// testOpenAtOnce proves that servers that start at the same time create the schema once, and that all of them work.
+// testOpenAtOnce proves that servers that start at the same time create the schema only once, and that all of them
+// work.
 func testOpenAtOnce(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -62,7 +63,7 @@ func testOptions(t *testing.T, l *lab) {
 	}
 }
 
-// testBeside proves that tables in the schema "public" are left alone, where Digdag's tables have the same names.
+// testBeside proves that tables in the schema "public", where Digdag's tables have the same names, are left alone.
 func testBeside(t *testing.T, l *lab) {
 	l.Rows(t, "CREATE TABLE public.projects (id int); CREATE TABLE public.schema_migrations (x text); INSERT INTO public.projects VALUES (7); SELECT 1")
 	db := l.fresh(t)
@@ -75,8 +76,8 @@ func testBeside(t *testing.T, l *lab) {
 	}
 }
 
-// testKeys proves that a server whose key is not that of the database gets an error when it starts, even if there are no
-// secrets, that a server without a key starts, and that a key can be replaced.
+// testKeys proves that a server whose key does not match the database gets an error when it starts, even if there are
+// no secrets, that a server without a key starts, and that a key can be replaced.
 func testKeys(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()

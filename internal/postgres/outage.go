@@ -8,16 +8,16 @@ import (
 )
 
 // A process that could not reach the database has no information about the others. When it reconnects, it judges no
-// leases for a while: holders whose leases have ended meanwhile may be alive, and about to extend them. So an outage of
-// the database, which all processes see, ends no lease, and an outage of a single process leaves the judgment to
-// others.
+// leases for a while: holders whose leases have ended in the meantime may be alive and about to extend them. So an
+// outage of the database, which all processes see, ends no lease, and an outage of a single process leaves the judgment
+// to others.
 const (
 	// unheard is the time without an answer after which an outage is assumed: it is shorter than the rest of a lease
 	// that was extended in time.
 	unheard = 12 * time.Second
 	// grace is longer than the time between two extensions of a lease.
 	grace = 15 * time.Second
-	// transit is how long a statement may take to the server that judges leases: if it waited for longer, in a stalled
+	// transit is how long a statement may take to reach the server that judges leases: if it waited longer, in a stalled
 	// server, the process that sent it was unaware of the delay.
 	transit = 5 * time.Second
 	// compared is how long a comparison with the server's clock stays valid.
@@ -27,11 +27,11 @@ const (
 // outage records when a process could reach the database.
 type outage struct {
 	mu    sync.Mutex
-	last  time.Time // answer
-	until time.Time // it judges no lease
-	clock time.Time // of the server
-	found time.Time // when it showed that time, by a clock of this process that is never set
-	known bool      // the connections are still to that server
+	last  time.Time // the last answer
+	until time.Time // until then, it judges no leases
+	clock time.Time // the time of the server
+	found time.Time // when the server showed that time, by this process's monotonic clock
+	known bool      // the connections still lead to that server
 }
 
 // answered records that the database has answered.
@@ -52,8 +52,8 @@ func (o *outage) judges(now time.Time) (may bool, clock time.Time, known bool) {
 	return may, o.clock.Add(now.Sub(o.found)), o.known && now.Sub(o.found) < compared
 }
 
-// compare records the server's time. If its clock was set forward meanwhile, or belongs to another server, leases have
-// ended whose holders are alive: they get time to extend them.
+// compare records the server's time. If its clock has been set forward in the meantime, or belongs to another server,
+// leases have ended whose holders are alive: they get time to extend them.
 func (o *outage) compare(server, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

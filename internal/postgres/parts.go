@@ -14,14 +14,14 @@ const partsAtOnce = 8
 // parts reads content that is stored in several rows, a few rows at a time, up to the row that was the last one when
 // reading began.
 type parts struct {
-	ctx   context.Context //nolint:containedctx // a reader has no argument for it
+	ctx   context.Context //nolint:containedctx // io.Reader has no argument for it
 	db    *DB
 	what  string // for errors
 	sql   string // finds parts after $1 up to $2, in order, with their numbers
-	args  []any  // from $3 on
+	args  []any  // the arguments from $3 on
 	at    int64  // number of the last row that was read
 	last  int64
-	bytes [][]byte // read and not handed out yet
+	bytes [][]byte // read, but not yet returned
 }
 
 // Read implements io.Reader.

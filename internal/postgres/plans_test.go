@@ -82,7 +82,7 @@ func many(t testing.TB, db *DB) {
 			"INSERT INTO @queued_messages (queue, unique_name, message_group, share, task_type, body, sent_at, free_at)" +
 				" SELECT 1 + i % 2, convert_to(i::text, 'UTF8'), CASE WHEN i % 2 = 0 THEN convert_to((i % 100)::text, 'UTF8') ELSE '' END, ''," +
 				" CASE WHEN i = 5001 THEN 'sh'::bytea WHEN i % 2 = 1 THEN 'td' ELSE '' END, '', 0, CASE WHEN i <= 100 OR i % 2 = 1 AND i <= 10000 THEN 1 WHEN i % 2 = 1 THEN 9000000000000000 + i END FROM generate_series(1::bigint, 20000) AS i",
-			"SET default_statistics_target = 400", // of all rows, not of a sample of them: the plans are always the same
+			"SET default_statistics_target = 400", // statistics on all rows, not on a sample of them: the plans are always the same
 			"ANALYZE",
 		} {
 			if _, err := c.Exec(sql); err != nil {
@@ -198,7 +198,7 @@ func testPlans(t *testing.T, l *lab) {
 	heard := &tape{}
 	o.tracer = heard
 	many(t, open(t, o))
-	db := open(t, o) // filling takes long on a busy machine, which a waiting caller would take for an outage
+	db := open(t, o) // filling takes a long time on a busy machine, which a waiting caller would mistake for an outage
 	var text strings.Builder
 	for _, q := range questions(db) {
 		heard.mu.Lock()
@@ -251,7 +251,7 @@ func explain(t *testing.T, db *DB, sql string, args []any) string {
 		t.Fatal(err)
 	}
 	defer c.Release()
-	if _, err := c.Exec(t.Context(), "SET enable_memoize = off; SET enable_material = off"); err != nil { // they hardly matter, and appear in some plans only
+	if _, err := c.Exec(t.Context(), "SET enable_memoize = off; SET enable_material = off"); err != nil { // they hardly matter, and appear only in some plans
 		t.Fatal(err)
 	}
 	rows, err := c.Query(t.Context(), "EXPLAIN (COSTS OFF) "+sql, append([]any{pgx.QueryExecModeExec}, args...)...)

@@ -11,8 +11,8 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// testPooler proves that a server works through a pooler that pools by transaction: the suites of all ports hold, with
-// connections of PostgreSQL that change and forget everything between two transactions.
+// testPooler proves that a server works through a transaction pooler: the suites of all ports pass although PostgreSQL
+// connections change and forget everything between two transactions.
 func testPooler(t *testing.T, l *lab) {
 	port := postgres.Pooler(t, l.Port)
 	t.Run("contract", func(t *testing.T) {

@@ -39,7 +39,7 @@ var testKey = []byte("0123456789abcdef")
 type lab struct {
 	postgres.Server
 	schemas atomic.Int64
-	room    chan struct{} // for parallel tests, because a server has a limited number of connections
+	room    chan struct{} // limits parallel tests, because a server has a limited number of connections
 }
 
 // TestPostgres runs all tests that need a server on one server.

@@ -52,7 +52,7 @@ func (p *proxy) isShut() bool {
 	return p.shut
 }
 
-// newProxy makes a proxy to a local port, which ends with the test.
+// newProxy creates a proxy to a local port; it ends with the test.
 func newProxy(t *testing.T, port int) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -102,7 +102,7 @@ func (p *proxy) disarm() bool {
 	return open
 }
 
-// now reports whether the connection of a request is cut at it, and how.
+// now reports whether the connection is cut at a request, and how.
 func (p *proxy) now(request []byte) (cut, after bool, onCut func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

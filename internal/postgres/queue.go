@@ -20,16 +20,16 @@ import (
 type Queue struct {
 	db     *DB
 	name   string
-	number int // of the queue in queued_messages
+	number int // the number of the queue in queued_messages
 	poll   time.Duration
-	types  [][]byte // only messages of these types and without a type are received; nil means all
+	types  [][]byte // only messages of these types or without a type are received; nil means all
 
 	mu      sync.Mutex
-	waiters []chan struct{} // of Receive, in their order; closed to wake one
+	waiters []chan struct{} // the waiting calls of Receive, in order; a channel is closed to wake one
 	timer   *time.Timer     // for the next message that becomes visible while a receiver waits
-	ends    time.Time       // when it does
-	armed   int64           // how often it was set
-	doubts  []int64         // receipts of calls without an answer: they may have leased messages that no receiver has
+	ends    time.Time       // when that happens
+	armed   int64           // how many times it was set
+	doubts  []int64         // receipts of unanswered calls, which may have leased messages that no receiver has
 }
 
 // queueNames returns the names of all queues; the number of a queue is its position, from 1.
@@ -39,7 +39,7 @@ func newQueue(db *DB, name string, poll time.Duration) *Queue {
 	return &Queue{db: db, name: name, number: slices.Index(queueNames(), name) + 1, poll: cmp.Or(poll, pollEvery)}
 }
 
-// only limits a queue of tasks to messages of some types and messages for all receivers.
+// only limits a task queue to messages of some types and messages for all receivers.
 func (q *Queue) only(types []string) {
 	if len(types) == 0 {
 		return
@@ -101,7 +101,7 @@ func (q *Queue) send(c *conn, known bool, messages ...host.Message) error {
 	return nil
 }
 
-// groupsOf returns the groups of messages, each once.
+// groupsOf returns the groups of the given messages, each once.
 func groupsOf(messages []host.Message) [][]byte {
 	var groups []string
 	for _, m := range messages {
@@ -152,7 +152,7 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		wait := q.enter() // before it checks, so that a later sender wakes it
+		wait := q.enter() // before the check, so that a later sender wakes it
 		list, next, err := q.lease(ctx, n, lease)
 		if err != nil || len(list) > 0 {
 			q.leave(wait, len(list) == n) // more messages may be there for others
@@ -171,7 +171,7 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 }
 
 // lease takes up to n messages; if there are none, it returns the time until one can be received, or -1 if the queue is
-// empty. Each call has a random receipt. If a call had no answer, the next one, of this or of a later lease, first
+// empty. Each call has a random receipt. If a call was not answered, the next one, from this or a later lease, first
 // gives back the messages leased under that receipt.
 func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []host.Delivery, next time.Duration, err error) {
 	receipt := 1 + rand.Int64N(1<<62) // #nosec G404 -- it is a name, not a secret
@@ -258,7 +258,7 @@ func (q *Queue) take() (text string, args []any) {
 		" FROM picked WHERE m.id = picked.id RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.task_type, m.body, m.due, m.receive_count, m.begun", args
 }
 
-// giveBack undoes leases of messages that no receiver got.
+// giveBack undoes the leases of messages that no receiver got.
 func (q *Queue) giveBack(c *conn, receipts ...int64) error {
 	return c.Batch(sqlstore.Do("UPDATE @queued_messages SET free_at = "+clock+", receipt = 0, receive_count = receive_count - 1"+
 		" WHERE queue = $1 AND receipt = ANY($2)", q.number, receipts), q.notify(c))
@@ -283,11 +283,11 @@ func parseReceipt(text string) (id, receipt int64, ok bool) {
 }
 
 // held finds a message that no one else has received since. If another receiver has it, the row has another receipt,
-// even if this statement had to wait for it. Until then, a lease that ended while its holder could not reach the
-// database remains valid.
+// even if this statement had to wait for it. Until another receiver takes the message, a lease that ended while its
+// holder could not reach the database remains valid.
 const held = " WHERE id = $1 AND receipt = $2"
 
-// Extend prolongs a lease: see host.Queue. If it is repeated, the lease counts from the last call.
+// Extend prolongs a lease: see host.Queue. If it is repeated, the lease runs from the last call.
 func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
 	id, receipt, ok := parseReceipt(d.Receipt)
 	if !ok {
@@ -302,8 +302,8 @@ func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration
 	})
 }
 
-// Begin implements host.Marker. Repeating it changes nothing. Its commit does not wait for the disk: a crash of
-// PostgreSQL may lose the note.
+// Begin implements host.Marker. Repeating it changes nothing. Its commit does not wait for the disk: a PostgreSQL crash
+// may lose the note.
 func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, known host.Entry) (flagged bool, err error) {
 	attempt, _, err := host.ParseMessageID(d.ID)
 	id, receipt, ok := parseReceipt(d.Receipt)
@@ -354,7 +354,7 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	})
 }
 
-// Forward replaces a message by another: see host.Forwarder. Messages of groups are not forwarded.
+// Forward replaces a message with another: see host.Forwarder. Messages of groups are not forwarded.
 func (q *Queue) Forward(ctx context.Context, d host.Delivery, m host.Message) error {
 	id, receipt, ok := parseReceipt(d.Receipt)
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Counts implements host.Database, with the size of all tables.
+// Counts implements host.Database, including the size of all tables.
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
 	p := db.pool.Stat()
 	v.Connections = &host.Connections{Most: int(p.MaxConns()), Open: int(p.TotalConns()), Used: int(p.AcquiredConns()), Waits: p.EmptyAcquireCount(), Waited: p.EmptyAcquireWaitTime()}

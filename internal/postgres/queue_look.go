@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// Depths implements host.Database, exactly.
+// Depths implements host.Database; its numbers are exact.
 func (db *DB) Depths(ctx context.Context) ([]host.Depth, error) {
 	var list []host.Depth
 	for _, name := range queueNames() {

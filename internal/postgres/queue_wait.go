@@ -13,7 +13,7 @@ import (
 // and none is sent when the lease of a killed process ends.
 const pollEvery = 5 * time.Second
 
-// pollPooled is that interval through a pooler, which forwards no notifications.
+// pollPooled is the same interval through a pooler, which forwards no notifications.
 const pollPooled = 500 * time.Millisecond
 
 // enter takes a place in the line of waiting receivers.
@@ -25,8 +25,8 @@ func (q *Queue) enter() chan struct{} {
 	return wait
 }
 
-// leave takes a receiver out of the line. If it was woken meanwhile, or if more messages may be left, another receiver
-// is woken.
+// leave takes a receiver out of the line. If it was woken in the meantime, or if more messages may be left, another
+// receiver is woken.
 func (q *Queue) leave(wait chan struct{}, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -47,8 +47,8 @@ func (q *Queue) wake() {
 	q.wakeOne()
 }
 
-// wake lets receivers of this process check for the messages that a call has sent. Notifications do it, but none arrive
-// through a pooler.
+// wake lets receivers of this process check for the messages that a call has sent. Notifications do that, but none
+// arrive through a pooler.
 func (db *DB) wake(c *conn) {
 	if !db.pooled.Load() {
 		return
@@ -90,7 +90,7 @@ func (q *Queue) arm(next time.Duration) {
 	q.timer, q.ends = time.AfterFunc(wait, func() { q.tick(set) }), ends
 }
 
-// tick handles the timer, unless it was set again since.
+// tick handles the timer, unless it has been set again since.
 func (q *Queue) tick(set int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -101,17 +101,17 @@ func (q *Queue) tick(set int64) {
 	q.wakeOne()
 }
 
-// Times of the connection that listens: how long it may be silent before it is tested, how long the answer may take,
-// and how soon it is opened again.
+// Times for the listening connection: how long it may be silent before it is tested, how long the answer may take, and
+// how soon it is reopened.
 const (
 	silence   = 15 * time.Second
 	answer    = 5 * time.Second
 	leastRest = 50 * time.Millisecond
 	mostRest  = 5 * time.Second
-	poolRest  = time.Minute // through a pooler, until a connection shows that there is none any more
+	poolRest  = time.Minute // through a pooler, until a connection shows that there no longer is one
 )
 
-// listen wakes receivers when messages come, until the database is closed. A connection that breaks is opened again.
+// listen wakes receivers when messages arrive, until the database is closed. A connection that breaks is reopened.
 func (db *DB) listen(config *pgx.ConnConfig) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -149,7 +149,7 @@ func (db *DB) hear(ctx context.Context, config *pgx.ConnConfig) (heard bool) {
 		to.Close(bounded) //nolint:errcheck // nothing of it is used again
 	}()
 	if pooled, err := throughPooler(ctx, to); err != nil || pooled {
-		return false // another client may get the connection that would listen, and its notifications
+		return false // another client may get the listening connection, and its notifications
 	}
 	if _, err := to.Exec(ctx, "LISTEN "+db.channel); err != nil {
 		return false

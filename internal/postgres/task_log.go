@@ -12,15 +12,15 @@ import (
 	"zerodag/operators"
 )
 
-// Text is gathered and stored as a separate gzip member when there is much of it, after a short delay, or at the end:
-// the stored file is valid at any time. The delay gets longer for a log that keeps growing.
+// Text is gathered and stored as a separate gzip member when there is a lot of it, after a short delay, or at the end:
+// the stored file is valid at all times. The delay gets longer for a log that keeps growing.
 const (
 	gathered      = 64 << 10
 	mostMember    = 256 << 10 // bytes of text in one member
 	mostGathered  = 1 << 20   // bytes of text that wait while the database is unavailable
 	moment        = 100 * time.Millisecond
 	longestMoment = 2 * time.Second
-	storeTime     = 30 * time.Second // limit of storing one part, and of ending a log
+	storeTime     = 30 * time.Second // time limit for storing one part, and for ending a log
 )
 
 // taskLog is the log of one run.
@@ -28,13 +28,13 @@ type taskLog struct {
 	logs    *Logs
 	attempt int64
 	task    string
-	source  string // of its lines
+	source  string // the source of its lines
 
 	mu      sync.Mutex
 	text    []byte // not stored yet
 	began   time.Time
-	size    int64 // of the text in the file
-	last    byte  // of the text in the file; 0 when there is none
+	size    int64 // the size of the text in the file
+	last    byte  // the last byte of the text in the file; 0 when there is none
 	behind  bool  // the last store failed: the timer makes the next one
 	missing gap   // text that arrived when the memory limit was reached
 	timer   *time.Timer
@@ -42,10 +42,10 @@ type taskLog struct {
 	closed  bool
 
 	storing sync.Mutex // guards the following fields; it is taken first
-	name    string     // of the file; "" before anything is stored
-	part    int64      // number of the last stored part
+	name    string     // the name of the file; "" before anything is stored
+	part    int64      // the number of the last stored part
 	member  []byte     // the next part, if the outcome of storing it is unknown; else nil
-	covers  int        // bytes of text that are in it
+	covers  int        // the number of bytes of text in it
 }
 
 // gap describes text that was not kept.
@@ -73,7 +73,7 @@ func (t *taskLog) Write(p []byte) (int, error) {
 // Echo appends the message of `echo>`, without a newline (engine.md 2.13).
 func (t *taskLog) Echo(message string) { t.keep([]byte(message)) }
 
-// Line appends a message of the engine.
+// Line appends a message from the engine.
 func (t *taskLog) Line(level operators.Level, logger, message string) {
 	t.keep([]byte(t.logs.form.Line(t.logs.now(), level, t.source, logger, message)))
 }
@@ -95,7 +95,7 @@ func (t *taskLog) over(n int) bool {
 	return split > 0 && n > 0 && !t.closed && !t.behind && t.size+int64(len(t.text)) > split
 }
 
-// gather keeps text and reports whether so much has gathered that the writer must wait for the database.
+// gather keeps text and reports whether so much has accumulated that the writer must wait for the database.
 func (t *taskLog) gather(p []byte) (much bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +136,7 @@ func (t *taskLog) tick() {
 }
 
 // store writes the gathered text and, in place of missing text, a line about the gap. With split, the log then
-// continues in another file. More text may be gathered meanwhile.
+// continues in another file. More text may be gathered in the meantime.
 func (t *taskLog) store(split bool) error {
 	t.storing.Lock()
 	defer t.storing.Unlock()
@@ -152,7 +152,8 @@ func (t *taskLog) store(split bool) error {
 	return nil
 }
 
-// next makes the next part unless there is one; it returns false if everything is stored. storing must be held.
+// next creates the next part unless there already is one; it returns false if everything is stored. storing must be
+// held.
 func (t *taskLog) next(split bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -137,7 +137,7 @@ func unpack(t *testing.T, r io.Reader) string {
 	return string(text)
 }
 
-// testDepths proves that lists of messages include their shares, and that vitals include the size of the tables.
+// testDepths proves that message lists include the messages' shares, and that vitals include the size of the tables.
 func testDepths(t *testing.T, l *lab) {
 	db, ctx := l.fresh(t), t.Context()
 	if err := db.Queue("events").Send(ctx, host.Message{ID: "a", Share: "s"}); err != nil {

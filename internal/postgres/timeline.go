@@ -33,7 +33,7 @@ func (db *DB) follow(ctx context.Context, to *pgx.Conn) error {
 		return errPooled
 	}
 	if !pooled {
-		// With the default, the cost of spinning disks, lists are read by filtering another site's rows.
+		// With the default, which assumes spinning disks, lists are read by filtering another site's rows.
 		if _, err := to.Exec(ctx, "SET random_page_cost = 1.1"); err != nil {
 			return translated(ctx, err)
 		}
@@ -41,8 +41,8 @@ func (db *DB) follow(ctx context.Context, to *pgx.Conn) error {
 	return db.enterTimeline(db.connTo(ctx, to))
 }
 
-// unprepared is how statements run where none can be prepared: a transaction pooler keeps none between transactions.
-// Prepared ones cost the database about a quarter as much.
+// unprepared is how statements run where none can be prepared: a transaction pooler keeps no prepared statements
+// between transactions. Prepared statements cost the database about a quarter as much.
 const unprepared = pgx.QueryExecModeCacheDescribe
 
 // errPooled is returned for a connection that expects to keep prepared statements. The next one expects a pooler.
@@ -57,7 +57,7 @@ func (db *DB) prepares(_ context.Context, c *pgx.ConnConfig) error {
 }
 
 // throughPooler reports whether a connection ends at a pooler such as PgBouncer, which may hand each transaction to a
-// different process of PostgreSQL: the process at work is not the one that the login named.
+// different PostgreSQL process: the process at work is not the one that the login named.
 func throughPooler(ctx context.Context, to *pgx.Conn) (bool, error) {
 	var pid uint32
 	if err := to.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeSimpleProtocol).Scan(&pid); err != nil {

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// either is a queue over two servers: each call goes to one of them.
+// either is a queue spanning two servers: each call goes to one of them.
 type either struct{ one, two host.Queue }
 
 func (e either) any() host.Queue {
@@ -75,8 +75,8 @@ func (r readElsewhere) Files(ctx context.Context, a host.Attempt, prefix string)
 	return r.by.Files(ctx, a, prefix)
 }
 
-// testFaults lets a process that crashes repeatedly, over a store that refuses calls, loses answers and delays, write a
-// log and work through a queue: in the end, everything has been done exactly once.
+// testFaults has a process that crashes repeatedly write a log and work through a queue, over a store that refuses
+// calls, loses answers and adds delays: in the end, everything has been done exactly once.
 func testFaults(t *testing.T, l *lab) {
 	db := l.fresh(t)
 	a := setScene(t, db).start(t, db)
@@ -120,8 +120,8 @@ func testFaults(t *testing.T, l *lab) {
 	}
 }
 
-// testGroups lets several senders add to the same groups on two servers while both receive: one message of a group is
-// leased at a time, messages of one sender arrive in the order sent, and none is left behind. No poll helps here.
+// testGroups has several senders add to the same groups on two servers while both receive: only one message of a group
+// is leased at a time, messages of one sender arrive in the order sent, and none is left behind. No poll helps here.
 func testGroups(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -219,8 +219,8 @@ func testLeaving(t *testing.T, l *lab) {
 	}
 }
 
-// testKilled proves that another server receives the messages that a killed server had leased when the lease ends,
-// although no notification is sent then.
+// testKilled proves that when the lease of a killed server ends, another server receives the leased messages, although
+// no notification is sent then.
 func testKilled(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

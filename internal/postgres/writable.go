@@ -12,18 +12,19 @@ import (
 )
 
 const (
-	// probed is the number of bytes that must find room. Most of them take new pages, because random bytes cannot be
+	// probed is the number of bytes that must fit. Most of them take new pages, because random bytes cannot be
 	// compressed.
 	probed = 16 << 10
 	// fullFor is how long a change that found no space counts: a probe may find room in its own table when others have
 	// none.
 	fullFor = 30 * time.Second
-	// writableFor is how long a probe that succeeded counts: each one costs as much log as a few tasks.
+	// writableFor is how long a probe that succeeded counts: each one writes as much to the database's log as a few
+	// tasks do.
 	writableFor = 5 * time.Second
 )
 
-// Writable returns an error if the database cannot be written to now: it writes a part of a log and takes it back. The
-// error wraps syscall.ENOSPC if there is no space, and syscall.EROFS if nothing may be written.
+// Writable returns an error if the database cannot be written to now: it writes a part of a log and rolls that back.
+// The error wraps syscall.ENOSPC if there is no space, and syscall.EROFS if nothing may be written.
 func (db *DB) Writable(ctx context.Context) error {
 	if full := time.Unix(0, db.full.Load()); time.Since(full) < fullFor {
 		return fmt.Errorf("a change of %v: %w", full.UTC().Format(time.TimeOnly), syscall.ENOSPC)

@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// testWritable proves that the probe notices a database that is full or read-only, leaves nothing behind, and believes a
-// change that found no space more than itself.
+// testWritable proves that the probe notices a database that is full or read-only, leaves nothing behind, and gives a
+// change that found no space precedence over its own result.
 func testWritable(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

@@ -14,12 +14,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits on attempts at a call. A failover takes longer than all of them: the host tries again after that.
+// Limits on the attempts at a call. A failover takes longer than all of them together: the host tries again after that.
 const (
 	tries     = 8
 	firstWait = 10 * time.Millisecond
 	mostWait  = time.Second
-	// tryTime limits one attempt, because the wait for a server that disappeared silently would be far longer. No
+	// tryTime limits one attempt, because waiting for a server that disappeared silently would take far longer. No
 	// further attempt begins after mostTime.
 	tryTime  = time.Minute
 	mostTime = 20 * time.Second
@@ -27,8 +27,8 @@ const (
 	settleTime = 10 * time.Second
 )
 
-// repeat calls try until it answers. If PostgreSQL rolled it back or could not be reached, it tries again after a pause
-// that lets other transactions finish; each caller states why the call may be repeated.
+// repeat calls try until it gets an answer. If PostgreSQL rolled the call back or could not be reached, repeat tries
+// again after a pause that lets other transactions finish; each caller states why the call may be repeated.
 func (db *DB) repeat(ctx context.Context, try func(ctx context.Context) error) error {
 	wait, began := firstWait, time.Now()
 	for n := 1; ; n++ {
@@ -108,7 +108,7 @@ func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 
 // write commits a change once. It calls run again after a rollback, so run must set its results anew each time. When
 // the connection breaks during the commit, PostgreSQL is asked whether the mark of the transaction is there (see
-// marks.go): no change is lost or made twice, whatever it does.
+// marks.go): no change is lost or made twice, whatever the change does.
 func (db *DB) write(ctx context.Context, run func(*conn) error) error {
 	return db.repeat(ctx, func(ctx context.Context) error {
 		if db.isClosed() {
@@ -161,7 +161,7 @@ func (db *DB) transact(ctx context.Context, run func(*conn) error) (unanswered *
 // begin begins a transaction with its mark.
 func (db *DB) begin(ctx context.Context, held *pgxpool.Conn, m mark) error {
 	b := &pgx.Batch{}
-	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED") // all statements here are written for it
+	b.Queue("BEGIN ISOLATION LEVEL READ COMMITTED") // all statements here are written for this isolation level
 	known, now := db.timeline.Load(), int64(0)
 	sql := db.connTo(ctx, held).finished(setMark)
 	if known == 0 {
@@ -178,7 +178,7 @@ func (db *DB) begin(ctx context.Context, held *pgxpool.Conn, m mark) error {
 	if now == known {
 		return nil
 	}
-	// The pooler has a connection to a server that took over.
+	// The pooler is connected to a server that has taken over.
 	if _, err := held.Exec(ctx, "ROLLBACK"); err != nil {
 		return translated(ctx, err)
 	}

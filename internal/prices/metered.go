@@ -5,8 +5,7 @@ import (
 	"os"
 )
 
-// Metered is the usage in one unit of the bill. Its type is the usage type of Cost Explorer, without the mark of the
-// region in front.
+// Metered is the usage in one billing unit. Its type is Cost Explorer's usage type, without the region prefix.
 type Metered struct {
 	Service  string  `json:"service"`
 	Type     string  `json:"type"`

@@ -4,8 +4,8 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// markEarly marks the processes that a command started before it was marked itself: until then they have only the
-// inherited mark of the environment, which any process may change (su does). A process is marked before its children
+// markEarly marks the processes that a command started before it was marked itself: until then, they have only the mark
+// inherited through the environment, which any process may change (su does). A process is marked before its children
 // are searched: later children inherit the mark.
 func (d *Driver) markEarly(leader, number int) {
 	m := d.base + lineage.Mark(number)

@@ -40,14 +40,14 @@ func (d *Driver) environment(mark, root, dir string, own []string) []string {
 	return env
 }
 
-// variables holds the variables of this program that commands get, and the mark of the commands around it. They do not
-// change while it runs.
+// variables holds this program's variables that commands get, and the marks of the outer commands. They do not change
+// while it runs.
 type variables struct {
 	names, pairs []string // both have the same length
 	mark         string
 }
 
-// given returns the variables of a program that commands get.
+// given returns a program's variables that commands get.
 func (d *Driver) given(all []string) *variables {
 	last := make(map[string]int, len(all))
 	for i, pair := range all {

@@ -106,7 +106,7 @@ func TestCPUIsNotLimited(t *testing.T) {
 	}
 }
 
-// TestTheMarkIsOurs proves that `_env` of a command cannot change the mark by which its processes are found.
+// TestTheMarkIsOurs proves that a command's `_env` cannot change the mark by which its processes are found.
 func TestTheMarkIsOurs(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -21,7 +21,7 @@ func baseOf(name string) lineage.Mark {
 	return lineage.Mark(f.Sum32()>>3|1) << numberBits
 }
 
-// begin gives a command its number; end records that nothing is left of the command.
+// begin assigns a command its number; end records that nothing is left of the command.
 func (d *Driver) begin() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -42,7 +42,7 @@ func (d *Driver) mark(number int) string { return d.name + "-" + strconv.Itoa(nu
 // by mistake.
 func (d *Driver) markOf(pid int) lineage.Mark { return lineage.Of(pid, d.options.Alone) }
 
-// numberOf returns the command of this driver that a mark belongs to.
+// numberOf returns the number of the command of this driver to which a mark belongs.
 func (d *Driver) numberOf(m lineage.Mark) (number int, ours bool) {
 	return int(m & (1<<numberBits - 1)), m>>numberBits == d.base>>numberBits
 }

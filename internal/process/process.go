@@ -37,17 +37,18 @@ type Options struct {
 	// Name distinguishes the commands of this driver from those of others, across restarts of the program; "" means a
 	// random name.
 	Name string
-	User *User // that commands run as; nil means the user of this program
-	// Hide, unless nil, hides files of this program from commands, except their own workspace. It is not for commands of
-	// another user, who has no access to the files anyway.
+	User *User // the user that commands run as; nil means the user of this program
+	// Hide, unless nil, hides this program's files from commands, except for their own workspaces. It is not for
+	// commands that run as another user, who has no access to the files anyway.
 	Hide *landlock.Rules
-	// Alone means that this program has no children except those of this driver, clients of container engines and
-	// copies of itself: any other process that it adopts was left by a command.
+	// Alone means that this program has no children except those of this driver, container-engine clients and copies of
+	// itself: any other process that it adopts was left behind by a command.
 	Alone       bool
 	Environment lineage.Environment // the variables of this program that commands get
 }
 
-// mostProcesses is the limit of processes of a command of another user if it sets none: its forks are always limited.
+// mostProcesses is the process limit for a command that runs as another user and sets none: its forks are always
+// limited.
 const mostProcesses = 1024
 
 // User is another user of this machine that commands run as. Only root can have one.
@@ -59,19 +60,19 @@ type User struct {
 // Driver starts commands; one is enough for a program. It is safe for concurrent use.
 type Driver struct {
 	options Options
-	name    string // of this driver, in the mark of its commands
+	name    string // the name of this driver, in the marks of its commands
 
-	base    lineage.Mark // of this driver's commands: their number is added
+	base    lineage.Mark // the base of the marks of this driver's commands: their number is added
 	theirs  func() *variables
-	noHome  bool          // the home folder of this program is hidden: that of a command is its workspace
-	starts  chan struct{} // one for each running command: as many as there are descriptors for
+	noHome  bool          // the home folder of this program is hidden: a command's home is its workspace
+	starts  chan struct{} // one for each running command, limited by the available descriptors
 	buffers sync.Pool
 
 	mu      sync.Mutex
-	count   int          // commands started so far
-	ooms    int          // processes that the kernel had killed for memory at the last check
-	running map[int]bool // process ids of commands
-	live    map[int]bool // numbers of commands whose sweep has not ended
+	count   int          // the number of commands started so far
+	ooms    int          // the number of processes that the kernel had killed for lack of memory at the last check
+	running map[int]bool // the process IDs of commands
+	live    map[int]bool // the numbers of commands whose sweep has not ended
 	strange map[int]*stranger
 }
 
@@ -148,7 +149,7 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	return exit, nil
 }
 
-// scratch returns the folder of a command: a command that runs as another user does not have our rights.
+// scratch returns access to a command's folder: a command that runs as another user does not have our permissions.
 func (d *Driver) scratch(root string, c operators.Command) interface {
 	Fill() error
 	Outputs() (map[string][]byte, error)

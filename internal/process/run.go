@@ -18,8 +18,8 @@ import (
 	"zerodag/operators"
 )
 
-// soon is the time in which most commands end. Until then, one goroutine reads their output and then waits for them;
-// only after that, a second one waits concurrently.
+// soon is the time within which most commands end. Until then, one goroutine reads their output and then waits for
+// them; only after that, a second one waits concurrently.
 const soon = 10 * time.Millisecond
 
 // run starts a command, passes its output on and returns how it ended.
@@ -106,7 +106,7 @@ func (d *Driver) start(root string, c operators.Command, number int) (_ *os.Proc
 	if err != nil {
 		return nil, nil, startError(dir, c.Args[0], err)
 	}
-	// Each command gets its own file: a shared one might have the last descriptor that this process may have, which
+	// Each command gets its own file: a shared one might have the last descriptor that this process is allowed, which
 	// cannot be passed to commands (limits.Scarce).
 	null, err := os.Open(os.DevNull)
 	if err != nil {
@@ -144,7 +144,7 @@ func (d *Driver) spawn(root, program string, c operators.Command, number int, at
 	return p, err
 }
 
-// startError returns an error for users about a command that did not start: what, where and why.
+// startError returns an error for users about a command that did not start: it states what failed, where and why.
 func startError(dir, program string, err error) error {
 	if limits.Scarce(err) {
 		return fmt.Errorf("start %s: %w", program, err)
@@ -200,7 +200,7 @@ func (g *group) stop(grace time.Duration, cut <-chan struct{}) {
 	g.signal(syscall.SIGKILL)
 }
 
-// pass copies output as it arrives, by lines or parts of lines, and returns why it ended.
+// pass copies output as it arrives, in lines or parts of lines, and returns why it ended.
 func (d *Driver) pass(from io.Reader, to io.Writer) error {
 	buffer := d.buffers.Get().(*[32 << 10]byte)
 	defer d.buffers.Put(buffer)

@@ -9,10 +9,10 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// stranger is a process that an unknown command left behind, because it had the rights to change its mark. It may
-// belong to any command that was running when it was first seen.
+// stranger is a process that an unknown command left behind, because it had the right to change its mark. It may belong
+// to any command that was running when it was first seen.
 type stranger struct {
-	began int64        // when it was started, to distinguish it from a later process with its number
+	began int64        // when it was started, to distinguish it from a later process with the same number
 	of    map[int]bool // commands that it may belong to and that have not ended yet
 }
 

@@ -35,7 +35,7 @@ func (d *Driver) sweep(g *group, number int) (running int) {
 		var how syscall.WaitStatus
 		pid, err := syscall.Wait4(-g.id, &how, 0, nil)
 		if err != nil && err != syscall.EINTR {
-			break // the rest are not children of ours yet: they have parents elsewhere
+			break // the rest are not our children yet: they have parents elsewhere
 		}
 		if pid > 0 && how.Signaled() && how.Signal() == syscall.SIGKILL {
 			running++
@@ -62,8 +62,8 @@ func (d *Driver) freezeMarked(mine func(mark string) bool) []int {
 	return freeze(func() ([]int, bool) { return d.marked(mine) })
 }
 
-// freeze stops processes until there are no new ones: while processes are killed one by one, others may fork; stopped
-// ones cannot.
+// freeze stops processes until no new ones appear: while processes are being killed one by one, others may fork;
+// stopped ones cannot.
 func freeze(find func() (pids []int, unsure bool)) []int {
 	var list []int
 	stopped := map[int]bool{}
@@ -86,7 +86,7 @@ func freeze(find func() (pids []int, unsure bool)) []int {
 	return list
 }
 
-// mostQuiet is how often processes that do not show a mark yet are checked again.
+// mostQuiet is how many times processes that do not show a mark yet are checked again.
 const mostQuiet = 50
 
 // endAll kills processes and waits until they are gone.
@@ -135,8 +135,8 @@ func (d *Driver) hasStrays(number int) bool {
 }
 
 // childrenOf lists the children of the first thread of a process, or returns false if this kernel does not list them.
-// For a shell, these are all its children; for this program, nearly all of them are orphans: the kernel gives them to
-// that thread.
+// For a shell, these are all its children; for this program, nearly all of them are orphans, which the kernel assigns
+// to that thread.
 func childrenOf(pid int) ([]int, bool) {
 	name := strconv.Itoa(pid)
 	text, err := readKernel("/proc/" + name + "/task/" + name + "/children")
@@ -155,7 +155,7 @@ type openList struct {
 
 var ownList openList //nolint:gochecknoglobals // it is the program's
 
-// open opens the file unless it is open. A program without descriptors tries again the next time.
+// open opens the file unless it is already open. A program that has run out of descriptors tries again the next time.
 func (l *openList) open() (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,8 +241,8 @@ func isAdopted(pid int) bool {
 	return err == nil && session != ownSession()
 }
 
-// reapStray reaps a dead child. Unless known, the leader of a session may be the child of another part of this program,
-// which waits for its end.
+// reapStray reaps a dead child. Unless known is true, a session leader may be the child of another part of this
+// program, which is waiting for it to end.
 func (d *Driver) reapStray(pid int, known bool) bool {
 	s, there := statusOf(pid)
 	if there && !s.dead {
@@ -263,7 +263,7 @@ func isCopy(pid int) bool {
 }
 
 func ownSession() int {
-	id, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0) // of ourselves: cannot fail
+	id, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0) // asking about ourselves cannot fail
 	return int(id)
 }
 

@@ -28,12 +28,13 @@ func TestDaemonsAreFound(t *testing.T) {
 	}
 }
 
-// TestSaysWhatItEnded proves that a command whose background processes are ended reports it, and that a command whose
-// background processes ended before does not.
+// TestSaysWhatItEnded proves that a command whose background processes are ended reports this, and that a command whose
+// background processes had already ended does not.
 func TestSaysWhatItEnded(t *testing.T) {
 	t.Parallel()
 	const line = "zerodag: ended a process that the command left running: background processes end with the task\n"
-	// A process that is about to become another program briefly has no environment and is not counted then.
+	// A process that is about to become another program briefly has no environment, and is not counted during that
+	// time.
 	const started = "until grep -q sleep /proc/$!/comm && grep -qa . /proc/$!/environ; do :; done"
 	for script, want := range map[string]string{
 		"sleep 1000 & " + started:                               line,
@@ -105,8 +106,8 @@ func TestMarksOfCommandsInCommands(t *testing.T) {
 	}
 }
 
-// TestReclaim proves that a driver of the same name ends the processes that a killed program left running, even in
-// separate sessions, and no processes of others.
+// TestReclaim proves that a driver with the same name ends the processes that a killed program left running, even in
+// separate sessions, and does not end the processes of others.
 func TestReclaim(t *testing.T) {
 	t.Parallel()
 	name := t.Name() + "-" + strconv.Itoa(os.Getpid())

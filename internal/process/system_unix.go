@@ -33,7 +33,7 @@ var keepDescriptors = sync.OnceFunc(func() {
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // await waits until there is output, all ends of the pipe are closed, or the command is no longer a short one. The
-// thread itself waits: the poller of the runtime would wake other threads for each command, which would find no work.
+// thread itself waits: the runtime's poller would wake other threads for each command, and they would find no work.
 func await(output *os.File) {
 	c, err := output.SyscallConn()
 	if err != nil {
@@ -44,7 +44,7 @@ func await(output *os.File) {
 	})
 }
 
-// pipe makes a pipe of which only the read end can have a deadline, because the other end is the command's.
+// pipe creates a pipe of which only the read end can have a deadline, because the other end is the command's.
 func pipe() (r, w *os.File, err error) {
 	var ends [2]int
 	syscall.ForkLock.RLock()

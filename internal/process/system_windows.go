@@ -15,7 +15,7 @@ import (
 // keepDescriptors does nothing, because only explicitly listed handles are inherited.
 func keepDescriptors() {}
 
-// apart starts a command so that it does not receive a Ctrl-C.
+// apart starts a command in such a way that it does not receive a Ctrl-C.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
@@ -25,8 +25,7 @@ func await(*os.File) {}
 
 func pipe() (r, w *os.File, err error) { return os.Pipe() }
 
-// programOf finds a program. Operators use /bin/sh: here that is the sh on the PATH, for example that of Git or
-// BusyBox.
+// programOf finds a program. Operators use /bin/sh: here, that is the sh on the PATH, for example from Git or BusyBox.
 func programOf(name string) (string, error) {
 	if name == "/bin/sh" {
 		return exec.LookPath("sh")
@@ -42,7 +41,7 @@ func programOf(name string) (string, error) {
 type group struct {
 	id     int
 	leader *os.Process
-	job    windows.Handle // 0: it could not be made, and only the command itself can be ended
+	job    windows.Handle // 0: it could not be created, and only the command itself can be ended
 	mu     sync.Mutex
 	done   bool
 	over   chan struct{}

@@ -13,12 +13,12 @@ import (
 	"zerodag/operators"
 )
 
-// bounded is a shell script that limits the processes of its user, takes the mark of the command and becomes the
+// bounded is a shell script that limits the number of its user's processes, takes the command's mark and becomes the
 // command, because only the process itself can always do so. Shells use different letters for the options of ulimit.
 const bounded = `n=$1 m=$2; shift 2; { ulimit -p $n || ulimit -u $n; ulimit -w $m || ulimit -x $m; } 2>/dev/null; unset n m; exec "$@"`
 
 // spawnAs starts a command as another user, with a limit on that user's processes. The watch enforces the limit of the
-// command; this limit is for commands that fork faster than the watch checks.
+// command; this one is for commands that fork faster than the watch checks.
 func (d *Driver) spawnAs(u *User, program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
 	if err := executable(attr.Dir, program); err != nil {
 		return nil, err
@@ -37,9 +37,9 @@ func (d *Driver) spawnAs(u *User, program string, c operators.Command, number in
 	return p, err
 }
 
-// restricted returns a channel of functions for a thread that has given up everything that no command of another user
-// may get: new rights from setuid programs, and all capabilities. Processes started by the thread also lack them. The
-// other threads keep them, and no other goroutine ever runs on this thread.
+// restricted returns a channel of functions for a thread that has given up everything that a command run as another
+// user must not get: new rights from setuid programs, and all capabilities. Processes started by the thread lack them,
+// too. The other threads keep them, and no other goroutine ever runs on this thread.
 var restricted = sync.OnceValue(func() chan<- func() {
 	line := make(chan func())
 	go func() {

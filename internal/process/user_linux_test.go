@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// ofAnother makes a driver that runs commands as another user, and a project that this user can access.
+// ofAnother creates a driver that runs commands as another user, and a project that this user can access.
 func ofAnother(t *testing.T, id int) (*Driver, string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -50,7 +50,7 @@ func TestAnotherUser(t *testing.T) {
 	}
 }
 
-// TestOutputsOfAnotherUser proves that root does not follow a link that a command left.
+// TestOutputsOfAnotherUser proves that root does not follow a link that a command left behind.
 func TestOutputsOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	d, root := ofAnother(t, 31_002)
@@ -66,10 +66,10 @@ func TestOutputsOfAnotherUser(t *testing.T) {
 	}
 }
 
-// TestProcessBombs proves that commands that fork endlessly are ended with a reason, and that none of their processes is
-// left. On a busy machine, a bomb can reach the limit of its user between two checks: then its shells end because they
-// cannot fork, and what remains of it is harmless until its time is over. It runs alone because it briefly uses the
-// whole machine.
+// TestProcessBombs proves that commands that fork endlessly are ended with a reason, and that none of their processes
+// are left. On a busy machine, a bomb can reach its user's limit between two checks: in that case, its shells end
+// because they cannot fork, and what remains of it is harmless until its time is up. It runs alone because it briefly
+// uses the whole machine.
 func TestProcessBombs(t *testing.T) {
 	for i, bomb := range []string{
 		`b() { while :; do b & done; }; b`,
@@ -96,8 +96,8 @@ func TestProcessBombs(t *testing.T) {
 	}
 }
 
-// TestAnotherUserGetsNoRights proves that a command of another user can get no rights from a setuid program, and
-// inherits no descriptor from the program that started this one.
+// TestAnotherUserGetsNoRights proves that a command run as another user cannot gain rights from a setuid program, and
+// inherits no descriptors from the program that started this one.
 func TestAnotherUserGetsNoRights(t *testing.T) {
 	t.Parallel()
 	d, root := ofAnother(t, 31_003)

@@ -49,8 +49,8 @@ func (w *watch) needed() bool {
 	return w.limits.Processes > 0 || w.limits.Memory > 0 || w.limits.Disk > 0
 }
 
-// look checks the command until it ends, less often the older it is and the longer a check takes. It begins after a
-// time in which most commands end.
+// look checks the command until it ends, less often the older it is and the longer a check takes. It begins after the
+// time within which most commands end.
 func (w *watch) look() {
 	pause := soon
 	timer := time.NewTimer(pause)
@@ -88,8 +88,8 @@ func (w *watch) tooMuch() string {
 	return ""
 }
 
-// forks passes output on and records whether a command complains that it cannot fork: a fork bomb that has reached the
-// limit of its user may end before it was counted.
+// forks passes output on and records whether a command complains that it cannot fork: a fork bomb that has reached its
+// user's limit may end before it is counted.
 type forks struct {
 	to      io.Writer
 	refused bool
@@ -119,7 +119,7 @@ func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
 	return operators.Exit{Code: 128 + int(s.Signal()), Signal: int(s.Signal()), Why: w.why.Get()}
 }
 
-// ranOutOfMemory reports whether the kernel has killed processes for their memory since the last call.
+// ranOutOfMemory reports whether the kernel has killed processes for lack of memory since the last call.
 func (d *Driver) ranOutOfMemory() bool {
 	n := limits.OOMKills()
 	d.mu.Lock()

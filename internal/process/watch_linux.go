@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// status is the kernel's status of a process.
+// status is the status of a process according to the kernel.
 type status struct {
 	pid, parent, group int
 	threads            int
 	dead               bool
 	memory             int64 // bytes in RAM
-	began              int64 // ticks after the start of the machine
+	began              int64 // in ticks since the machine was started
 }
 
-// usage counts the processes of a command and the bytes of memory that they use.
+// usage returns the number of processes of a command and how many bytes of memory they use.
 func (d *Driver) usage(leader, number int) (count int, memory int64) {
 	all := processes()
 	self := os.Getpid()
@@ -37,7 +37,7 @@ func (d *Driver) usage(leader, number int) (count int, memory int64) {
 	return count, memory
 }
 
-// belongs reports whether a process belongs to a command, by its mark, or by its environment if it has none.
+// belongs reports whether a process belongs to a command, judging by its mark or, if it has none, by its environment.
 func (d *Driver) belongs(pid, number int) bool {
 	if of, ours := d.numberOf(d.markOf(pid)); ours {
 		return of == number
@@ -74,6 +74,6 @@ func statusOf(pid int) (status, bool) {
 	if len(fields) < 22 {
 		return status{}, false
 	}
-	number := func(i int) int { n, _ := strconv.Atoi(fields[i]); return n } // the kernel's: always numbers
+	number := func(i int) int { n, _ := strconv.Atoi(fields[i]); return n } // the kernel writes only numbers there
 	return status{pid: pid, parent: number(1), group: number(2), threads: number(17), dead: fields[0] == "Z" || fields[0] == "X", memory: int64(number(21)) * int64(os.Getpagesize()), began: int64(number(19))}, true
 }

@@ -26,11 +26,11 @@ func calledAs(path string) string {
 	return Name
 }
 
-// AsDigdag reports whether this program was started as digdag. Scripts that were written for Digdag then get its usage
-// and its exit codes.
+// AsDigdag reports whether this program was started as digdag. Scripts that were written for Digdag then get Digdag's
+// usage text and exit codes.
 func AsDigdag() bool { return Called() != Name }
 
-// AsCalled replaces the name of this program in the commands of a text by the name that started it.
+// AsCalled replaces the name of this program in the commands of a text with the name that started it.
 func AsCalled(text string) string {
 	return strings.NewReplacer("`"+Name+" ", "`"+Called()+" ", "$ "+Name+" ", "$ "+Called()+" ").Replace(text)
 }
@@ -38,7 +38,7 @@ func AsCalled(text string) string {
 // ErrShown is an error whose message has already been printed.
 var ErrShown = errors.New("failed")
 
-// wrongUse is an error about a wrong command line: the usage is shown before its message.
+// wrongUse is an error about an invalid command line: the usage is shown before its message.
 type wrongUse struct{ error }
 
 // UsageError marks an error as caused by the command line: the program then shows the usage and exits with code 2.

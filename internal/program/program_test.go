@@ -15,7 +15,7 @@ func TestNameThatIsCalled(t *testing.T) {
 	}
 }
 
-// FuzzAsCalled proves that only names of commands change.
+// FuzzAsCalled proves that only command names change.
 func FuzzAsCalled(f *testing.F) {
 	f.Add("use `zerodag retry 1`")
 	f.Add("zerodag server")

@@ -12,16 +12,16 @@ import (
 // insistence handles the second request to end the program.
 type insistence struct {
 	mu sync.Mutex
-	do func() (leave bool) // nil: it leaves
+	do func() (leave bool) // nil: it exits
 }
 
 type insistenceKey struct{}
 
-// HeedSignals returns a context that ends when the program is asked to end. At the second signal the program ends by
-// that signal, as its sender expects, unless the running command has work to do first or instead (WhenToldAgain); left
-// is closed if the program cannot end by a signal. Later signals have no effect, so that no work is left half done.
+// HeedSignals returns a context that ends when the program is asked to end. At the second signal, the program is ended
+// by that signal, as its sender expects, unless the running command has work to do first or instead (WhenToldAgain);
+// left is closed if a signal cannot end the program. Later signals have no effect, so that no work is left half done.
 //
-// A signal that is ignored at the start stays ignored: with `zerodag run … &` in a script without job control, or with
+// A signal that is ignored at startup stays ignored: with `zerodag run … &` in a script without job control, or with
 // nohup, a Ctrl-C or the end of the terminal is not meant for the program.
 func HeedSignals() (_ context.Context, left <-chan struct{}) {
 	heeded := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
@@ -33,10 +33,10 @@ func HeedSignals() (_ context.Context, left <-chan struct{}) {
 		<-signals
 		end()
 		s := <-signals
-		for s == syscall.SIGHUP { // the shell and the kernel both send one at the end of a terminal
+		for s == syscall.SIGHUP { // the shell and the kernel both send one when a terminal closes
 			s = <-signals
 		}
-		i.mu.Lock() // if the program leaves, it stays locked so that the running command does not continue
+		i.mu.Lock() // if the program exits, it stays locked so that the running command does not continue
 		switch {
 		case i.do != nil && !i.do():
 			i.mu.Unlock()
@@ -47,7 +47,7 @@ func HeedSignals() (_ context.Context, left <-chan struct{}) {
 	return ctx, gone
 }
 
-// endBy ends the program by a signal. It reports false if this system cannot.
+// endBy ends the program with a signal. It returns false if this system cannot do so.
 func endBy(s os.Signal) bool {
 	signal.Reset(s)
 	self, err := os.FindProcess(os.Getpid())
@@ -58,8 +58,8 @@ func endBy(s os.Signal) bool {
 }
 
 // WhenToldAgain sets the function that is called when the program is asked to end for the second time, until over is
-// called, which waits for a call in progress. do reports whether the program then leaves. Other goroutines continue
-// meanwhile.
+// called, which waits for a call in progress. do reports whether the program should then exit. Other goroutines
+// continue in the meantime.
 func WhenToldAgain(ctx context.Context, do func() (leave bool)) (over func()) {
 	i, ok := ctx.Value(insistenceKey{}).(*insistence)
 	if !ok { // this is not a separate program

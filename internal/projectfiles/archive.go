@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits limits the archives that Unpack accepts. A zero value means the default named.
+// Limits limits the archives that Unpack accepts. A zero value means the default given below.
 type Limits struct {
 	Compressed int64 // bytes of the archive: 100 MiB
 	Total      int64 // bytes of all files together: 1 GiB
@@ -64,8 +64,8 @@ func OpenArchive(folder string) (*Archive, error) {
 // Workflows returns the sorted names of the workflow files at the top level.
 func (a *Archive) Workflows() []string { return a.workflows }
 
-// Read returns a file by its slash name, or dig.ErrNotFound if it does not exist. Links are followed only inside the
-// folder.
+// Read returns a file by its slash-separated name, or dig.ErrNotFound if it does not exist. Links are followed only
+// inside the folder.
 func (a *Archive) Read(name string) ([]byte, error) { return a.Source(name) }
 
 // Close deletes the folder.
@@ -76,9 +76,9 @@ func (a *Archive) Close() error {
 	return nil
 }
 
-// linkInside returns the shortest relative form of the target of the link name, or false if it leads out of the
-// project. In this form every ".." is at the beginning, so that it leaves only real folders: no chain of such links can
-// lead out.
+// linkInside returns the shortest relative form of the target of the link called name, or false if it leads out of the
+// project. In this form, every ".." is at the beginning, so that it leaves only real folders: no chain of such links
+// can lead out.
 func linkInside(name, target string) (string, bool) {
 	if target == "" || path.IsAbs(target) {
 		return "", false

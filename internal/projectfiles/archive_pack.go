@@ -25,14 +25,13 @@ type Packing struct {
 	Output string
 	// Packed is called with each name, and with the target of a link; may be nil.
 	Packed func(name, target string)
-	// LeftOut is called with each folder of a server's data, and each link to one, which
-	// are never packed; may be nil.
+	// LeftOut is called with each folder of server data, and with each link to one, which are never packed; may be nil.
 	LeftOut func(name string)
 }
 
-// Pack writes the project as a tar.gz (wire.md 3.1): the files that List names, sorted, without owners and times, so
-// that identical files produce identical archives. Links get relative targets; a link that leads out of the project is an error
-// unless it must be copied. It returns the names of the workflow files.
+// Pack writes the project as a tar.gz (wire.md 3.1): the files that List names, sorted, without owners or times, so
+// that identical files produce identical archives. Links get relative targets; a link that leads out of the project is
+// an error unless it must be copied. It returns the names of the workflow files.
 func (p Project) Pack(w io.Writer, o Packing) ([]string, error) {
 	found, err := p.list()
 	if err != nil {
@@ -184,7 +183,7 @@ func (k *packer) file(name, file string) error {
 	if err := k.archive.WriteHeader(h); err != nil {
 		return fmt.Errorf("archive %s: %w", name, err)
 	}
-	// A file that grows meanwhile is cut at the size in its header.
+	// A file that grows in the meantime is cut off at the size in its header.
 	if _, err := io.CopyN(k.archive, f, info.Size()); err != nil {
 		return fmt.Errorf("archive %s: %w (it must not change while it is read)", name, err)
 	}

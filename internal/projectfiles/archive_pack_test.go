@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// folderOf makes a project; the content "-> x" makes a link to x.
+// folderOf creates a project; the content "-> x" creates a link to x.
 func folderOf(t *testing.T, content map[string]string) Project {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "project")
@@ -69,8 +69,7 @@ func listed(t *testing.T, archive []byte) []string {
 	}
 }
 
-// TestPack proves which files go in, and that equal files make equal archives that Unpack
-// takes.
+// TestPack checks which files are packed, and that identical files produce identical archives that Unpack accepts.
 func TestPack(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long/", 40) + "näme"
@@ -111,7 +110,8 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestPackLinks proves that links at any depth to targets at any depth become relative, however they were written.
+// TestPackLinks proves that links at any depth to targets at any depth become relative, whatever form they were written
+// in.
 func TestPackLinks(t *testing.T) {
 	t.Parallel()
 	folders := []string{"", "d/", "d/e/"}

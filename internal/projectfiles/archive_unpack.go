@@ -22,9 +22,9 @@ import (
 	"zerodag/internal/datafolder"
 )
 
-// Unpack writes a project archive (tar.gz, wire.md 3.1) into a folder that is empty
-// or does not exist: all of it or nothing. An archive that is broken, too large or leads
-// out of the folder is a *host.Error of code Invalid; every other error comes from this machine or from r.
+// Unpack writes a project archive (tar.gz, wire.md 3.1) into a folder that is empty or does not exist: all of it or
+// nothing. An archive that is broken, is too large or leads out of the folder causes a *host.Error with the code
+// Invalid; every other error comes from this machine or from r.
 func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) error {
 	there, empty, err := isEmptyFolder(folder)
 	if err != nil {
@@ -33,7 +33,7 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 	if there && !empty {
 		return fmt.Errorf("unpack archive: folder %s is not empty", folder)
 	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is above projects, and users who must be kept out are kept out of the folder of data
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is above projects, and users who must be kept out are kept out of the data folder
 		return fmt.Errorf("unpack archive: %w", err)
 	}
 	temporary, err := os.MkdirTemp(filepath.Dir(folder), ".unpack-*")
@@ -44,7 +44,7 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 	if err := unpackInto(ctx, r, temporary, limits.orDefault()); err != nil {
 		return err
 	}
-	if err := os.Chmod(temporary, 0o755); err != nil { // #nosec G302 -- it is a project, which commands of other users read, below a folder that is closed to the rest
+	if err := os.Chmod(temporary, 0o755); err != nil { // #nosec G302 -- it is a project, which commands run as other users read, below a folder that is closed to everyone else
 		return fmt.Errorf("unpack archive: %w", err)
 	}
 	if there {
@@ -58,7 +58,7 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 	return nil
 }
 
-// Inspect reads an archive and returns what Unpack would refuse, without writing anything.
+// Inspect reads an archive and returns the error with which Unpack would refuse it, without writing anything.
 func Inspect(ctx context.Context, r io.Reader, limits Limits) error {
 	u := &unpacking{limits: limits.orDefault(), seen: map[string]byte{}}
 	if err := u.all(ctx, r); err != nil {
@@ -97,7 +97,7 @@ func (u *unpacking) all(ctx context.Context, r io.Reader) error {
 // source reads the compressed archive up to the limit. It keeps its error, to distinguish it from defects of the
 // archive.
 type source struct {
-	ctx    context.Context //nolint:containedctx // one call has it, from its first line to its last
+	ctx    context.Context //nolint:containedctx // it belongs to a single call, from its first line to its last
 	r      io.Reader
 	limit  int64
 	n      int64
@@ -134,7 +134,7 @@ func isFormatError(err error) bool {
 type unpacking struct {
 	limits  Limits
 	root    *os.Root        // nil: the archive is only inspected
-	seen    map[string]byte // type of each entry, and of each folder that was made for one
+	seen    map[string]byte // the type of each entry, and of each folder that was created for one
 	modes   []folderMode
 	total   int64
 	entries int
@@ -169,7 +169,7 @@ func (u *unpacking) read(in io.Reader) error {
 			return err
 		}
 	}
-	if _, err := io.Copy(io.Discard, raw); err != nil { // until the checksum
+	if _, err := io.Copy(io.Discard, raw); err != nil { // up to the checksum
 		return err
 	}
 	for _, f := range u.modes {
@@ -237,7 +237,7 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	return refusef("Archive includes an invalid entry: %s is not a file, a folder or a symbolic link", h.Name)
 }
 
-// entryName returns the slash name below the folder, or false if it leads out.
+// entryName returns the slash-separated name below the folder, or false if it leads out.
 func entryName(name string) (string, bool) {
 	if name == "" || path.IsAbs(name) || strings.ContainsRune(name, 0) {
 		return "", false
@@ -247,7 +247,7 @@ func entryName(name string) (string, bool) {
 	return name, fs.ValidPath(strings.ToValidUTF8(name, "?"))
 }
 
-// claim makes the folders above a name, and ensures that no name appears twice and that nothing is below a file or a
+// claim creates the folders above a name, and ensures that no name appears twice and that nothing is below a file or a
 // link.
 func (u *unpacking) claim(name string, kind byte) error {
 	for i, c := range name {
@@ -268,7 +268,7 @@ func (u *unpacking) claim(name string, kind byte) error {
 	return nil
 }
 
-// folder makes a folder for an entry unless it already exists.
+// folder creates a folder for an entry unless it already exists.
 func (u *unpacking) folder(name, entry string) error {
 	switch kind, there := u.seen[name]; {
 	case there && kind == tar.TypeDir:
@@ -335,7 +335,7 @@ func (u *unpacking) file(name string, h *tar.Header, content io.Reader) error {
 	return nil
 }
 
-// unpackError wraps an error of the file system. If a name exists although no entry had it, this file system does not
+// unpackError wraps a file system error. If a name exists although no entry had it, this file system does not
 // distinguish it from another entry's name.
 func unpackError(name string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
@@ -344,8 +344,8 @@ func unpackError(name string, err error) error {
 	return fmt.Errorf("unpack %s: %w", name, err)
 }
 
-// ServerData lists the folders of a server's data in an archive. An unreadable archive yields none: the caller reports
-// what is wrong with it.
+// ServerData lists the folders of server data in an archive. An unreadable archive yields none: the caller reports what
+// is wrong with it.
 func ServerData(ctx context.Context, archive io.ReaderAt, limits Limits) []string {
 	u := &unpacking{limits: limits.orDefault(), seen: map[string]byte{}}
 	_ = u.all(ctx, io.NewSectionReader(archive, 0, math.MaxInt64)) // everything read until then is checked

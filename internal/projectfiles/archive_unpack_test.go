@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// tarball makes an archive from headers; the content of a regular file is its Linkname.
+// tarball creates an archive from headers; the content of a regular file is its Linkname.
 func tarball(t testing.TB, headers ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -127,7 +127,7 @@ func zipped(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-// TestUnpack proves that files, folders, modes and inner links are unpacked, whatever program made the archive.
+// TestUnpack proves that files, folders, modes and inner links are unpacked, whatever program created the archive.
 func TestUnpack(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long/", 40) + "name"
@@ -180,7 +180,7 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
-// TestUnpackStops proves that an interrupted upload is not reported as a fault of the archive, and that a folder with
+// TestUnpackStops proves that an interrupted upload is not reported as a defect of the archive, and that a folder with
 // content is not touched.
 func TestUnpackStops(t *testing.T) {
 	t.Parallel()
@@ -237,7 +237,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// FuzzUnpackBytes proves the same for bytes that no program would write as an archive.
+// FuzzUnpackBytes checks the same for bytes that no program would write as an archive.
 func FuzzUnpackBytes(f *testing.F) {
 	z, err := gzip.NewReader(bytes.NewReader(tarball(f, file("a/b", "text"), link("a/l", "../c"), kind(tar.TypeDir, "d"))))
 	if err != nil {

@@ -29,7 +29,7 @@ func (p Project) CopyAll(folder string) (Project, error) {
 	return Open(folder)
 }
 
-// CopyTo copies the project's listed files into a new folder: a workspace, in which a task may change anything. It
+// CopyTo copies the project's listed files into a new folder: a workspace in which a task may change anything. It
 // shares nothing with the source, so there are no hard links.
 func (p Project) CopyTo(folder string) (Project, error) {
 	names, err := p.List()

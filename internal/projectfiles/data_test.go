@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestServerDataIsNeverPacked proves that the data of a server is never packed wherever it is in a project, whatever
-// its folder is called, and even if a link leads to it.
+// TestServerDataIsNeverPacked proves that server data is never packed, wherever it is in a project and whatever its
+// folder is called, even if a link leads to it.
 func TestServerDataIsNeverPacked(t *testing.T) {
 	t.Parallel()
 	elsewhere := folderOf(t, map[string]string{"zerodag.db": "x", "secret.key": "k", "blobs/1": "b"})
@@ -38,7 +38,7 @@ func TestServerDataIsNeverPacked(t *testing.T) {
 	}
 }
 
-// TestServerDataIsRefused proves that an archive made elsewhere is refused if it contains a server's data.
+// TestServerDataIsRefused proves that an archive created elsewhere is refused if it contains server data.
 func TestServerDataIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, archive := range map[string][]byte{

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// ignorePattern is one line of an ignore file, which is written like `.gitignore`.
+// ignorePattern is one line of an ignore file, which has the format of `.gitignore`.
 type ignorePattern struct {
 	file     string
 	line     int
-	match    *regexp.Regexp // of a whole name
+	match    *regexp.Regexp // matches a whole name
 	include  bool           // "!": matching files belong to the project after all
 	dirsOnly bool
 }
@@ -122,8 +122,8 @@ func translate(form *strings.Builder, pattern string) bool {
 	return true
 }
 
-// translateClass writes the class of characters, "[a-z]", that pattern begins with. It returns the length of the class,
-// or 0 if the class has no end.
+// translateClass writes the character class, such as "[a-z]", with which pattern begins. It returns the length of the
+// class, or 0 if the class has no end.
 func translateClass(form *strings.Builder, pattern string) int {
 	i := 1
 	negated := i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^')

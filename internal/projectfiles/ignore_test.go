@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestIgnoreIsGit proves that an ignore file excludes the same files as git does with the same lines: it draws three
-// hundred files of patterns and tests forty names with each. This is why package projectfiles may read these lines
-// itself (docs/adr/0025-hand-written.md).
+// TestIgnoreIsGit proves that an ignore file excludes the same files as git does with the same lines: it generates
+// three hundred pattern files at random and tests forty names with each. This is why package projectfiles may read
+// these lines itself (docs/adr/0025-hand-written.md).
 func TestIgnoreIsGit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -46,7 +46,7 @@ func TestIgnoreIsGit(t *testing.T) {
 		for range 1 + random.IntN(4) {
 			line := draw([]string{"a", "b", "a", ".x", "/", "*", "?", "**/", "/**", "[ab]", "[!a]", "!", "\\", " ", "#"}, 5)
 			if i := strings.Index(line, "**"); i > 0 && line[i-1] != '/' {
-				continue // git takes `b**/*` for `b` and `**/*`, against its own manual
+				continue // git treats `b**/*` as `b` and `**/*`, contrary to its own manual
 			}
 			lines = append(lines, line)
 		}

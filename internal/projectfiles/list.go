@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/datafolder"
 )
 
-// Ignore files hold patterns, as in .gitignore, of files that do not belong to the project. They count as one file:
+// Ignore files hold patterns, as in .gitignore, for files that do not belong to the project. They count as one file:
 // lines of zerodag's file, which come last, can include files that Digdag's file excludes.
 const (
 	digdagIgnoreFile = ".digdagignore"
@@ -24,7 +24,7 @@ const (
 
 // List returns the names of the project's files, sorted: the files that are pushed and that a task sees. It omits names
 // that start with ".", and names that ignore files match (language.md 1.1). A symbolic link is listed but never
-// followed. The data of a server is never part of a project; a project that is such data is an error.
+// followed. Server data is never part of a project; a project folder that is itself a server's data folder is an error.
 func (p Project) List() ([]string, error) {
 	l, err := p.list()
 	return l.names, err
@@ -32,8 +32,8 @@ func (p Project) List() ([]string, error) {
 
 // listing holds the contents of a project's folder.
 type listing struct {
-	names []string // of its files
-	data  []string // folders of servers' data, which do not belong to it
+	names []string // the names of its files
+	data  []string // folders of server data, which do not belong to it
 }
 
 func (p Project) list() (found listing, err error) {
@@ -74,8 +74,8 @@ func (p Project) list() (found listing, err error) {
 	return found, nil
 }
 
-// IgnoredBy returns the line of an ignore file that excludes a file at the top of the project, such as
-// "line 2 of .zerodagignore"; "" if there is no such file or it belongs to the project.
+// IgnoredBy returns the line of an ignore file that excludes a file at the top level of the project, such as "line 2 of
+// .zerodagignore"; "" if the file does not exist or belongs to the project.
 func (p Project) IgnoredBy(name string) string {
 	info, err := os.Lstat(filepath.Join(p.root, filepath.FromSlash(name)))
 	if err != nil || !info.Mode().IsRegular() {
@@ -121,9 +121,9 @@ func WorkflowNames(names []string) []string {
 // fewer.
 const mostEntries = 10_000
 
-// Entries lists the names of the files and folders in a folder of the project, by its slash path, "." for the project's
-// root. there is false if the project has no such folder; an unreadable folder, or one with too many names, exists
-// without names.
+// Entries lists the names of the files and folders in a folder of the project, given by its slash-separated path ("."
+// for the project's root). there is false if the project has no such folder; an unreadable folder, or one with too many
+// names, exists without names.
 func (p Project) Entries(folder string) (names []string, there bool) {
 	root, err := os.OpenRoot(p.root)
 	if err != nil {

@@ -2,7 +2,7 @@
 // written, and how they become an archive and come out of one.
 //
 // The local server, the command line and the tests call it. It must never read or write outside the folder that it was
-// given, whatever links a project or an archive has.
+// given, whatever links a project or an archive contains.
 package projectfiles
 
 import (
@@ -43,7 +43,7 @@ func (p Project) Root() string { return p.root }
 
 // Rename gives the project's folder another absolute path, within the same parent folder: to move it to another parent,
 // the file system would also have to change the project's folder itself. Nothing exists under the new name. The
-// returned project is the existing one, even after an error.
+// returned project is the one that exists, even after an error.
 func (p Project) Rename(to string) (Project, error) {
 	if err := syscall.Rename(p.root, to); err != nil {
 		return p, err
@@ -51,7 +51,7 @@ func (p Project) Rename(to string) (Project, error) {
 	return Project{to}, nil
 }
 
-// path turns a slash name into a path of the system, or returns a ConfigError if it leads out of the project.
+// path converts a slash-separated name to a system path, or returns a ConfigError if it leads out of the project.
 func (p Project) path(name string) (string, error) {
 	local := filepath.FromSlash(name)
 	if name == "" || !filepath.IsLocal(local) {
@@ -93,7 +93,7 @@ func (p Project) inside(err error) error {
 	return err
 }
 
-// Write replaces a file, making folders as needed.
+// Write replaces a file, creating folders as needed.
 func (p Project) Write(name string, content []byte) error {
 	path, err := p.path(name)
 	if err != nil {
@@ -103,7 +103,7 @@ func (p Project) Write(name string, content []byte) error {
 }
 
 // Load reads a workflow file as the config of a group. It returns fs.ErrNotExist if the file is missing, or a
-// ConfigError if the file or a file that it includes is wrong.
+// ConfigError if the file or a file that it includes is invalid.
 func (p Project) Load(name string) (*param.Map, error) {
 	path, err := p.path(name)
 	if err != nil {

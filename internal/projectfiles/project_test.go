@@ -24,7 +24,7 @@ var (
 	_ dig.Source      = projectfiles.Project{}.Source
 )
 
-// project makes a project from contents by name.
+// project creates a project from contents by name.
 func project(t *testing.T, content map[string]string) projectfiles.Project {
 	t.Helper()
 	p, err := projectfiles.Open(t.TempDir())
@@ -123,7 +123,8 @@ var ignoreTree = []string{
 	"sub/a.log", "sub/b.txt", "sub/deep/c.txt", "sub/deep/d.log", "sub/deep/er/c.txt", "build/out", "lib/build/out", "lib/sub/x", "lib/file/x",
 }
 
-// TestTwoIgnoreFiles proves that the lines of our ignore file come after those of Digdag's, and that each is named.
+// TestTwoIgnoreFiles proves that the lines of our ignore file come after those of Digdag's file, and that each is
+// named.
 func TestTwoIgnoreFiles(t *testing.T) {
 	t.Parallel()
 	p := project(t, map[string]string{".digdagignore": "*.log\nnotes\n", ".zerodagignore": "# ours\n!keep.log\nb.txt\n",
@@ -228,7 +229,7 @@ func TestOpenNeedsAFolder(t *testing.T) {
 	}
 }
 
-// FuzzIgnore proves that no content of an ignore file stops a listing.
+// FuzzIgnore proves that no ignore file content stops a listing.
 func FuzzIgnore(f *testing.F) {
 	for _, patterns := range ignoreCases {
 		f.Add(patterns)

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// entry is an entry of a test's archive; link is the target of a link.
+// entry is an entry of a test archive; link is the target of a link.
 type entry struct{ name, text, link string }
 
 func packed(t *testing.T, list ...entry) []byte {
@@ -36,8 +36,8 @@ func packed(t *testing.T, list ...entry) []byte {
 	return b.Bytes()
 }
 
-// TestUnpack proves that files of an archive replace only the files of a folder, whatever links it has, that a server's
-// data is never unpacked, and that an archive that is broken or hostile changes nothing.
+// TestUnpack proves that the files of an archive replace only the files of a folder, whatever links the folder has,
+// that a server's data is never unpacked, and that an archive that is broken or hostile changes nothing.
 func TestUnpack(t *testing.T) {
 	t.Parallel()
 	whole := packed(t, entry{"main.dig", "new", ""}, entry{"sub/x.sh", "new", ""}, entry{"to", "", "main.dig"})
@@ -123,8 +123,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestCreate proves that each sample is a readable project, that existing files stay, and how the workflow is named in
-// a folder whose name no workflow can have.
+// TestCreate proves that each sample is a readable project and that existing files stay, and checks how the workflow is
+// named in a folder whose name no workflow can have.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	for kind := range strings.SplitSeq(Kinds, ", ") {

@@ -24,8 +24,8 @@ var templates embed.FS
 // Kinds lists the sample projects of Create, separated by commas.
 const Kinds = "echo, sh, ruby, python, td, postgresql"
 
-// Create makes a project from a sample, in a folder that may exist: it changes no existing file. out shows the new
-// files and what to do with them.
+// Create creates a project from a sample, in a folder that may already exist: it changes no existing files. out shows
+// the new files and what to do with them.
 func Create(out io.Writer, dir, kind string) error {
 	if !slices.Contains(strings.Split(Kinds, ", "), kind) {
 		return program.UsageError(fmt.Errorf("unknown type %q: it must be one of %s", kind, Kinds))
@@ -80,8 +80,8 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// workflowName returns the name of the workflow in a new folder: the name of the folder, with characters replaced that
-// a workflow's name cannot have.
+// workflowName returns the name of the workflow in a new folder: the folder's name, with characters that a workflow's
+// name cannot contain replaced.
 func workflowName(folder string) string {
 	if dig.WorkflowNameFault(folder) == "" && dig.TaskNameFault("+"+folder) == "" {
 		return folder
@@ -99,7 +99,7 @@ func workflowName(folder string) string {
 	return name
 }
 
-// createFile writes one file of a sample unless there is one.
+// createFile writes one file of a sample unless it already exists.
 func createFile(out io.Writer, from, to string) error {
 	text, err := templates.ReadFile(from)
 	if err != nil {
@@ -111,10 +111,10 @@ func createFile(out io.Writer, from, to string) error {
 	case (ext == ".py" || ext == ".rb") && program.AsDigdag():
 		text = []byte(strings.NewReplacer("zerodag", "digdag", "Zerodag", "Digdag").Replace(string(text)))
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by his umask if he wants so
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by their umask if they so choose
 		return fmt.Errorf("create project: %w", err)
 	}
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) // #nosec G302 -- it is the user's project, closed by his umask if he wants so
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) // #nosec G302 -- it is the user's project, closed by their umask if they so choose
 	if errors.Is(err, os.ErrExist) {
 		return nil
 	}

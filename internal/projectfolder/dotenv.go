@@ -22,12 +22,12 @@ const mostScripts = 200
 // dotEnvLine is a variable in such a file.
 var dotEnvLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=`) })
 
-// UnreadDotEnv returns a warning if .env of the folder sets a variable that its files use and no command gets. given
-// holds the parameters of the run.
+// UnreadDotEnv returns a warning if the folder's .env file sets a variable that its files use but no command gets.
+// given holds the parameters of the run.
 func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 	text, err := readSmall(filepath.Join(f.Root(), dotEnv))
 	if err != nil {
-		return nil //nolint:nilerr // without the file, or one that cannot be read, there is nothing to say
+		return nil //nolint:nilerr // if the file is missing or cannot be read, there is nothing to report
 	}
 	var names []string
 	for _, m := range dotEnvLine().FindAllStringSubmatch(text, -1) {
@@ -40,7 +40,7 @@ func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 	}
 	all, err := f.List()
 	if err != nil {
-		return nil //nolint:nilerr // whoever reads the project says what is wrong with it
+		return nil //nolint:nilerr // the reader of the project reports what is wrong with it
 	}
 	if name := f.firstUsed(all, names); name != "" {
 		return dig.Errors{{File: dotEnv, Message: "commands do not get " + name + " because this file is not read", Hint: "add `--env-file " + dotEnv + "`"}}
@@ -48,8 +48,8 @@ func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 	return nil
 }
 
-// firstUsed returns the first of these variables that a file of the project uses and none sets, or "" if there is none
-// or the project reads .env itself.
+// firstUsed returns the first of these variables that a file of the project uses and no file sets, or "" if there is
+// none or the project reads .env itself.
 func (f Folder) firstUsed(all, names []string) string {
 	used, own := map[string]bool{}, map[string]bool{}
 	read := 0
@@ -79,7 +79,7 @@ func (f Folder) firstUsed(all, names []string) string {
 	return ""
 }
 
-// usesVariable reports whether a file uses a variable of the environment.
+// usesVariable reports whether a file uses an environment variable.
 func usesVariable(ext, name, text string) bool {
 	form := `\$` + name + `\b|\$\{` + name + `[}:]`
 	switch ext {

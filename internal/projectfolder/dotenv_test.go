@@ -2,7 +2,7 @@ package projectfolder
 
 import "testing"
 
-// TestUsesVariable proves in which forms files use a variable of the environment.
+// TestUsesVariable checks in which forms files use an environment variable.
 func TestUsesVariable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// misplaced explains how to write an argument that is a folder or names a task in place of the workflow, or returns ""
-// for other arguments.
+// misplaced explains how to write an argument that is a folder, or that names a task instead of the workflow, and
+// returns "" for other arguments.
 func misplaced(name string, workflows []string) string {
 	workflow, task, hasTask := strings.Cut(name, "+")
 	switch {
@@ -43,7 +43,7 @@ func (f Folder) meant(name string, names []string) string {
 	return ""
 }
 
-// Find returns the workflow with a name; project is the value of --project. The error suggests what may have been
+// Find returns the workflow with a name; project is the value of --project. The error suggests what the user may have
 // meant.
 func (f Folder) Find(workflows []dig.Workflow, name, project string) (dig.Workflow, error) {
 	for _, w := range workflows {
@@ -121,7 +121,7 @@ func (f Folder) isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// unnamed returns the file with a different extension that a workflow's name may refer to, or "" if there is none.
+// unnamed returns the file with a different extension to which a workflow's name may refer, or "" if there is none.
 func (f Folder) unnamed(name string) string {
 	for _, other := range f.unrecognized() {
 		if strings.EqualFold(workflowOf(other), name) || strings.EqualFold(other, name+".dig") {
@@ -142,7 +142,7 @@ func workflowOf(file string) string {
 	}
 }
 
-// renamed returns the command that gives a file the name of a workflow file.
+// renamed returns the command that renames a file to a workflow file.
 func renamed(file string) string {
 	return "mv " + term.ShellWord(file) + " " + term.ShellWord(workflowOf(file)+".dig")
 }

@@ -41,8 +41,8 @@ func Open(dir string) (Folder, error) {
 	return Folder{p, runFolder(p.Root())}, err
 }
 
-// OwnState returns an error if the folder for a run's files is a link, or contains one, which came with the project and
-// may lead anywhere, or if a file has the name of a folder that a run needs.
+// OwnState returns an error if the folder for a run's files is or contains a link that came with the project and may
+// lead anywhere, or if a file has the name of a folder that a run needs.
 func (f Folder) OwnState() error {
 	folder := f.runPath("")
 	return filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
@@ -84,8 +84,8 @@ func copyHint(root string) string {
 	return "hint: run a copy, such as `cp -R " + term.ShellWord(root) + " ~/project && cd ~/project`, or ask its owner for write permission; workflows without commands also run with --no-save"
 }
 
-// elsewhere returns a hint about workflow files in subfolders of a project that has none at its top, or "" if there are
-// none.
+// elsewhere returns a hint about workflow files in subfolders of a project that has none at its top level, or "" if
+// there are none.
 func (f Folder) elsewhere() string {
 	all, err := f.List()
 	if err != nil || len(projectfiles.WorkflowNames(all)) > 0 {
@@ -99,7 +99,7 @@ func (f Folder) elsewhere() string {
 	return ""
 }
 
-// mostLooked is how many files without the extension of a workflow are read, and mostOfFile the largest size of such a
+// mostLooked is how many files without a workflow's extension are read, and mostOfFile is the maximum size of such a
 // file.
 const (
 	mostLooked = 100
@@ -150,13 +150,13 @@ func (f Folder) NoWorkflow() dig.Error {
 // Contents holds the workflows of a folder.
 type Contents struct {
 	Workflows []dig.Workflow
-	Names     []string           // of their files
-	Faults    dig.ScheduleFaults // of schedules; empty if they are errors
+	Names     []string           // the names of their files
+	Faults    dig.ScheduleFaults // the faults of schedules; empty if they are errors
 }
 
-// ReadHere reads the workflows for a command that stores nothing: faults of schedules are not errors. The workflow that
-// the user names ("" for none) is read even if an ignore file excludes its file from the project; notes then mentions
-// that.
+// ReadHere reads the workflows for a command that stores nothing: schedule faults are not errors. The workflow that the
+// user names ("" for none) is read even if an ignore file excludes its file from the project; in that case, notes
+// mentions this.
 func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
 	all, err := f.List()
 	if err != nil {
@@ -173,7 +173,7 @@ func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
 	return c, err
 }
 
-// Read reads the workflows as a push does: faults of schedules are errors.
+// Read reads the workflows as a push does: schedule faults are errors.
 func (f Folder) Read() (Contents, error) {
 	all, err := f.List()
 	if err != nil {

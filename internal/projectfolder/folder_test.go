@@ -13,7 +13,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// filled returns a folder with files; a name that ends in "/" makes a folder, and a text that begins with "-> " a link.
+// filled returns a folder with files; a name that ends in "/" creates a folder, and a text that begins with "-> "
+// creates a link.
 func filled(t *testing.T, files map[string]string) Folder {
 	t.Helper()
 	root := t.TempDir()
@@ -107,8 +108,8 @@ func TestRunFolder(t *testing.T) {
 	}
 }
 
-// TestFind proves the errors about a workflow that does not exist: its name resembles another, or it is a folder, a
-// script, a file with another extension, or in a subfolder.
+// TestFind checks the errors for a workflow that does not exist: its name resembles another, it is a folder, a script or
+// a file with another extension, or it is in a subfolder.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	const task = "+a:\n  echo>: x\n"
@@ -175,7 +176,7 @@ func TestIgnoredWorkflow(t *testing.T) {
 	}
 }
 
-// TestNoWorkflow proves what the error about a folder without workflows suggests.
+// TestNoWorkflow checks what the error about a folder without workflows suggests.
 func TestNoWorkflow(t *testing.T) {
 	t.Parallel()
 	for want, files := range map[string]map[string]string{
@@ -228,7 +229,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestSortFaults proves that a wrong schedule is an error of its workflow alone.
+// TestSortFaults proves that an invalid schedule is an error only for its own workflow.
 func TestSortFaults(t *testing.T) {
 	t.Parallel()
 	faults := dig.ScheduleFaults{Wrong: dig.Errors{{File: "a.dig", Message: "wrong."}}, Unused: dig.Errors{{File: "b.dig", Message: "unused."}}}
@@ -244,8 +245,8 @@ func TestSortFaults(t *testing.T) {
 	}
 }
 
-// TestUnreadDotEnv proves when a warning says that nothing reads .env: a file uses a variable of it that nothing else
-// sets.
+// TestUnreadDotEnv checks when a warning says that nothing reads .env: a file uses one of its variables that nothing
+// else sets.
 func TestUnreadDotEnv(t *testing.T) {
 	t.Setenv("SET_OUTSIDE", "x")
 	use := "+a: {sh>: echo $TOKEN $SET_OUTSIDE $GIVEN}\n"

@@ -11,11 +11,11 @@ import (
 	"zerodag/operators"
 )
 
-// NewArchiveFile makes a file for an archive that is uploaded: below the current folder, where Digdag puts it, or among
-// the temporary files of the system. The caller removes it.
+// NewArchiveFile creates a file for an archive to be uploaded: below the current folder, where Digdag puts it, or among
+// the system's temporary files. The caller removes it.
 func NewArchiveFile() (*os.File, error) {
 	folder := operators.TempFolder(runFolder("."))
-	if err := os.MkdirAll(folder, 0o755); err == nil { // #nosec G301 -- it is a folder of the user's project, and files in it are for him alone
+	if err := os.MkdirAll(folder, 0o755); err == nil { // #nosec G301 -- it is a folder of the user's project, and files in it are only for that user
 		if f, err := os.CreateTemp(folder, "archive-*.tar.gz"); err == nil {
 			return f, nil
 		}
@@ -27,7 +27,7 @@ func NewArchiveFile() (*os.File, error) {
 	return f, nil
 }
 
-// LeftOut returns the note about a file that is omitted because it is data of a server.
+// LeftOut returns the note about a file that is omitted because it is server data.
 func LeftOut(name string) string {
 	return fmt.Sprintf("  Skipping %s: it is the data of a server (its database and the key of its secrets)", name)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // projectOperators lists the names of the operators that a project's folder contains as files, and warnings about their
-// visible mistakes. A built-in operator takes precedence over them.
+// obvious mistakes. A built-in operator takes precedence over them.
 func projectOperators(root string) (names []string, warnings dig.Errors, err error) {
 	files, err := plugin.List(root)
 	if err != nil {

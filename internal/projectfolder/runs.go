@@ -32,8 +32,8 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// RunFolder returns the name of the folder in the project that holds the files of its runs. It does not change while
-// the folder is open.
+// RunFolder returns the name of the project's folder that holds the files of its runs. It does not change while the
+// folder is open.
 func (f Folder) RunFolder() string { return f.runFolder }
 
 // StatusFolder returns the path of the saved state of runs.
@@ -54,7 +54,7 @@ func (f Folder) hideFromGit() error {
 	if f.runFolder != operators.RunFolder {
 		return nil
 	}
-	file, err := os.OpenFile(f.runPath(".gitignore"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) // #nosec G302 -- it is a file of the user's project, closed by his umask if he wants so
+	file, err := os.OpenFile(f.runPath(".gitignore"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) // #nosec G302 -- it is a file of the user's project, closed by their umask if they so choose
 	if errors.Is(err, os.ErrExist) {
 		return nil
 	}

@@ -15,8 +15,8 @@ import (
 // mostScript is the size up to which scripts are checked; no script written by a person is larger.
 const mostScript = 1 << 20
 
-// storedByScripts warns of scripts that store values that Digdag would evaluate again, unless every workflow requests
-// exactly that.
+// storedByScripts warns about scripts that store values that Digdag would evaluate again, unless every workflow
+// requests exactly that.
 func storedByScripts(root string, workflows []dig.Workflow) (dig.Errors, error) {
 	asked := true
 	for _, w := range workflows {
@@ -39,7 +39,7 @@ func storedByScripts(root string, workflows []dig.Workflow) (dig.Errors, error) 
 		if info, err := entry.Info(); err != nil || info.Size() > mostScript {
 			return err
 		}
-		content, err := os.ReadFile(name) // #nosec G122 -- the project is of the user who checks it, and links are passed over
+		content, err := os.ReadFile(name) // #nosec G122 -- the project belongs to the user who checks it, and links are skipped
 		if err != nil {
 			return err
 		}

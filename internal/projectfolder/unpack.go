@@ -14,12 +14,12 @@ import (
 	"zerodag/internal/term"
 )
 
-// NamesFolder reports whether the name of a project can be that of a folder in the current one.
+// NamesFolder reports whether a project's name can be the name of a folder in the current one.
 func NamesFolder(name string) bool {
 	return filepath.IsLocal(name) && name != "." && !strings.ContainsAny(name, `/\`) && term.OneLine(name) == name
 }
 
-// Generous returns limits for archives of a server that the user trusts.
+// Generous returns limits for archives from a server that the user trusts.
 func Generous() projectfiles.Limits {
 	const tera = 1 << 40
 	return projectfiles.Limits{Compressed: tera, Total: tera, Entries: 10_000_000}
@@ -28,7 +28,7 @@ func Generous() projectfiles.Limits {
 // Unpack unpacks an archive into a temporary folder next to the existing files and then moves its files into place: a
 // broken archive changes nothing. It returns the names of the files; out shows which server data it omits.
 func Unpack(ctx context.Context, archive io.Reader, folder string, out io.Writer) ([]string, error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by his umask if he wants so
+	if err := os.MkdirAll(folder, 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by their umask if they so choose
 		return nil, fmt.Errorf("download: %w", err)
 	}
 	temporary, err := os.MkdirTemp(folder, ".download-*")

@@ -50,8 +50,8 @@ func misleading(v param.Value) bool {
 	return isText && (err == nil || text == "true" || text == "false")
 }
 
-// usesOf returns the uses that a run warns about: uses in which a given text counts as something other than its author
-// means, and uses that do not depend on values.
+// usesOf returns the uses that a run warns about: uses in which a given text is interpreted as something other than
+// what its author means, and uses that do not depend on values.
 func usesOf(given *param.Map, all []param.Use) (found []param.Use) {
 	for _, use := range all {
 		v, _ := given.Get(use.Name)
@@ -75,7 +75,7 @@ func usesOf(given *param.Map, all []param.Use) (found []param.Use) {
 	return found
 }
 
-// UnreadParams returns a warning for each parameter of -p, KEY=VALUE, that nothing in the folder reads.
+// UnreadParams returns a warning for each -p parameter (KEY=VALUE) that nothing in the folder reads.
 func (f Folder) UnreadParams(params []string) (dig.Errors, error) {
 	pairs, err := configuration.SplitPairs("--param", params)
 	if err != nil || program.AsDigdag() {
@@ -99,7 +99,7 @@ func TellWarnings(out io.Writer, warnings dig.Errors, strict bool) error {
 	return Strictly(warnings, strict)
 }
 
-// WarningLine returns a warning with its remedy in one line.
+// WarningLine returns a warning with its remedy on one line.
 func WarningLine(w dig.Error) string {
 	said, hint, _ := strings.Cut(w.Error(), "\n  ")
 	if hint != "" {
@@ -116,8 +116,8 @@ func Strictly(warnings dig.Errors, strict bool) error {
 	return nil
 }
 
-// SortFaults returns faults of schedules as warnings, except faults that prevent a run of the workflow in the file of
-// (or in any file, if of is ""): it returns those as an error.
+// SortFaults returns schedule faults as warnings, except for faults that prevent a run of the workflow in the file that
+// of names (or in any file, if of is ""): it returns those as an error.
 func SortFaults(faults dig.ScheduleFaults, of string) (warnings dig.Errors, err error) {
 	for _, f := range faults.Unused {
 		f.Message = strings.TrimSuffix(f.Message, ".") + ", and a push refuses it"

@@ -28,7 +28,7 @@ func (f Fault) unknownName(name string) string {
 	return ""
 }
 
-// ofOtherLanguages returns the remedy for names of other languages, and for names that only scheduled sessions have.
+// ofOtherLanguages returns the remedy for names from other languages, and for names that only scheduled sessions have.
 func ofOtherLanguages(name string) string {
 	switch {
 	case slices.Contains([]string{"True", "False", "None", "TRUE", "FALSE", "NULL", "nil", "Null"}, name):
@@ -41,7 +41,7 @@ func ofOtherLanguages(name string) string {
 	return ""
 }
 
-// ofFile returns the remedy for a name that exists in the file, but in a place where the expression does not see it.
+// ofFile returns the remedy for a name that exists in the file, but in a place that the expression does not see.
 func (f Fault) ofFile(name string) string {
 	if whole := f.hyphened(name); whole != "" {
 		return whole + " is read as a subtraction: write ${this[\"" + whole + "\"]}, or rename the parameter to " + strings.ReplaceAll(whole, "-", "_")
@@ -72,7 +72,7 @@ func (f Fault) ofTime(name string) string {
 	return ""
 }
 
-// nearName returns the remedy for a name that resembles another.
+// nearName returns the remedy for a name that resembles another one.
 func (f Fault) nearName(name string) string {
 	if near := param.Nearest(name, slices.Sorted(maps.Keys(f.Names))); near != "" {
 		return "did you mean ${" + near + "}, which is set in " + f.Names[near].String() + "?"
@@ -86,12 +86,12 @@ func (f Fault) nearName(name string) string {
 	return ""
 }
 
-// calls reports whether the expression of an error calls a name as a function.
+// calls reports whether the expression in an error calls a name as a function.
 func calls(message, name string) bool {
 	return regexp.MustCompile(`(?:^|[^\w.])` + regexp.QuoteMeta(name) + `\s*\(`).MatchString(message)
 }
 
-// filters reports whether the expression of an error ends in | and a name, as templates of other tools do.
+// filters reports whether the expression in an error ends in | and a name, as templates of other tools do.
 func filters(message, name string) bool {
 	return regexp.MustCompile(`[^|]\|\s*` + regexp.QuoteMeta(name) + `\b`).MatchString(message)
 }
@@ -112,7 +112,7 @@ func elsewhereNames() map[string]string {
 		"time": "session_time", "timestamp": "session_unixtime", "run_id": "session_uuid"}
 }
 
-// unquotedUnit matches a call of moment with a unit that is not in quotes.
+// unquotedUnit matches a call to moment with a unit that is not in quotes.
 var unquotedUnit = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\.(?:add|subtract|startOf|endOf|diff)\([^'")]*\b(?:day|hour|minute|week|month|year)s?\b[^'"]`)
 })

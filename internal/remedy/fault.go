@@ -15,14 +15,14 @@ import (
 	"zerodag/operators/all"
 )
 
-// Fault holds the known data of a failed task.
+// Fault holds the known data about a failed task.
 type Fault struct {
 	Message string               // "" if it failed without one
-	Config  *param.Map           // of the task
-	Project string               // on a server; "" for a local run
-	Names   map[string]dig.Place // that the task's expressions see according to its workflow; nil if unknown
+	Config  *param.Map           // the configuration of the task
+	Project string               // the project on a server; "" for a local run
+	Names   map[string]dig.Place // the names that the task's expressions see according to its workflow; nil if unknown
 	Lost    LostNames
-	Lines   []string // that it printed last
+	Lines   []string // the lines that it printed last
 }
 
 // LostNames holds names of values that tasks should have stored but did not, with the reason, such as "+w+t failed".
@@ -50,8 +50,8 @@ var missingFile = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`FileNotFoundError|No such file or directory|Errno::ENOENT|ENOENT: no such file`)
 })
 
-// Remedies returns fixes for a failure unless its message already has them, each of one or several lines. Among them is
-// the syntax of the operator, if it was written wrongly.
+// Remedies returns fixes for a failure unless its message already contains them; each has one or more lines. Among them
+// is the syntax of the operator, if it was written wrongly.
 func (f Fault) Remedies() []string {
 	operator := keys.OperatorOf(f.Config)
 	if f.Message == "" {

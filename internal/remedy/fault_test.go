@@ -111,8 +111,8 @@ func TestWhatWasNotStored(t *testing.T) {
 	}
 }
 
-// TestWhereAParameterBelongs proves that a missing parameter is requested in the place where it would be read: below
-// the key of its siblings, if they have one.
+// TestWhereAParameterBelongs proves that the remedy for a missing parameter names the place where it would be read:
+// below the key of its siblings, if they have one.
 func TestWhereAParameterBelongs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -166,8 +166,8 @@ func TestNamesOfElsewhere(t *testing.T) {
 	}
 }
 
-// TestRemediesOfScripts proves that the script explains a command that its shell does not find, and a name that only
-// the shell knows.
+// TestRemediesOfScripts proves that the script is used to explain a command that its shell does not find, and a name
+// that only the shell knows.
 func TestRemediesOfScripts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ script, line, message, want string }{

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// Meant returns a question whether the nearest of some names was meant, if one is near, followed by list, which
+// Meant returns a question asking whether the nearest of some names was meant, if one is near, followed by list, which
 // explains how to list the names.
 func Meant(name string, names []string, list string) string {
 	if near := Near(name, names); near != "" {
@@ -34,8 +34,8 @@ const mostMeant = 10
 // dayAtStart matches a text that begins with a date.
 var dayAtStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d\d-\d\d`) })
 
-// MeantTask suggests the task that a pattern may have meant, or lists the existing tasks, with "; " at its end; "" if
-// nothing is known.
+// MeantTask suggests the task that a pattern may have been meant to match, or lists the existing tasks, with "; " at
+// its end; "" if nothing is known.
 func MeantTask(pattern string, names []string) string {
 	var last []string
 	for _, name := range names {

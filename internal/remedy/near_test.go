@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNear proves which candidate is proposed for a word: one that differs by a letter, by its case or by the order of
-// its letters, or that begins with the word, and none that is only similar.
+// TestNear checks which candidate is suggested for a word: one that differs by a letter, by its case or by the order of
+// its letters, or that begins with the word, but none that is only similar.
 func TestNear(t *testing.T) {
 	t.Parallel()
 	commands := []string{"run", "retry", "push", "pool", "schedules", "sessions", "status", "secrets"}
@@ -24,7 +24,7 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// FuzzNear proves that only candidates are proposed, whatever a user types.
+// FuzzNear proves that only candidates are suggested, whatever a user types.
 func FuzzNear(f *testing.F) {
 	f.Add("pus", "push pool")
 	f.Add("\xff", "\xfe a")
@@ -36,7 +36,7 @@ func FuzzNear(f *testing.F) {
 	})
 }
 
-// TestMeant proves what is suggested for unknown names, including a workflow given by the name of its file and a task
+// TestMeant checks what is suggested for unknown names, including a workflow given by the name of its file and a task
 // given by the last part of its name, and that the list of names stays short.
 func TestMeant(t *testing.T) {
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestMeant(t *testing.T) {
 	}
 }
 
-// TestElsewhere proves that words of other programs lead to commands and flags, and that a flag without an equivalent
+// TestElsewhere proves that words from other programs lead to commands and flags, and that a flag without an equivalent
 // has advice only for the commands that it concerns.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Archive returns the final state of an attempt that ended, or nil if it never had tasks.
+// Archive returns the final state of an attempt that has ended, or nil if it never had tasks.
 func (r *Reader) Archive(ctx context.Context, a host.Attempt) (*engine.State, error) {
 	text, err := r.Attempts.Archive(ctx, a.ID)
 	if err != nil && !errors.Is(err, host.ErrNotFound) {
@@ -30,8 +30,8 @@ func (r *Reader) Archive(ctx context.Context, a host.Attempt) (*engine.State, er
 	return state, nil
 }
 
-// History lists entries of the attempt's log from sequence number first, up to n. An *Error of code Missing means that
-// the log has expired.
+// History lists entries of the attempt's log from sequence number first, up to n. An *Error with the code Missing means
+// that the log has expired.
 func (r *Reader) History(ctx context.Context, a host.Attempt, first int64, n int) ([]host.Entry, error) {
 	stored, err := r.Log.History(ctx, a.ID, first, n)
 	if errors.Is(err, host.ErrNotFound) {
@@ -50,7 +50,8 @@ func historyGone(a host.Attempt) error {
 	return &host.Error{Code: host.Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is no longer stored"}
 }
 
-// At returns the state of the attempt after entry seq. An *Error of code Missing means that there is no such entry.
+// At returns the state of the attempt after entry seq. An *Error with the code Missing means that there is no such
+// entry.
 func (r *Reader) At(ctx context.Context, a host.Attempt, seq int64) (*engine.State, error) {
 	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)
 	if err != nil {
@@ -66,7 +67,7 @@ func (r *Reader) At(ctx context.Context, a host.Attempt, seq int64) (*engine.Sta
 	return r.replay(d.Compiled, stored)
 }
 
-// upTo reads entry seq of a log with everything needed to restore it: the newest snapshot before it and the entries
+// upTo reads entry seq of a log with everything needed to restore it: the newest snapshot before it and the entries in
 // between.
 func (r *Reader) upTo(ctx context.Context, attempt, seq int64) (host.Stored, error) {
 	stored, err := r.Log.History(ctx, attempt, seq, 1)

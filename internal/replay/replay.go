@@ -43,16 +43,16 @@ type Loaded struct {
 	Row      host.Attempt
 	Workflow host.Workflow
 	State    *engine.State
-	Seq      int64     // of the last entry
-	Nonce    string    // of the last entry, if the store has it
-	At       time.Time // of the last entry, as far as the state shows
-	Snapshot int       // bytes of the last snapshot
-	Since    int       // bytes of entries after it
+	Seq      int64     // the number of the last entry
+	Nonce    string    // the nonce of the last entry, if the store has it
+	At       time.Time // the time of the last entry, as far as the state shows it
+	Snapshot int       // the number of bytes of the last snapshot
+	Since    int       // the number of bytes of the entries after it
 	Stored   host.Stored
 }
 
-// Load reads an unfinished attempt. host.ErrGone means that nothing is left of it or that it was given up,
-// host.ErrNoDefinition that its workflow cannot be used.
+// Load reads an unfinished attempt. host.ErrGone means that nothing is left of it or that it was given up;
+// host.ErrNoDefinition means that its workflow cannot be used.
 func (r *Reader) Load(ctx context.Context, id int64) (Loaded, error) {
 	row, err := r.Attempts.Attempt(ctx, host.AnySite, id)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *Reader) Load(ctx context.Context, id int64) (Loaded, error) {
 	return l, nil
 }
 
-// lastChange returns when a state last changed: a snapshot does not contain the time at which it was made, and time
+// lastChange returns when a state last changed: a snapshot does not contain the time at which it was taken, and time
 // must not go back in a log, whatever the clocks of processes show.
 func lastChange(s *engine.State, created time.Time) time.Time {
 	last := created
@@ -96,7 +96,7 @@ func lastChange(s *engine.State, created time.Time) time.Time {
 	return last
 }
 
-// Holds reports whether an entry with this number and nonce is in the log of an attempt, of which Load has read stored.
+// Holds reports whether an entry with this number and nonce is in an attempt's log, from which Load has read stored.
 func (r *Reader) Holds(ctx context.Context, id int64, stored host.Stored, entry host.Entry) (bool, error) {
 	if entry.Seq <= stored.At { // it was not read: the snapshot holds it
 		var err error
@@ -112,7 +112,7 @@ func (r *Reader) Holds(ctx context.Context, id int64, stored host.Stored, entry 
 	return false, nil
 }
 
-// orGone turns the error of a store that has no data of an attempt into host.ErrGone.
+// orGone turns the error of a store that has no data about an attempt into host.ErrGone.
 func orGone(err error) error {
 	if errors.Is(err, host.ErrNotFound) {
 		return fmt.Errorf("%w: %w", host.ErrGone, err)
@@ -120,8 +120,8 @@ func orGone(err error) error {
 	return err
 }
 
-// replay returns the state that a stored part of a log describes. A log that fits no attempt is a defect and causes an
-// error.
+// replay returns the state that a stored part of a log describes. A log that does not describe an attempt is a defect
+// and causes an error.
 func (r *Reader) replay(def *engine.Definition, stored host.Stored) (_ *engine.State, err error) {
 	defer func() {
 		if p := recover(); p != nil {

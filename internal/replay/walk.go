@@ -19,8 +19,8 @@ type Step struct {
 }
 
 // Walk passes up to n entries after the entry numbered after to show, in order, each with the tasks as they were then.
-// show must not keep the state and reports whether to continue. An *Error of code Missing means that the history is no
-// longer kept.
+// show must not keep the state and reports whether to continue. An *Error with the code Missing means that the history
+// is no longer kept.
 func (r *Reader) Walk(ctx context.Context, a host.Attempt, after int64, n int, show func(Step, *engine.State) bool) (err error) {
 	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)
 	if err != nil {
@@ -33,7 +33,7 @@ func (r *Reader) Walk(ctx context.Context, a host.Attempt, after int64, n int, s
 	if err != nil {
 		return fmt.Errorf("read history of attempt %d: %w", a.ID, err)
 	}
-	first := 0 // of the entries that are shown
+	first := 0 // the index of the first entry that is shown
 	for first < len(stored.Entries) && stored.Entries[first].Seq <= after {
 		first++
 	}

@@ -31,7 +31,7 @@ type Retrier struct {
 	mu     sync.Mutex
 	since  time.Time // zero: the store works
 	told   time.Time // when an outage was last logged
-	known  bool      // this one was logged
+	known  bool      // the current outage was logged
 	failed int       // failed calls since then
 }
 
@@ -44,8 +44,8 @@ func (r *Retrier) Failures() int64 { return r.failures.Load() }
 // Failed counts a failure that the caller logs and retries.
 func (r *Retrier) Failed() { r.failures.Add(1) }
 
-// Do repeats do while the store is unavailable, until ctx ends: then the work is left to the next process. Any other
-// error is returned at once.
+// Do repeats do while the store is unavailable, until ctx ends: in that case, the work is left to the next process. Any
+// other error is returned at once.
 func (r *Retrier) Do(ctx context.Context, what string, do func() error) error {
 	for tries := 0; ; tries++ {
 		err := do()
@@ -112,7 +112,7 @@ func (r *Retrier) Unavailable(what string, err error) {
 	r.told, r.known, r.failed = now, true, 0
 }
 
-// Available records that a call of the store succeeded.
+// Available records that a call to the store succeeded.
 func (r *Retrier) Available() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

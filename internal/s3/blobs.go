@@ -38,7 +38,7 @@ func NewBlobs(c aws.Config, bucket string) *Blobs {
 func newClient(c aws.Config) *s3.Client {
 	return s3.NewFromConfig(border.Answered(c), func(o *s3.Options) {
 		o.UsePathStyle = c.BaseEndpoint != nil             // only AWS has DNS names for buckets
-		o.DisableLogOutputChecksumValidationSkipped = true // the checksum of parts is not one of the whole object
+		o.DisableLogOutputChecksumValidationSkipped = true // the checksum of the parts is not a checksum of the whole object
 		o.Retryer = border.Retryer(0, conflicts()...)
 	})
 }
@@ -96,7 +96,7 @@ func atEnd(r io.Reader, size int64) error {
 	return nil
 }
 
-// putParts uploads part by part; a failed upload leaves nothing behind.
+// putParts uploads a blob part by part; a failed upload leaves nothing behind.
 func (b *Blobs) putParts(ctx context.Context, key string, part []byte, r io.Reader, size int64) (err error) {
 	up, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &b.bucket, Key: &key, ChecksumAlgorithm: types.ChecksumAlgorithmCrc32})
 	if err != nil {
@@ -149,7 +149,7 @@ func open(ctx context.Context, client *s3.Client, bucket, key string) (io.ReadCl
 	return body{out.Body, key}, aws.ToInt64(out.ContentLength), nil
 }
 
-// body is the content of an object, whose read errors become errors of the store.
+// body is the content of an object; its read errors become store errors.
 type body struct {
 	io.ReadCloser
 	key string
@@ -187,7 +187,7 @@ func (b *Blobs) Link(ctx context.Context, key string, valid time.Duration) (stri
 	return r.URL, nil
 }
 
-// translate turns S3's answer after all retries into an error of the host.
+// translate turns S3's answer after all retries into a host error.
 func translate(doing string, err error) error {
 	if c := border.Code(err); c == "NoSuchKey" || c == "NotFound" {
 		return fmt.Errorf("%s: %w", doing, host.ErrNotFound)
@@ -195,5 +195,5 @@ func translate(doing string, err error) error {
 	return border.Translate(doing, err, conflicts()...)
 }
 
-// conflicts returns the error codes of a conditional write that collided with another.
+// conflicts returns the error codes of a conditional write that collided with another one.
 func conflicts() []string { return []string{"ConditionalRequestConflict", "OperationAborted"} }

@@ -20,7 +20,7 @@ var (
 	_ host.Logs  = (*s3.Logs)(nil)
 )
 
-// bucket makes a bucket that is emptied and removed at the end of the test.
+// bucket creates a bucket that is emptied and removed at the end of the test.
 func bucket(t testing.TB, c aws.Config) string {
 	t.Helper()
 	client := awss3.NewFromConfig(c, func(o *awss3.Options) { o.UsePathStyle = true })
@@ -44,7 +44,7 @@ func bucket(t testing.TB, c aws.Config) string {
 	return name
 }
 
-// TestContract runs the suites of blobs and logs. In it, growing logs are visible at once, and short logs are objects.
+// TestContract runs the suites for blobs and logs. In it, growing logs are visible at once, and short logs are objects.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

@@ -1,25 +1,25 @@
 // Package s3 is the AWS driver of host.Blobs and host.Logs: objects of one bucket each.
 //
 // The functions open it; the runner and browsers read and write only through its links. It must never overwrite a blob,
-// never keep more than one part of an upload in memory, and never make an object for a short log.
+// never keep more than one part of an upload in memory, and never create an object for a short log.
 //
 // # Blobs
 //
-// A blob is put on the condition that its key is unused, so content never changes. Content of up to 8 MB is one put,
-// and more is a multipart upload whose completion has the condition. Links are signed here, without a call, and end at
-// the latest with the credentials of the signer.
+// A blob is put on the condition that its key is unused, so content never changes. Content of up to 8 MB takes a single
+// put; larger content is a multipart upload whose completion has the condition. Links are signed here, without a call,
+// and expire no later than the signer's credentials.
 //
 // # Uploads
 //
-// A link to put an object, or each part of one, covers its length and SHA-256 by the signature: its holder can put only
-// this content under this key.
+// The signature of a link for putting an object, or each part of one, covers its length and SHA-256: the holder can put
+// only this content under this key.
 //
 // # Logs
 //
-// The log of a run is one object, logs/<site>/<attempt>/<name>, until it has LogOptions.Rotate bytes: then it continues
-// in another. S3 cannot append, so the object is put whole: at the end and, for live viewers, after a moment and then
-// ever more rarely. A log that is short at the end is passed to LogOptions.Short and costs nothing: an object costs
-// eight times as much as the engine's own write for the task.
+// The log of a run is one object, logs/<site>/<attempt>/<name>, until it reaches LogOptions.Rotate bytes: then it
+// continues in another object. S3 cannot append, so the whole object is put: at the end and, for live viewers, after a
+// moment and then at growing intervals. A log that is short at the end is passed to LogOptions.Short and costs nothing:
+// an object costs eight times as much as the engine's own write for the task.
 //
 // # Costs
 //

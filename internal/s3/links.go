@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// How long links of runners can be used. They are signed when they are needed; a link is valid no longer than the
-// session of the function that signed it.
+// How long runners' links can be used. They are signed when they are needed; a link is valid no longer than the session
+// of the function that signed it.
 const (
 	readValid  = 15 * time.Minute
 	writeValid = time.Hour
@@ -37,7 +37,7 @@ func (l Links) Blob(ctx context.Context, key string) (string, error) {
 	return l.Blobs.Link(ctx, key, readValid)
 }
 
-// Log returns a link for writing a part of a log, under the name by which it is listed.
+// Log returns a link for writing part of a log, under the name by which it is listed.
 func (l Links) Log(ctx context.Context, id sandbox.LogID, runner string, began time.Time) (string, error) {
 	key := l.Logs.folder(id.Site, id.Attempt) + tasklog.Name(id.Task, "runner-"+runner, began)
 	r, err := l.Logs.sign.PresignPutObject(ctx, &s3.PutObjectInput{Bucket: &l.Logs.Bucket, Key: &key, ContentType: aws.String("application/gzip")}, s3.WithPresignExpires(writeValid))
@@ -47,7 +47,7 @@ func (l Links) Log(ctx context.Context, id sandbox.LogID, runner string, began t
 	return r.URL, nil
 }
 
-// Output returns a link for writing a file of output of the given size; a negative size means any.
+// Output returns a link for writing an output file of the given size; a negative size means any.
 func (l Links) Output(ctx context.Context, key string, size int64) (string, error) {
 	if err := checkKey(key); err != nil {
 		return "", err
@@ -63,7 +63,7 @@ func (l Links) Output(ctx context.Context, key string, size int64) (string, erro
 	return r.URL, nil
 }
 
-// Object returns a link for reading an object of any bucket.
+// Object returns a link for reading an object in any bucket.
 func (l Links) Object(ctx context.Context, bucket, key string) (string, error) {
 	r, err := l.Blobs.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key}, s3.WithPresignExpires(readValid))
 	if err != nil {
@@ -72,7 +72,7 @@ func (l Links) Object(ctx context.Context, bucket, key string) (string, error) {
 	return r.URL, nil
 }
 
-// Read reads a file of output.
+// Read reads an output file.
 func (l Links) Read(ctx context.Context, key string) ([]byte, error) {
 	r, size, err := l.Blobs.Open(ctx, key)
 	if err != nil {

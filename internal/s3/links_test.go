@@ -51,7 +51,7 @@ func signed(t *testing.T, u *url.URL, who aws.Credentials) string {
 }
 
 // TestTextLink proves that a link for browsers is valid for minutes and requests headers for text, which its signature
-// covers, and that logs without links have none.
+// covers, and that there are no such links for logs without links.
 func TestTextLink(t *testing.T) {
 	t.Parallel()
 	who := aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "SECRET"}
@@ -111,7 +111,7 @@ func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestOneMember proves that a log that has ended is one gzip member, which browsers show completely, even if it was
-// written in several pieces and continued in another object; and that this costs no additional put.
+// written in several pieces and continued in another object, and that this costs no additional put.
 func TestOneMember(t *testing.T) {
 	t.Parallel()
 	s := &store{objects: map[string][]byte{}}

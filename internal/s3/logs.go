@@ -29,14 +29,14 @@ type Short interface {
 // LogOptions holds the settings of Logs.
 type LogOptions struct {
 	Bucket  string
-	Folder  string       // of the bucket that holds the logs: "" for its root, otherwise a name that ends with a slash
-	AgentID string       // in the names of files
-	Form    tasklog.Form // of the lines of the engine
+	Folder  string       // the folder of the bucket that holds the logs: "" for its root, otherwise a name that ends with a slash
+	AgentID string       // appears in file names
+	Form    tasklog.Form // the format of the engine's lines
 	// NoLinks means that clients read logs only through the server. Otherwise lists of files have links, which are
 	// valid for minutes.
 	NoLinks bool
 	Short   Short // nil: short logs are also objects
-	// Rotate is how many bytes an object may have before the log continues in another one; the default is 1 MB.
+	// Rotate is how many bytes an object may contain before the log continues in another one; the default is 1 MB.
 	Rotate int
 	// Moment is the delay after which a growing log is first put, for live viewers; the delay doubles each time, up to
 	// LongestMoment. The defaults are 5 s and a minute.
@@ -52,7 +52,7 @@ type Logs struct {
 	zips   tasklog.Zips
 
 	mu   sync.Mutex
-	last time.Time // in the newest name
+	last time.Time // the time in the newest name
 }
 
 // largestShort is the largest size of a short log, in compressed bytes.
@@ -131,8 +131,9 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, err
 }
 
-// link returns a link for reading a log without credentials, or "" if clients get none. Its answer has no
-// Content-Encoding: Digdag's client unpacks the content itself, and its HTTP library would already have done so.
+// link returns a link for reading a log without credentials, or "" if clients get none. The response has no
+// Content-Encoding: Digdag's client unpacks the content itself, and with that header, its HTTP library would already
+// have done so.
 func (l *Logs) link(ctx context.Context, in *s3.GetObjectInput) (string, error) {
 	if l.NoLinks {
 		return "", nil
@@ -145,7 +146,7 @@ func (l *Logs) link(ctx context.Context, in *s3.GetObjectInput) (string, error) 
 	return r.URL, nil
 }
 
-// TextLink returns a link whose answer a browser shows as text: its headers declare compressed plain text. See
+// TextLink returns a link whose response a browser shows as text: its headers declare compressed plain text. See
 // host.TextLinks.
 func (l *Logs) TextLink(ctx context.Context, a host.Attempt, f host.LogFile) (string, error) {
 	return l.link(ctx, &s3.GetObjectInput{Key: aws.String(l.folder(a.Site, a.ID) + f.Name), ResponseContentType: aws.String("text/plain; charset=utf-8"),

@@ -13,26 +13,26 @@ import (
 	"zerodag/operators"
 )
 
-// gathered is how much text waits before it is compressed, as a separate gzip member: a run with much output must not
-// exhaust the memory.
+// gathered is how much text waits before it is compressed, as a separate gzip member: a run with a lot of output must
+// not exhaust the memory.
 const gathered = 64 << 10
 
-// putTime limits one put; the log continues meanwhile.
+// putTime limits one put; the log continues in the meantime.
 const putTime = 30 * time.Second
 
 // taskLog is the log of one run.
 type taskLog struct {
 	logs   *Logs
 	id     operators.Identity
-	source string // of its lines
+	source string // the source of its lines
 
 	mu      sync.Mutex
 	text    []byte       // not compressed yet
 	content bytes.Buffer // compressed: the future content of the object
-	began   time.Time    // of the first text in it
+	began   time.Time    // the time of the first text in it
 	members int          // of content
-	put     int          // bytes of content that are in the object
-	single  bool         // they are one member in the object
+	put     int          // the number of bytes of content that are in the object
+	single  bool         // those bytes are one member in the object
 	wait    time.Duration
 	timer   *time.Timer
 	closed  bool
@@ -49,7 +49,7 @@ func (t *taskLog) Write(p []byte) (int, error) {
 // Echo appends the message of `echo>`, without a newline (engine.md 2.13).
 func (t *taskLog) Echo(message string) { t.keep(nil, message) }
 
-// Line appends a message of the engine.
+// Line appends a message from the engine.
 func (t *taskLog) Line(level operators.Level, logger, message string) {
 	t.keep(nil, t.logs.Form.Line(t.logs.Now(), level, t.source, logger, message))
 }
@@ -77,7 +77,7 @@ func (t *taskLog) keep(p []byte, s string) {
 	}
 }
 
-// compress makes the gathered text a member of the content. The lock must be held.
+// compress adds the gathered text to the content as a member. The lock must be held.
 func (t *taskLog) compress() {
 	if len(t.text) == 0 {
 		return
@@ -102,7 +102,7 @@ func (t *taskLog) tick() {
 	}
 }
 
-// store puts the current content of the object; with rotate, the log then continues in another object.
+// store puts the object's current content; with rotate, the log then continues in another object.
 func (t *taskLog) store(rotate bool) error {
 	t.putting.Lock()
 	defer t.putting.Unlock()
@@ -160,7 +160,7 @@ func (t *taskLog) Close() error {
 	if !short {
 		return t.store(false)
 	}
-	t.putting.Lock() // a put that began earlier has made the object
+	t.putting.Lock() // a put that began earlier has created the object
 	defer t.putting.Unlock()
 	if t.put == 0 {
 		t.logs.Short.KeepShort(t.id.AttemptID, tasklog.Name(t.id.TaskName, t.logs.AgentID, t.began), t.content.Bytes())

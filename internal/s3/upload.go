@@ -27,8 +27,8 @@ func uploadOf(r *v4.PresignedHTTPRequest) host.UploadLink {
 	return up
 }
 
-// UploadLink signs the upload of an object of a size. sum is its SHA-256 in base64: S3
-// refuses anything else.
+// UploadLink signs the upload of an object of the given size. sum is its SHA-256 in base64: S3 refuses any other
+// content.
 func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum string, valid time.Duration) (host.UploadLink, error) {
 	if err := checkKey(key); err != nil {
 		return host.UploadLink{}, err
@@ -63,7 +63,7 @@ func (b *Blobs) BeginParts(ctx context.Context, key string, parts []host.Part, v
 }
 
 // CompleteParts assembles an object. tags holds the ETag that S3 returned for each part. Repeating it changes nothing.
-// A *host.Error of code Invalid means that parts are missing.
+// A *host.Error with the code Invalid means that parts are missing.
 func (b *Blobs) CompleteParts(ctx context.Context, key, id string, parts []host.Part, tags []string) error {
 	if len(tags) != len(parts) {
 		return &host.Error{Code: host.Invalid, Message: fmt.Sprintf("The upload has %d parts, but %d tags were sent", len(parts), len(tags))}

@@ -20,7 +20,7 @@ func sumOf(b []byte) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// put sends a body to the address of a link, and returns the status and the ETag.
+// put sends a body to the address in a link, and returns the status and the ETag.
 func put(t *testing.T, up host.UploadLink, body []byte) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, up.URL, bytes.NewReader(body))
@@ -38,7 +38,7 @@ func put(t *testing.T, up host.UploadLink, body []byte) (int, string) {
 	return out.StatusCode, out.Header.Get("ETag")
 }
 
-// TestUploadRefused proves that a signed upload accepts only one content, and expires.
+// TestUploadRefused proves that a signed upload accepts only one specific content, and expires.
 func TestUploadRefused(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
@@ -75,7 +75,7 @@ func TestUploadRefused(t *testing.T) {
 	}
 }
 
-// TestUploadParts proves that an upload in parts accepts only the announced content, exists only when it is complete,
+// TestUploadParts proves that an upload in parts accepts only the announced content, exists only once it is complete,
 // and may be completed again.
 func TestUploadParts(t *testing.T) {
 	t.Parallel()

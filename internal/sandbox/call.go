@@ -63,7 +63,7 @@ func killKey(attempt int64, call string) string {
 	return "log/" + strconv.FormatInt(attempt, 10) + "/killed/" + call
 }
 
-// waitsUntil returns the time after which no caller waits for a call any more.
+// waitsUntil returns the time after which no caller still waits for a call.
 func waitsUntil(name string) (time.Time, error) {
 	ms, err := strconv.ParseInt(name[strings.LastIndexByte(name, '-')+1:], 10, 64)
 	if err != nil || !strings.HasPrefix(name, "call-") {

@@ -7,6 +7,6 @@
 // not use an SDK, and must never store a secret.
 //
 // The rules (invariants.md 4.13): a command is one row for all runs that request it again; it is claimed by a
-// conditional write; a runner leaves by a conditional write that fails if a command has arrived meanwhile; the trust
-// boundary is the attempt.
+// conditional write; a runner leaves by a conditional write that fails if a command has arrived in the meantime; the
+// trust boundary is the attempt.
 package sandbox

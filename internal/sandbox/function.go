@@ -33,7 +33,7 @@ type Function struct {
 const (
 	// callTime is how long a command may take. The function has one more minute, and so does the run of the task.
 	callTime = 9 * time.Minute
-	// callSlack is the most time a call takes in addition to its command.
+	// callSlack is the maximum time that a call takes in addition to its command.
 	callSlack = time.Minute
 	// callOutput is how much a command may write to its log.
 	callOutput = 128 << 20
@@ -226,7 +226,7 @@ func (f *calls) without(limits Limits, err error) (Result, error) {
 	return Result{}, err
 }
 
-// busy gives the command back, which is tried again later under another key.
+// busy gives the command back; it is tried again later under another key.
 func (f *calls) busy(ctx context.Context, t try, row Command, why error) (operators.Exit, error) {
 	if _, err := f.end(ctx, row, Result{Lost: true, Why: why.Error()}); err != nil {
 		return operators.Exit{}, err

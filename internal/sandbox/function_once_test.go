@@ -31,7 +31,7 @@ func (x *throttled) End(ctx context.Context, attempt int64, key, runner string, 
 	return x.Commands.End(ctx, attempt, key, runner, r)
 }
 
-// TestFunctionOnce proves that a command which succeeded does not run again if its end could not be stored at once.
+// TestFunctionOnce proves that a command that succeeded does not run again if its end could not be stored at once.
 func TestFunctionOnce(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		s := newScene(func(context.Context, int, sandbox.Call) (sandbox.Result, error) { return sandbox.Result{}, nil })

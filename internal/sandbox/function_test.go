@@ -142,7 +142,7 @@ func TestFunctionRuns(t *testing.T) {
 	}
 }
 
-// TestFunctionEnds proves how a task ends depending on the end of its call.
+// TestFunctionEnds checks how a task ends depending on the end of its call.
 func TestFunctionEnds(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -171,7 +171,7 @@ func TestFunctionEnds(t *testing.T) {
 	}
 }
 
-// TestFunctionBusy proves that a call that was not accepted is repeated at growing intervals, and that this does not
+// TestFunctionBusy proves that a call that was not accepted is retried at growing intervals, and that this does not
 // count as a loss.
 func TestFunctionBusy(t *testing.T) {
 	t.Parallel()

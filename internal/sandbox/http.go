@@ -13,11 +13,11 @@ import (
 // HandlerPath is the path of the handler: below it are poll, finish and url.
 const HandlerPath = "/runner/"
 
-// maxBody limits a request of a runner, in bytes: it contains small output files.
+// maxBody limits a runner's request, in bytes: it contains small output files.
 const maxBody = 1 << 20
 
 // Handler answers runners: JSON by POST, with the runner's token as bearer token. 410 means that the runner or command
-// has ended and must be given up; after any other status except 200, the runner repeats the request.
+// has ended and must be given up; after any other status except 200, the runner retries the request.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+HandlerPath+"join", serve(s, func(ctx context.Context, token string, j Joining) (any, error) {
@@ -92,7 +92,7 @@ func serve[T any](s *Service, do func(context.Context, string, T) (any, error)) 
 	}
 }
 
-// refuse answers a failed request of a runner.
+// refuse answers a runner's failed request.
 func (s *Service) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, ErrGone):

@@ -12,7 +12,7 @@ import (
 type Joining struct {
 	// Secret is chosen by the machine; if it joins again with the same secret, that counts as one join.
 	Secret string `json:"secret"`
-	// Machine is the launcher's id of the machine; "" if the machine does not know it.
+	// Machine is the launcher's id for the machine; "" if the machine does not know it.
 	Machine string `json:"machine,omitempty"`
 }
 
@@ -21,9 +21,9 @@ type Joined struct {
 	Pass string `json:"pass"` // the token for all later requests
 }
 
-// Join gives a runner its pass for its ticket. Anyone who may view the account's machines can read a ticket, so it is
-// valid once: if it is shown a second time, there is no way to know which caller is the machine, and the runner is
-// fenced. This also applies if the first caller has left, or was ended, before the second one came.
+// Join gives a runner its pass in exchange for its ticket. Anyone who may view the account's machines can read a
+// ticket, so it is valid once: if it is shown a second time, there is no way to know which caller is the machine, and
+// the runner is fenced. This also applies if the first caller has left, or was ended, before the second one came.
 func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, error) {
 	t, err := s.shown(ctx, ticket)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, e
 }
 
 // usedTwice ends a runner whose ticket was shown by two callers, and raises an alarm. It first records that the alarm
-// is due: if it is cut off or the alarm fails, the next Check repeats it.
+// is due: if it is cut off or the alarm fails, the next Check tries again.
 func (s *Service) usedTwice(ctx context.Context, name string) error {
 	r, err := s.Fences.ShownTwice(ctx, name, "its ticket was used twice")
 	if errors.Is(err, host.ErrNotFound) {

@@ -21,7 +21,7 @@ func IsLook(d host.Delivery) bool { return strings.HasPrefix(d.ID, looksMark) }
 // Tick checks the machines of commands, and schedules another check before the next tick if there are any.
 func (s *Service) Tick(ctx context.Context, tasks host.Queue) error {
 	n, failed := s.Check(ctx)
-	if failed != nil { // an error of one machine does not stop the checks of others
+	if failed != nil { // an error with one machine does not stop the checks of others
 		failed = fmt.Errorf("check machines: %w", failed)
 	}
 	if n == 0 {

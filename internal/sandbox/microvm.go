@@ -51,7 +51,7 @@ func (s *Service) Microvms(id operators.Identity, archive string) operators.Comm
 }
 
 // onMicrovm returns the class of a command in a MicroVM. Settings that a task may choose on Fargate are fixed by the
-// image of MicroVMs.
+// MicroVM image.
 func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Class, error) {
 	const instead = ": use a machine instead (sandbox: {executor: fargate})"
 	class := s.Microvm
@@ -77,11 +77,11 @@ func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Cla
 	return class, s.Launcher.Check(class, Owner{Site: s.id.SiteID, Project: s.id.ProjectName})
 }
 
-// machineID matches a launcher's ID of a machine.
+// machineID matches a launcher's ID for a machine.
 var machineID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9:/_.-]{1,256}$`) })
 
-// noteMachine stores the launcher's ID of a machine that has joined, if the answer to its launch was lost: nothing else
-// would find the machine.
+// noteMachine stores the launcher's ID for a machine that has joined, if the answer to its launch was lost: nothing
+// else would find the machine.
 func (s *Service) noteMachine(ctx context.Context, r Runner, machine string) error {
 	if r.Of.endsItself() || r.Task != "" || !machineID().MatchString(machine) {
 		return nil

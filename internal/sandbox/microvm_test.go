@@ -81,7 +81,7 @@ func TestMicrovmRefuses(t *testing.T) {
 	}
 }
 
-// TestMicrovmLife proves the life of a machine: it is launched in its place, its command has a time limit, it leaves
+// TestMicrovmLife checks the life of a machine: it is launched in its place, its command has a time limit, it leaves
 // after ten seconds without a command, it is then terminated at once and again by each check until it has ended, and
 // afterwards its row is gone.
 func TestMicrovmLife(t *testing.T) {
@@ -160,7 +160,7 @@ func TestMicrovmAge(t *testing.T) {
 	})
 }
 
-// TestMicrovmTellsItsName proves that a machine whose launch had no answer reports its name once, that other machines
+// TestMicrovmTellsItsName proves that a machine whose launch got no answer reports its name once, that other machines
 // cannot, and that only valid names are accepted.
 func TestMicrovmTellsItsName(t *testing.T) {
 	t.Parallel()
@@ -232,7 +232,7 @@ func TestMicrovmLost(t *testing.T) {
 }
 
 // TestPlaces proves that machines in a place that the deployment no longer has are reported, and do not prevent queries
-// of the other places.
+// to the other places.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	there := &fake{over: map[string]string{}}

@@ -9,7 +9,8 @@ import (
 )
 
 // Prepare launches a machine for an upcoming command unless the attempt has one of its class, because launching takes
-// longer than most tasks before a command. If the launch fails, the command meets and reports the failure again.
+// longer than most tasks before a command. If the launch fails, the command encounters the failure again and reports
+// it.
 func (s *Service) Prepare(ctx context.Context, id operators.Identity, b operators.Sandbox) {
 	if b.Fresh || b.Executor != "" && b.Executor != operators.OnFargate {
 		return

@@ -159,7 +159,7 @@ func (s *Service) end(ctx context.Context, r Runner, why string, e fate) error {
 
 // bury cleans up after a fenced runner: it stops the machine and, once it has ended, marks its commands as lost and
 // wakes the tasks that wait for them. A command of the machine never runs elsewhere before that. The row stays until
-// the alarms about it were raised. If it is cut off, the next Check repeats it.
+// the alarms about it have been raised. If bury is cut off, the next Check repeats it.
 func (s *Service) bury(ctx context.Context, r Runner, e fate) error {
 	failed := s.warn(ctx, r)
 	if !e.over {

@@ -32,7 +32,7 @@ type Class struct {
 func (c Class) Key() string {
 	text, err := json.Marshal(c)
 	if err != nil {
-		panic(fmt.Sprintf("sandbox: encode a class: %v", err)) // numbers and texts: cannot fail
+		panic(fmt.Sprintf("sandbox: encode a class: %v", err)) // numbers and strings: cannot fail
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])

@@ -36,8 +36,8 @@ type Order struct {
 	Key     string `json:"key"`
 	Spec    Spec   `json:"spec"`
 	Archive string `json:"archive_url"`
-	// Log is for the first part of its log, which began at Began: nanoseconds since 1970. A
-	// later link for that part leads to the same object.
+	// Log is the link for the first part of its log, which began at Began: nanoseconds since 1970. A later link for that
+	// part leads to the same object.
 	Log   string   `json:"log_url,omitempty"`
 	Began int64    `json:"log_began_ns,omitempty"`
 	Mask  []string `json:"mask,omitempty"` // to mask in its log
@@ -120,7 +120,7 @@ func (s *Service) seen(ctx context.Context, r Runner, load int) (Runner, error) 
 	return r, err
 }
 
-// handOver repeats the commands that a runner has claimed but not received.
+// handOver sends again the commands that a runner has claimed but not received.
 func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, error) {
 	claimed, err := s.Work.Claimed(ctx, r.Attempt, r.Name())
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, erro
 	return s.take(ctx, r, claimed, len(claimed))
 }
 
-// leave lets a runner leave that is no longer needed. Its row stays until its machine has ended: the caller may be an
+// leave lets a runner that is no longer needed leave. Its row stays until its machine has ended: the caller may be an
 // impostor that read the ticket, and the real machine may not have come up yet.
 func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool, error) {
 	if idle < pauseTime {
@@ -246,7 +246,7 @@ func (s *Service) order(ctx context.Context, r Runner, c Command) (Order, error)
 	return o, err
 }
 
-// Finish records how a command ended, as its runner reports. ErrGone if that no longer counts.
+// Finish records how a command ended, as its runner reports. It returns ErrGone if that no longer counts.
 func (s *Service) Finish(ctx context.Context, pass, key string, result Result) error {
 	r, err := s.runner(ctx, pass)
 	if err != nil {

@@ -20,7 +20,7 @@ type Options struct {
 	Liveness Liveness
 	Fences   Fences
 	Launcher Launcher
-	// Wake makes a waiting task run now: see host.Host.Wake.
+	// Wake makes a waiting task run now: see host.WakeMessage.
 	Wake func(ctx context.Context, attempt int64, run engine.Run) error
 	// Attempt reads an attempt: when it has ended, its runners leave at once.
 	Attempt func(ctx context.Context, site, attempt int64) (host.Attempt, error)

@@ -31,7 +31,7 @@ type fake struct {
 	launches int
 }
 
-// machine is a launched machine, and the pass that it got.
+// machine is a launched machine, and the pass that it received.
 type machine struct {
 	sandbox.Runner
 	ticket string
@@ -190,7 +190,7 @@ func timed(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, f)
 }
 
-// TestLife proves the life of a command: it waits, a runner claims it, its end wakes the task, and the task's next run
+// TestLife checks the life of a command: it waits, a runner claims it, its end wakes the task, and the task's next run
 // gets the result. A repeated report changes nothing.
 func TestLife(t *testing.T) {
 	timed(t, func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestCrowd proves how many machines commands get: one for twenty commands that share it, one for each command with its
+// TestCrowd checks how many machines commands get: one for twenty commands that share it, one for each command with its
 // own size, and never more than ten.
 func TestCrowd(t *testing.T) {
 	timed(t, func(t *testing.T) {
@@ -399,8 +399,8 @@ func TestUnheard(t *testing.T) {
 }
 
 // TestBusy proves that a machine that cannot be launched is launched later, however long that takes, by one of the
-// waiting commands or, if that command is gone, by the sweep over all machines; that the others do not try meanwhile;
-// and that each logs why it waits.
+// waiting commands or, if that command is gone, by the sweep over all machines; that the others do not try in the
+// meantime; and that each logs why it waits.
 func TestBusy(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -547,7 +547,7 @@ func TestNobodyWaits(t *testing.T) {
 	})
 }
 
-// TestStopped proves what happens if a machine ends before its first request: another is tried or, if none would fare
+// TestStopped checks what happens if a machine ends before its first request: another is tried or, if none would fare
 // better, the commands fail with the reason.
 func TestStopped(t *testing.T) {
 	timed(t, func(t *testing.T) {
@@ -737,7 +737,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestCrowded proves that commands that have waited for long get another machine.
+// TestCrowded proves that commands that have waited for a long time get another machine.
 func TestCrowded(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)

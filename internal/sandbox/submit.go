@@ -153,8 +153,8 @@ func (s *commands) attend(ctx context.Context, c operators.Command, a *asked, fi
 	return s.await(ctx, c, row, class, a)
 }
 
-// confirm makes sure that a runner has a command that is claimed: it may have left while an abandoned poll of it
-// claimed the command. No command is lost before its machine has ended.
+// confirm makes sure that a runner has a command that is claimed: the runner may have left while one of its abandoned
+// polls claimed the command. No command is lost before its machine has ended.
 func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
 	_, err := s.Runners.Runner(ctx, c.Runner)
 	if !errors.Is(err, host.ErrNotFound) {
@@ -322,9 +322,10 @@ func (s *commands) Stop(ctx context.Context, status *param.Map) error {
 	return s.stop(ctx, key)
 }
 
-// stop ends a command because its task was killed or timed out, and returns when none of its processes run any more, as
-// far as its machine can report. The machine continues with the commands of other tasks, and learns about the stop when
-// it polls. A machine that a killed attempt no longer needs is stopped, because a signal is faster than its next poll.
+// stop ends a command because its task was killed or timed out, and returns when none of its processes are still
+// running, as far as its machine can report. The machine continues with the commands of other tasks, and learns about
+// the stop when it polls. A machine that a killed attempt no longer needs is stopped, because a signal is faster than
+// its next poll.
 func (s *commands) stop(ctx context.Context, key string) error {
 	c, err := s.Commands.End(ctx, s.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
 	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
@@ -364,7 +365,7 @@ func (s *commands) stopNeedless(ctx context.Context, c Command) error {
 	return err
 }
 
-// awaitEnd waits until the machine of a stopped command reports that none of its processes run any more, or until
+// awaitEnd waits until the machine of a stopped command reports that none of its processes are still running, or until
 // nothing more can be expected of that machine.
 func (s *commands) awaitEnd(ctx context.Context, c Command) error {
 	limit := s.Now().Add(stopTime)

@@ -36,7 +36,7 @@ type token struct {
 	mac    []byte
 }
 
-// The length of a signature in base64, and of a text that rand.Text makes.
+// The length of a signature in base64, and of a string that rand.Text returns.
 const (
 	macLetters    = 43
 	secretLetters = 26

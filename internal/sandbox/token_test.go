@@ -69,7 +69,7 @@ func (b *bench) counting() *counted {
 	return c
 }
 
-// ask sends a request of a runner to the handler.
+// ask sends a runner's request to the handler.
 func (b *bench) ask(path, token string, body any) *httptest.ResponseRecorder {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -116,8 +116,8 @@ func TestForgedPolls(t *testing.T) {
 	})
 }
 
-// TestForged proves that a runner cannot act on commands that it has not claimed, nor name blobs of others as its
-// output, and that a ticket can only be used to join.
+// TestForged proves that a runner cannot act on commands that it has not claimed, nor name others' blobs as its output,
+// and that a ticket can only be used to join.
 func TestForged(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -292,7 +292,7 @@ func (c cutOff) ShownTwice(ctx context.Context, name, why string) (sandbox.Runne
 }
 
 // TestToldAtLast proves that the alarm about a ticket that was shown twice is raised once, whatever happens in between:
-// a lost answer of the store, a process that is cut off, an unavailable topic, or the end of the machine.
+// a lost answer from the store, a process that is cut off, an unavailable topic, or the end of the machine.
 func TestToldAtLast(t *testing.T) {
 	for name, hinder := range map[string]func(*bench){
 		"cut off":    func(b *bench) { b.Service.Fences = cutOff{b.memory} },
@@ -443,7 +443,7 @@ func TestKeysMade(t *testing.T) {
 	})
 }
 
-// TestPolls prints and limits a machine's requests in a minute, and their cost for the table: a busy or idle machine
+// TestPolls prints and limits a machine's requests per minute, and their cost for the table: a busy or idle machine
 // writes at most six times.
 func TestPolls(t *testing.T) {
 	timed(t, func(t *testing.T) {
@@ -491,7 +491,7 @@ func TestPolls(t *testing.T) {
 	})
 }
 
-// FuzzToken proves that only texts signed here are accepted as tokens: any other text is refused, and no store is
+// FuzzToken proves that only strings signed here are accepted as tokens: any other string is refused, and no store is
 // queried for the machine that it names.
 func FuzzToken(f *testing.F) {
 	ctx := context.Background()

@@ -12,8 +12,8 @@ import (
 )
 
 // Check checks all runners: a runner whose machine has ended is lost, a runner that never came up is given up, and if
-// commands have waited for long, another runner is launched. It returns the number of runners. It is called every 20
-// seconds while runners exist, otherwise every minute; overlaps and pauses are harmless.
+// commands have waited for a long time, another runner is launched. It returns the number of runners. It is called
+// every 20 seconds while runners exist, otherwise every minute; overlaps and pauses are harmless.
 func (s *Service) Check(ctx context.Context) (runners int, err error) {
 	list, err := s.Runners.Runners(ctx, 0)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 	return nil
 }
 
-// late gives up a runner that has not come up. This counts as a lack of capacity, not as trouble of its commands: a
+// late gives up a runner that has not come up. This counts as a lack of capacity, not as trouble with its commands: a
 // machine that could not be created would have ended, and a machine that runs but cannot join does not mean that the
 // image is wrong, but that the API is unavailable.
 func (s *Service) late(ctx context.Context, r Runner, why string) error {
@@ -151,7 +151,7 @@ func (s *Service) revive(ctx context.Context, r Runner) error {
 	switch {
 	case errors.Is(err, ErrBusy):
 		return nil // the next round
-	case err != nil && !errors.Is(err, host.ErrUnavailable): // each command meets and reports it itself
+	case err != nil && !errors.Is(err, host.ErrUnavailable): // each command encounters the error and reports it
 		err = errors.Join(err, s.tell(ctx, r, ""))
 	}
 	return err

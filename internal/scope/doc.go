@@ -2,6 +2,6 @@
 // another project does not exist for them, as if it were in another site.
 //
 // The API wraps the ports of a deployment for such a caller. It must hide by default: a method that finds or lists
-// objects of projects is wrapped here, and no endpoint has to check anything itself. Methods that are given an object
-// which such a method has found are passed through.
+// objects of projects is wrapped here, and no endpoint has to check anything itself. Methods whose argument is an
+// object found by such a method are passed through.
 package scope

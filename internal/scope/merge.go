@@ -32,8 +32,8 @@ type merging[T any] struct {
 	size       func(T) int // of the tree of a row; nil without a limit in bytes
 }
 
-// merge returns the beginning of the list of all rows. A row is only in it if every part was read to at least its place
-// or to its end: otherwise a row that was not read yet would be skipped by the caller's next page.
+// merge returns the beginning of the list of all rows. A row is included only if every part was read at least to the
+// row's place or to the part's end: otherwise a row that was not read yet would be skipped by the caller's next page.
 func merge[T any](parts []part[T], m merging[T]) ([]T, error) {
 	var all []T
 	for _, next := range parts {

@@ -17,7 +17,7 @@ type (
 	}
 )
 
-// Notices reads on until the page is full, because most notices of the site may be about other projects.
+// Notices keeps reading until the page is full, because most notices of the site may be about other projects.
 func (o outbox) Notices(ctx context.Context, q host.NoticeQuery) (list []host.StoredNotice, err error) {
 	for {
 		page, err := o.noticeStore.Notices(ctx, q)

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// notices is a store of notices with the ids 1 to 20; each third is about the project "mine".
+// notices is a store of notices with the ids 1 to 20; every third one is about the project "mine".
 type notices struct{ host.Outbox }
 
 func (notices) Notices(_ context.Context, q host.NoticeQuery) (list []host.StoredNotice, err error) {

@@ -72,7 +72,7 @@ func (p projects) Project(ctx context.Context, site, id int64) (host.Project, er
 	return visible(p.scope, found, err, nameOf)
 }
 
-// Projects looks up each name, because the projects of a scope may be far apart in the list of the site.
+// Projects looks up each name, because the projects of a scope may be far apart in the site's list.
 func (p projects) Projects(ctx context.Context, q host.ProjectQuery) (list []host.Project, err error) {
 	for _, name := range p.scope {
 		if q.Name != "" && q.Name != name || !strings.Contains(name, q.Pattern) {

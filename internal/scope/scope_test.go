@@ -57,7 +57,7 @@ func paged(t *testing.T, stored [][]int64, descending bool, count, bytes, short 
 	}
 }
 
-// rows returns what a store returns of one project after a row.
+// rows returns what a store returns for one project after a row.
 func rows(list []int64, descending bool, last int64, count, bytes, short int) (page []int64) {
 	list = slices.Clone(list)
 	if descending {

@@ -1,6 +1,6 @@
 // Package scratch manages the folder in which a command finds its script and leaves its results.
 //
-// The drivers of operators.Commands that run commands on this machine call it. It must not follow a link made by a
+// The drivers of operators.Commands that run commands on this machine call it. It must not follow a link created by a
 // command that had fewer rights than this program: see Strict.
 package scratch
 
@@ -21,9 +21,9 @@ import (
 	"zerodag/operators"
 )
 
-// Folders that commands no longer need are kept under names with this prefix: renaming one is far cheaper than making a
-// folder and its files, and a short script takes no longer than that. The rest of the name lists the files in it, so
-// that the folder need not be read, and a number.
+// Folders that commands no longer need are kept under names with this prefix: renaming one is far cheaper than creating
+// a folder and its files, which takes at least as long as a short script. The rest of the name lists the files in it,
+// so that the folder need not be read, and a number.
 const spare = ".spare-"
 
 // maxSpare is how many spare folders are kept in one place for commands with the same files.
@@ -31,7 +31,7 @@ const maxSpare = 8
 
 // Folder is the folder of one run of a command.
 type Folder struct {
-	Root    string // of the project, an absolute path
+	Root    string // the folder of the project, an absolute path
 	Command operators.Command
 }
 
@@ -51,17 +51,17 @@ func (s Folder) Fill() error {
 	if s.reuse() {
 		return nil
 	}
-	err := os.Mkdir(s.path(""), 0o755) // #nosec G301 -- the command may run as another user, and the workspace around it is closed to the rest
+	err := os.Mkdir(s.path(""), 0o755) // #nosec G301 -- the command may run as another user, and the workspace around it is closed to everyone else
 	if errors.Is(err, fs.ErrExist) {
 		s.Remove()
 	}
 	if err != nil {
-		if err = os.MkdirAll(s.path(""), 0o755); err != nil { // #nosec G301 -- the command may run as another user, and the workspace around it is closed to the rest
+		if err = os.MkdirAll(s.path(""), 0o755); err != nil { // #nosec G301 -- the command may run as another user, and the workspace around it is closed to everyone else
 			return err
 		}
 	}
 	for name, content := range s.Command.Files {
-		if err := os.WriteFile(s.path(name), content, 0o644); err != nil { // #nosec G306 -- the command may run as another user, and the workspace around it is closed to the rest
+		if err := os.WriteFile(s.path(name), content, 0o644); err != nil { // #nosec G306 -- the command may run as another user, and the workspace around it is closed to everyone else
 			return err
 		}
 	}
@@ -106,7 +106,7 @@ func overwrite(file string, content []byte) error {
 	return rewrite(file, func(int64) ([]byte, error) { return content, nil })
 }
 
-// blank overwrites the contents of a file. Its length does not change, see overwrite.
+// blank overwrites the contents of a file. Its length does not change: see overwrite.
 func blank(file string) error {
 	return rewrite(file, func(size int64) ([]byte, error) {
 		if size > maxSpareFile {
@@ -203,14 +203,14 @@ func (s Folder) keep() bool {
 		}
 	}
 	for i := range maxSpare {
-		if syscall.Rename(s.path(""), s.spare(i)) == nil { // it fails if that folder exists, because it has files
+		if syscall.Rename(s.path(""), s.spare(i)) == nil { // this fails if that folder exists, because it contains files
 			return true
 		}
 	}
 	return false
 }
 
-// Leave deletes the spare folders in a project's folder for temporary files: no command will run there.
+// Leave deletes the spare folders in a project's folder for temporary files: no more commands will run there.
 func Leave(folder string) {
 	entries, _ := os.ReadDir(folder) // most projects have no such folder
 	for _, e := range entries {

@@ -95,7 +95,7 @@ func (b *Box) Seal(ctx context.Context, purpose string, v any) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("seal: %w", err)
 	}
-	return base64.RawURLEncoding.EncodeToString(c.Seal(nil, nil, plain, nil)), nil // #nosec G407 -- the cipher makes a random nonce itself and takes none
+	return base64.RawURLEncoding.EncodeToString(c.Seal(nil, nil, plain, nil)), nil // #nosec G407 -- the cipher creates a random nonce itself and accepts none
 }
 
 // Open reads a text into v. It returns ErrBroken if the text was not sealed by this box for this purpose, or another
@@ -124,7 +124,7 @@ func (b *Box) Open(ctx context.Context, purpose, text string, v any) error {
 	return ErrBroken
 }
 
-// Mark returns the mark of a text: the same text always has the same mark, and no one without the key can make a mark
+// Mark returns the mark of a text: the same text always has the same mark, and no one without the key can create a mark
 // or guess its text.
 func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
 	key, err := b.current(ctx)
@@ -142,8 +142,8 @@ func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
 // mostSpent limits how many names a box remembers.
 const mostSpent = 10_000
 
-// Spend marks a name as used until a time, and reports whether this is the first use. Only this process remembers it:
-// processes that share a key have separate marks.
+// Spend marks a name as used until a given time, and reports whether this is the first use. Only this process remembers
+// it: processes that share a key have separate marks.
 func (b *Box) Spend(name string, now, until time.Time) (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,7 +153,7 @@ func (b *Box) Spend(name string, now, until time.Time) (first bool) {
 	if len(b.spent) >= mostSpent {
 		maps.DeleteFunc(b.spent, func(_ string, until time.Time) bool { return !now.Before(until) })
 	}
-	if len(b.spent) >= mostSpent { // dropping the names that expire first does least harm
+	if len(b.spent) >= mostSpent { // dropping the names that expire first does the least harm
 		soonest := slices.MinFunc(slices.Collect(maps.Keys(b.spent)), func(x, y string) int {
 			return cmp.Or(b.spent[x].Compare(b.spent[y]), cmp.Compare(x, y))
 		})

@@ -15,8 +15,8 @@ import (
 
 type value struct{ Who string }
 
-// TestSeal proves that a value opens with the same key for the same purpose and no other, that its text reveals nothing
-// and differs each time, and that every changed byte is noticed.
+// TestSeal proves that a value opens with the same key for the same purpose, and for no other, that its text reveals
+// nothing and differs each time, and that every changed byte is detected.
 func TestSeal(t *testing.T) {
 	t.Parallel()
 	key := bytes.Repeat([]byte{7}, 16)
@@ -98,8 +98,8 @@ func TestKeyThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestSpent proves that a name can be used once until it expires, and that many names take limited memory: the names
-// that expire last are kept.
+// TestSpent proves that a name can be used only once until it expires, and that many names take up limited memory: the
+// names that expire last are kept.
 func TestSpent(t *testing.T) {
 	t.Parallel()
 	box, now := seal.New(seal.Fixed(nil)), time.Unix(1_700_000_000, 0)

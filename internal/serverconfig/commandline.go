@@ -33,7 +33,7 @@ type CommandLine struct {
 	headers              []string
 
 	Project string // the folder of the only project, in which tasks work; "" for a server with any projects
-	Version string // of the program, for clients
+	Version string // the program's version, for clients
 }
 
 // Register adds the options of a server to those of a command. data and logs are the default locations, which the help
@@ -89,7 +89,7 @@ func (c *CommandLine) check() error {
 	return nil
 }
 
-// Read reads the sources of the configuration, which the given options override. It returns an error if the settings
+// Read reads the configuration's sources, which the given options override. It returns an error if the settings
 // contradict each other or would silently weaken the server. flags must be the set that Register filled.
 func (c *CommandLine) Read(flags *pflag.FlagSet) (*configuration.Reading, error) {
 	if err := c.override(flags); err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	evaluator.Serve() // templates of notices are evaluated
+	evaluator.Serve() // notice templates are evaluated
 	os.Exit(m.Run())
 }
 
@@ -77,7 +77,7 @@ func TestOptionsWin(t *testing.T) {
 	}
 }
 
-// TestContradictions proves that a server does not start with contradicting settings, and that each error has a remedy.
+// TestContradictions proves that a server does not start with contradictory settings, and that each error has a remedy.
 func TestContradictions(t *testing.T) {
 	t.Parallel()
 	const shared = "database.type = postgresql\ndatabase.host = db\ndatabase.user = u\ndatabase.database = d\n"
@@ -90,7 +90,7 @@ func TestContradictions(t *testing.T) {
 		{"", []string{"-m", "-o", "x"}, "Setting both --database and --memory is invalid", true},
 		{"", []string{"-m", "--max-task-threads", "-1"}, "must be 0 or more", true},
 		{"", []string{"-m", "-H", "X"}, "expected a value of the form a=b", true},
-		{shared, []string{"-m"}, "--memory and database.type = postgresql of the configuration set two places", true},
+		{shared, []string{"-m"}, "--memory and database.type = postgresql in the configuration set two places", true},
 		{shared, []string{"-o", "x"}, "--database and database.type = postgresql", true},
 		{"database.type = mysql", []string{}, "nothing is weakened silently", false},
 		{"server.prot = 1", []string{"-m"}, "did you mean server.port?", false},
@@ -151,7 +151,7 @@ func TestWhoMayCall(t *testing.T) {
 	}
 }
 
-// TestData proves where a server keeps its data depending on the source of the setting, and that a server of a single
+// TestData checks where a server keeps its data depending on the source of the setting, and that a server for a single
 // project keeps it in memory by default.
 func TestData(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestData(t *testing.T) {
 }
 
 // TestSecretKeyIsKept proves that a generated key is used again at the next start, that only its owner can read it, and
-// that the server warns if others can.
+// that the server warns if others can read it.
 func TestSecretKeyIsKept(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -234,7 +234,7 @@ func TestSecretKeyIsKept(t *testing.T) {
 	}
 }
 
-// TestSecretKeys proves which key encrypts and which keys only decrypt, from settings and from files, and that a broken
+// TestSecretKeys checks which key encrypts and which keys only decrypt, from settings and from files, and that a broken
 // key is refused wherever it is.
 func TestSecretKeys(t *testing.T) {
 	t.Parallel()
@@ -280,8 +280,8 @@ func TestSecretKeys(t *testing.T) {
 	}
 }
 
-// TestShared proves which data servers share and which each has alone, and that the settings that all of them need are
-// required.
+// TestShared checks which data servers share and which data each server keeps to itself, and that the settings that all
+// of them need are required.
 func TestShared(t *testing.T) {
 	t.Parallel()
 	const database = "database.type = postgresql\ndatabase.host = db1, db2:99 ,[::1]\ndatabase.user = u@x\ndatabase.database = d/e\n"
@@ -348,7 +348,7 @@ func TestDatabaseTLS(t *testing.T) {
 	}
 }
 
-// TestUnreadKeys proves that keys without a meaning are named for the log, and that secrets in the address of a remote
+// TestUnreadKeys proves that keys without a meaning are listed for the log, and that secrets in the address of a remote
 // store are not shown.
 func TestUnreadKeys(t *testing.T) {
 	t.Parallel()
@@ -364,8 +364,8 @@ func TestUnreadKeys(t *testing.T) {
 	}
 }
 
-// TestUnsafeWeb proves which settings of the API are warned of: credentials without TLS on a network, a user whom nobody
-// accepts, and a half configured certificate, which is an error.
+// TestUnsafeWeb checks which API settings cause a warning: credentials without TLS on a network, and a user that is
+// ignored because tokens are required. A half-configured certificate is an error.
 func TestUnsafeWeb(t *testing.T) {
 	t.Parallel()
 	const login = "server.authenticator.basic.username = u\nserver.authenticator.basic.password = p\n"

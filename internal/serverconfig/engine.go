@@ -19,7 +19,7 @@ import (
 // DataFolder is where a server keeps its data by default.
 const DataFolder = "zerodag-data"
 
-// embeddedOptions reads everything about data and limits (server.md#settings).
+// embeddedOptions reads all settings for data and limits (server.md#settings).
 func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Options, error) {
 	config, err := r.Below("config.")
 	if err != nil {
@@ -105,7 +105,7 @@ func taskTypes(r *configuration.Reading) []string {
 	return list
 }
 
-// sharedLease is how long a server that shares its database may be silent until others continue with its tasks.
+// sharedLease is how long a server that shares its database may be silent before others continue its tasks.
 const sharedLease = 30 * time.Second
 
 // places reads where a stand-alone server keeps its data.
@@ -133,7 +133,7 @@ func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
 	c.logOptions(r, o)
 }
 
-// logOptions reads where task logs are stored: here they are kept unless that is switched off.
+// logOptions reads where task logs are stored: here, they are kept unless that is switched off.
 func (c *CommandLine) logOptions(r *configuration.Reading, o *embedded.Options) {
 	kind := r.Here("log-server.type", "local", "null")
 	o.LogsApart = !r.Bool("log-server.local.short_together", true)

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/configuration"
 )
 
-// TestSettingKeys proves that the table of keys contains every key that a server reads, and no unused one: the table
+// TestSettingKeys proves that the table of keys contains every key that a server reads, and no unused ones: the table
 // determines which keys are refused as typos and which are reported as unused.
 func TestSettingKeys(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// readNotices reads the settings of notices (server.md#settings). Without notification.type there is no sender.
+// readNotices reads the notice settings (server.md#settings). Without notification.type, there is no sender.
 func readNotices(r *configuration.Reading, pool *evaluators.Pool) (notice.Sender, notice.OutboxOptions, error) {
 	sender, err := noticeSender(r, pool)
 	milliseconds := func(key string, otherwise int) time.Duration {
@@ -100,8 +100,8 @@ func addressList(text string) []param.Value {
 	return list
 }
 
-// noticeTemplate reads a text with `${message}` and the like. It is evaluated once, so that mistakes show at the start
-// and not on the night when the notice is needed.
+// noticeTemplate reads a text with `${message}` and the like. It is evaluated once, so that mistakes are found at
+// startup and not on the night when the notice is needed.
 func noticeTemplate(file string, pool *evaluators.Pool) (func(*param.Map) (string, error), error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

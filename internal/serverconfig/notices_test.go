@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/notice/mail"
 )
 
-// TestNoticeSenders proves which settings each kind of notice reads, and that a template that cannot be evaluated is
-// reported at the start and not when the first notice is due.
+// TestNoticeSenders checks which settings each kind of notice reads, and that a template that cannot be evaluated is
+// reported at startup and not when the first notice is due.
 func TestNoticeSenders(t *testing.T) {
 	t.Parallel()
 	template := func(text string) string {
@@ -67,9 +67,8 @@ func TestNoticeSenders(t *testing.T) {
 	}
 }
 
-// TestTraces proves that the configuration overrides the variables of OpenTelemetry, that either may name a collector
-// with or without the path of the signal, that the headers of both are combined, and that errors name an invalid
-// header.
+// TestTraces proves that the configuration overrides OpenTelemetry's variables, that either may name a collector with
+// or without the signal's path, that the headers of both are combined, and that errors name an invalid header.
 func TestTraces(t *testing.T) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"} {
 		t.Setenv(name, "")

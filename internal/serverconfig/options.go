@@ -13,7 +13,7 @@ import (
 
 // Options holds the settings of a server, from its command line and its configuration.
 type Options struct {
-	Engine embedded.Options // without a logger and the shared stores
+	Engine embedded.Options // without a logger or the shared stores
 	Shared *shared.Options  // the shared stores, without a logger; nil for a stand-alone server
 	Web    Web
 	Parts  node.Parts // the loops that it runs
@@ -22,8 +22,8 @@ type Options struct {
 	Notes  []string // warnings for the log
 }
 
-// Options reads all settings in r. It creates the data folder and the secret key if they are needed but missing.
-// Templates of notices are evaluated once with pool.
+// Options reads all settings in r. It creates the data folder and the secret key if they are needed but missing. Notice
+// templates are evaluated once with pool.
 func (c *CommandLine) Options(r *configuration.Reading, pool *evaluators.Pool) (o Options, err error) {
 	if o.Engine, err = c.embeddedOptions(r); err != nil {
 		return o, err

@@ -15,9 +15,10 @@ import (
 	"zerodag/internal/files"
 )
 
-// secretKeys reads the key that encrypts secrets: configuration, environment, or a file. If none is set, it makes a new
-// one and keeps it with the data, so that secrets just work, but not if servers share a database, because each would
-// have a different key. Keys that only decrypt follow it. None means that there is no key.
+// secretKeys reads the key that encrypts secrets: configuration, environment, or a file. If none is set, it creates a
+// new one and keeps it with the data, so that secrets just work. It does not do so if servers share a database, because
+// each would have a different key. The key is followed by keys that only decrypt. An empty result means that there is
+// no key.
 func secretKeys(r *configuration.Reading, folder string, shares bool) ([][]byte, error) {
 	keys, err := encryptionKey(r, folder, shares)
 	more := strings.FieldsFunc(r.Text("digdag.secret-decryption-keys", ""), func(c rune) bool { return c == ',' || c == ' ' })
@@ -37,7 +38,7 @@ func secretKeys(r *configuration.Reading, folder string, shares bool) ([][]byte,
 	return keys, nil
 }
 
-// encryptionKey reads the key that encrypts, and further keys of its file.
+// encryptionKey reads the key that encrypts, and any further keys in its file.
 func encryptionKey(r *configuration.Reading, folder string, shares bool) ([][]byte, error) {
 	source, text := "configuration key digdag.secret-encryption-key", r.Text("digdag.secret-encryption-key", "")
 	if text == "" {
@@ -79,7 +80,7 @@ func encryptionKey(r *configuration.Reading, folder string, shares bool) ([][]by
 	return [][]byte{key}, nil
 }
 
-// readKeys reads the keys of a file, one on each line: the first one encrypts.
+// readKeys reads the keys in a file, one on each line: the first one encrypts.
 func readKeys(file, content string) ([][]byte, error) {
 	var keys [][]byte
 	for line := range strings.Lines(strings.TrimSpace(content)) {

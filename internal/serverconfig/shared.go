@@ -24,7 +24,7 @@ func (c *CommandLine) shares(s configuration.Settings) bool {
 	return c.Project == "" && !c.memory && c.database == "" && strings.TrimSpace(s["database.type"]) == configuration.PostgreSQL
 }
 
-// contradicts returns an error if options and configuration name two places for the data.
+// contradicts returns an error if the options and the configuration name different places for the data.
 func (c *CommandLine) contradicts(s configuration.Settings) error {
 	if strings.TrimSpace(s["database.type"]) != configuration.PostgreSQL || c.acceptLocal || !c.memory && c.database == "" {
 		return nil
@@ -33,7 +33,7 @@ func (c *CommandLine) contradicts(s configuration.Settings) error {
 	if c.memory {
 		option = "--memory"
 	}
-	return program.UsageError(fmt.Errorf("%s and database.type = postgresql of the configuration set two places for the data: remove one of them", option))
+	return program.UsageError(fmt.Errorf("%s and database.type = postgresql in the configuration set two places for the data: remove one of them", option))
 }
 
 // sharedOptions reads what the server shares with others (docs/servers.md). The keys have Digdag's names.
@@ -74,8 +74,8 @@ func Database(r *configuration.Reading) (postgres.Options, error) {
 	return postgres.Options{URL: address, Schema: r.Text("database.schema", ""), Connections: r.Number("database.maximumPoolSize", connections)}, err
 }
 
-// databaseURL returns the address of a PostgreSQL database in the form of PostgreSQL's tools. If there are several
-// hosts, the primary is used, for example after a failover.
+// databaseURL returns the address of a PostgreSQL database in the form that PostgreSQL's tools use. If there are
+// several hosts, the primary is used, for example after a failover.
 func databaseURL(r *configuration.Reading, below string) (string, error) {
 	required := map[string]string{}
 	for _, key := range []string{"host", "user", "database"} {
@@ -113,7 +113,7 @@ func databaseURL(r *configuration.Reading, below string) (string, error) {
 }
 
 // tlsMode returns the TLS mode for a database. Connections to another machine use TLS unless the configuration disables
-// it, because without TLS an attacker on the path may answer to get the password.
+// it, because without TLS, an attacker on the path may answer in order to get the password.
 func tlsMode(r *configuration.Reading, below string, hosts []string) string {
 	mode, given := r.Text(below+"sslmode", ""), r.Text(below+"ssl", "") != ""
 	switch on := r.Bool(below+"ssl", false); {
@@ -143,7 +143,7 @@ func allLocal(hosts []string) bool {
 	})
 }
 
-// bucket reads where in S3 data is kept.
+// bucket reads where data is kept in S3.
 func bucket(r *configuration.Reading, below string) (*shared.Bucket, error) {
 	b := &shared.Bucket{Name: r.Text(below+"bucket", ""), Folder: strings.Trim(r.Text(below+"path", ""), "/"), Endpoint: r.Text(below+"endpoint", ""), Region: r.Text(below+"region", ""),
 		AccessKeyID: r.Text(below+"credentials.access-key-id", ""), SecretAccessKey: r.Text(below+"credentials.secret-access-key", ""), Links: r.Bool(below+"direct_download", false)}

@@ -47,7 +47,7 @@ func newTraces(r *configuration.Reading) (host.Tracer, error) {
 	return otlp.New(o), nil
 }
 
-// tracesPath adds the path of the signal to the address of a collector unless it has it.
+// tracesPath adds the signal's path to the address of a collector unless the address already contains it.
 func tracesPath(endpoint string) string {
 	const path = "/v1/traces"
 	if strings.HasSuffix(endpoint, path) {
@@ -57,7 +57,7 @@ func tracesPath(endpoint string) string {
 }
 
 // addEncodedHeaders adds the headers of an environment variable, NAME=VALUE,NAME=VALUE with encoded values, to the
-// headers of the configuration.
+// headers from the configuration.
 func addEncodedHeaders(to map[string]string, variable string) error {
 	for pair := range strings.SplitSeq(os.Getenv(variable), ",") {
 		if pair = strings.TrimSpace(pair); pair == "" {

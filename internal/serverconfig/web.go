@@ -25,10 +25,10 @@ type Web struct {
 	RuntimeInfo      string
 	AccessLog        string
 	AccessForm       string
-	Idle             time.Duration      // a connection without a request
-	Parse            time.Duration      // of the headers
-	Stalled          time.Duration      // a request without progress
-	Connections      int                // of each listener, at most
+	Idle             time.Duration      // the limit for a connection without a request
+	Parse            time.Duration      // the limit for receiving the headers
+	Stalled          time.Duration      // the limit for a request without progress
+	Connections      int                // the maximum for each listener
 	TLS              *certificate.Files // nil: plain HTTP
 	Notes            []string           // warnings for the log
 	API              httpapi.Options
@@ -120,7 +120,7 @@ func proxies(text string) (list []netip.Prefix, err error) {
 	return list, nil
 }
 
-// Everywhere is the address of a listener for which none is set.
+// Everywhere is the address of a listener for which no address is set.
 const Everywhere = "0.0.0.0"
 
 // Open reports whether callers need no login.
@@ -128,7 +128,7 @@ func (o Web) Open() bool {
 	return !o.Token && len(o.API.Auth.Users) == 0 && o.API.Auth.OIDC == nil
 }
 
-// authentication reads the settings of who may call (server.md#who-may-call).
+// authentication reads the settings for who may call (server.md#who-may-call).
 func (o *Web) authentication(r *configuration.Reading) error {
 	var err error
 	if o.API.Auth.OIDC, err = provider(r); err != nil {

@@ -12,11 +12,11 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// hideEnvironment removes variables that commands do not get from the environment of this process that the kernel shows
+// hideEnvironment removes variables that commands must not get from this process's environment as the kernel shows it
 // (/proc/PID/environ), and lets only root read the process's memory. The program itself still has its variables because
 // it copied them when it started.
 func hideEnvironment(gives lineage.Environment) error {
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // otherwise the rest needs root
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // otherwise, the rest needs root
 		return fmt.Errorf("hide the environment: %w", err)
 	}
 	err := blankEnvironment(gives)
@@ -67,7 +67,7 @@ func blanked(shown []byte, gives lineage.Environment) []byte {
 	return kept
 }
 
-// environmentStart returns the address in memory of the environment that the kernel shows.
+// environmentStart returns the memory address of the environment that the kernel shows.
 func environmentStart() (int64, error) {
 	text, err := os.ReadFile("/proc/self/stat")
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// TestBlanked proves that the environment that the system shows contains nothing of variables that commands do not get,
-// and that all other variables stay in place.
+// TestBlanked proves that the environment that the system shows contains nothing from variables that commands do not
+// get, and that all other variables stay in place.
 func TestBlanked(t *testing.T) {
 	t.Parallel()
 	const shown = "PATH=/bin\x00ZERODAG_SECRET_KEY=secret\x00LANG=C\x00AWS_SECRET_ACCESS_KEY=secret\x00no equals sign\x00"

@@ -30,7 +30,8 @@ func NewLog(out io.Writer, level logstream.Level, format string) (_ *slog.Logger
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: lowest, ReplaceAttr: inSeconds})), log.Flush
 }
 
-// inSeconds writes durations as seconds, which log collectors can add up. slog writes nanoseconds, also without a unit.
+// inSeconds writes durations as seconds, which log collectors can add up. slog would write nanoseconds, also without a
+// unit.
 func inSeconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.Float64(a.Key, a.Value.Duration().Seconds())
@@ -52,8 +53,8 @@ func (h *consoleHandler) Enabled(_ context.Context, level slog.Level) bool {
 // stackKey is the key of the only value that is printed on separate lines.
 const stackKey = "stack"
 
-// Handle implements slog.Handler. Values come from outside (names of projects, errors of systems), so it makes sure
-// that none ends its line.
+// Handle implements slog.Handler. Values come from outside (project names, system errors), so it makes sure that none
+// of them ends its line.
 func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
 	var text strings.Builder
 	text.WriteString(term.OneLine(r.Message))

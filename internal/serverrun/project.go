@@ -29,7 +29,7 @@ type Project struct {
 	number int
 }
 
-// NewProject returns the project in a folder, which is read when the server runs.
+// NewProject returns the project in a folder, which is read while the server runs.
 func NewProject(f projectfolder.Folder) *Project { return &Project{files: f} }
 
 // reread is how often the folder is checked.
@@ -42,7 +42,7 @@ func (p *Project) workspace(in executors.In) func(context.Context, operators.Ide
 	}
 }
 
-// watch stores a new revision whenever the workflows changed.
+// watch stores a new revision whenever the workflows have changed.
 func (p *Project) watch(ctx context.Context, e *embedded.Engine, logger *slog.Logger) {
 	ticker := time.NewTicker(reread)
 	defer ticker.Stop()
@@ -79,7 +79,8 @@ func (p *Project) load(ctx context.Context, e *embedded.Engine, logger *slog.Log
 	return p.doubts(contents, logger)
 }
 
-// doubts logs the warnings of a push of this folder, and that nothing will start if no workflow has a schedule.
+// doubts logs the warnings that a push of this folder would cause and, if no workflow has a schedule, that nothing will
+// start.
 func (p *Project) doubts(contents projectfolder.Contents, logger *slog.Logger) error {
 	warnings, err := p.files.Warnings(contents, "", nil)
 	if err != nil {

@@ -41,7 +41,7 @@ func running(t *testing.T, project, config string) (address string, end func() (
 	return runningIn(t, nil, project, config)
 }
 
-// runningIn is running as part of a unit of systemd.
+// runningIn is like running, as part of a systemd unit.
 func runningIn(t *testing.T, unit *systemd.Unit, project, config string) (address string, end func() (log string, err error)) {
 	t.Helper()
 	folder := t.TempDir()
@@ -161,8 +161,8 @@ func start(t *testing.T, address, workflow string) {
 	}
 }
 
-// TestRun proves that a server answers until its context ends, that it requires the first token, which is in its log,
-// if tokens are required, and that its log records its end.
+// TestRun proves that a server answers until its context ends, that if tokens are required, it requires the first
+// token, which is in its log, and that its log records its end.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	address, end := running(t, "", "my.key = 1\nserver.authenticator.type = token\nserver.http.headers.X-A = b\n")
@@ -186,7 +186,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunOfAProject proves that the server of a folder updates its workflows each time it reads the folder, under one
+// TestRunOfAProject proves that the server for a folder updates its workflows each time it reads the folder, under one
 // project name, and that its tasks have their scripts in the run folder.
 func TestRunOfAProject(t *testing.T) {
 	t.Parallel()
@@ -243,7 +243,7 @@ func TestListenFails(t *testing.T) {
 	}
 }
 
-// TestPageAddress proves which address is shown to local users of a page.
+// TestPageAddress checks which page address is shown to local users.
 func TestPageAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{"127.0.0.1:1": "http://127.0.0.1:1/", "0.0.0.0:80": "http://localhost:80/", "[::]:80": "http://localhost:80/", "[::1]:80": "http://[::1]:80/", "192.0.2.1:80": "http://192.0.2.1:80/"} {
@@ -296,7 +296,7 @@ func TestStalledRequest(t *testing.T) {
 	}
 }
 
-// TestAllowOrigins proves that pages of other origins may call the API and read its answers.
+// TestAllowOrigins proves that pages from other origins may call the API and read its answers.
 func TestAllowOrigins(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()

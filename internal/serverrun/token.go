@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/plainfile"
 )
 
-// firstToken makes the token with which all others are created, on a server that requires tokens and has none. Users
+// firstToken creates the token with which all others are created, on a server that requires tokens and has none. Users
 // who can read the data folder can read it.
 func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *slog.Logger) error {
 	list, err := e.DB.List(ctx, 0)

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/systemd"
 )
 
-// TestUnit proves what systemd hears of a server: that it is ready, that it answers its own probe again and again, and
+// TestUnit checks what systemd learns about a server: that it is ready, that it repeatedly answers its own probe, and
 // that it stops.
 func TestUnit(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestUnit(t *testing.T) {
 			}
 		}
 	}
-	config, _ := certified(t) // whose name is not that of the address: the watchdog still gets an answer
+	config, _ := certified(t) // the certificate's name does not match the address: the watchdog still gets an answer
 	address, end := runningIn(t, systemd.New(socket, 1500*time.Millisecond), "", config)
 	await("READY=1\nSTATUS=Serves requests on " + strings.TrimPrefix(address, "http://"))
 	await("WATCHDOG=1")

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/systemd"
 )
 
-// The pauses between two attempts to reach the database at the start: the first, and the longest.
+// The pauses between attempts to reach the database at startup: the first one and the longest one.
 const (
 	firstPause = time.Second
 	mostPause  = 15 * time.Second
@@ -26,8 +26,8 @@ type waiting struct {
 	pause  func(context.Context, time.Duration) error
 }
 
-// open opens the stores, for as long as it takes, until ctx ends: then it returns nil without an error. It returns
-// errors that waiting does not change, such as a wrong password. Each cause is logged once.
+// open opens the stores, however long that takes, until ctx ends: then it returns nil without an error. It returns
+// errors that waiting does not resolve, such as a wrong password. Each cause is logged once.
 func (w waiting) open(ctx context.Context, open func() (*embedded.Shared, error)) (*embedded.Shared, error) {
 	last := ""
 	for pause := firstPause; ; pause = min(2*pause, mostPause) {
@@ -39,7 +39,7 @@ func (w waiting) open(ctx context.Context, open func() (*embedded.Shared, error)
 			}
 			return s, nil
 		case ctx.Err() != nil:
-			return nil, nil //nolint:nilerr,nilnil // it was told to stop, which is no failure
+			return nil, nil //nolint:nilerr,nilnil // it was asked to stop, which is not a failure
 		case !errors.Is(err, host.ErrUnavailable) || shared.Rejected(err):
 			return nil, err
 		}
@@ -54,7 +54,7 @@ func (w waiting) open(ctx context.Context, open func() (*embedded.Shared, error)
 	}
 }
 
-// withoutNumbers makes errors equal that differ only in a port of this machine.
+// withoutNumbers makes errors that differ only in a local port equal.
 func withoutNumbers(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= '0' && c <= '9' {

@@ -16,7 +16,7 @@ import (
 )
 
 // TestWaitForDatabase proves that a server that starts before its database waits for it, logs each change once, and
-// refuses at once what waiting cannot change.
+// immediately reports errors that waiting cannot resolve.
 func TestWaitForDatabase(t *testing.T) {
 	t.Parallel()
 	away := fmt.Errorf("%w: connection refused", host.ErrNoDatabase)

@@ -28,7 +28,7 @@ func (b blobs) Open(ctx context.Context, key string) (io.ReadCloser, int64, erro
 	return archive, size, archivesAway(err)
 }
 
-// archivesAway names the store in an error of the bucket, for callers of the API.
+// archivesAway names the store in a bucket error, for callers of the API.
 func archivesAway(err error) error {
 	if errors.Is(err, host.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", host.ErrNoArchives, err)

@@ -27,8 +27,8 @@ type Options struct {
 	Database postgres.Options
 	Archives Place
 	Logs     Place
-	NoLogs   bool   // logs of tasks are not kept
-	AgentID  string // in the names of logs; "" is <pid>@<host>
+	NoLogs   bool   // task logs are not kept
+	AgentID  string // appears in the names of logs; "" means <pid>@<host>
 	LogForm  tasklog.Form
 	Logger   *slog.Logger // nil: none
 }
@@ -39,7 +39,7 @@ type Place struct {
 	Folder string
 }
 
-// Bucket is a part of an S3 bucket, or of a bucket in a store with the same protocol.
+// Bucket is part of an S3 bucket, or of a bucket in a store with the same protocol.
 type Bucket struct {
 	Name   string
 	Folder string // "" is the root; otherwise it ends with a slash
@@ -52,7 +52,7 @@ type Bucket struct {
 	Links bool
 }
 
-// Open opens the stores. The caller closes the store of the result.
+// Open opens the stores. The caller must close the Store of the result.
 func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 	db, err := postgres.Open(ctx, o.Database)
 	if err != nil {
@@ -63,7 +63,7 @@ func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	s := &embedded.Shared{Store: store{db}, Logs: host.NoLogs{}, RemoveLogs: func(context.Context, []host.Attempt) error { return nil },
+	s := &embedded.Shared{Store: store{db}, Time: db.Time, Logs: host.NoLogs{}, RemoveLogs: func(context.Context, []host.Attempt) error { return nil },
 		Writable: db.Writable,
 		Backup:   "The data of this server is in PostgreSQL: back it up with pg_dump, and objects in S3 with bucket versioning"}
 	if s.Blobs, err = archives(ctx, db, o.Archives); err != nil {
@@ -77,7 +77,7 @@ func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 	return s, nil
 }
 
-// Rejected reports whether the database refused the login, which waiting does not change.
+// Rejected reports whether the database refused the login, which waiting does not resolve.
 func Rejected(err error) bool { return postgres.Rejected(err) }
 
 // store is the database in the form that a server uses.

@@ -35,7 +35,7 @@ func open(t *testing.T, server database.Server, schema string, o shared.Options)
 }
 
 // used proves that an archive and a log stored by one server can be read by another, and that they can be removed. It
-// calls there to check that they are in the right place.
+// calls the function there to check that they are in the right place.
 func used(t *testing.T, server database.Server, o shared.Options, there func() []string) {
 	t.Helper()
 	schema := "s" + strings.ToLower(strings.ReplaceAll(t.Name(), "/", "_"))
@@ -103,7 +103,7 @@ func TestFolder(t *testing.T) {
 	})
 }
 
-// TestBucket proves that servers can keep archives and logs in a part of a bucket, with and without links for clients.
+// TestBucket proves that servers can keep archives and logs in part of a bucket, with and without links for clients.
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

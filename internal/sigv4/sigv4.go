@@ -25,8 +25,8 @@ func Endpoint(service, region string) string {
 	return address
 }
 
-// Sign adds the signature to a request with a body, for a service by its name in signatures. Errors come from the SDK's
-// signer.
+// Sign adds the signature to a request with a body, for a service identified by its name in signatures. Errors come
+// from the SDK's signer.
 func Sign(ctx context.Context, who aws.Credentials, r *http.Request, body []byte, service, region string, at time.Time) error {
 	sum := sha256.Sum256(body)
 	return v4.NewSigner().SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), service, region, at)

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/sigv4"
 )
 
-// TestEndpoint proves that the addresses of services have the form of each partition.
+// TestEndpoint proves that service addresses have the form that each partition uses.
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	for region, want := range map[string]string{"eu-central-1": "https://xray.eu-central-1.amazonaws.com", "us-gov-west-1": "https://xray.us-gov-west-1.amazonaws.com", "cn-north-1": "https://xray.cn-north-1.amazonaws.com.cn"} {

@@ -20,7 +20,7 @@ import (
 
 var _ notice.Sender = (*Topic)(nil)
 
-// TestContract runs the suite of notices against a service that answers like SNS.
+// TestContract runs the notice suite against a service that answers like SNS.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a topic keeps nothing", "Notices"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {

@@ -27,7 +27,7 @@ import (
 type Options struct {
 	ARN   string
 	Stage string // names the deployment to users
-	Tries int    // of a call that was throttled or not answered: border.Tries
+	Tries int    // the number of tries of a call that was throttled or not answered: border.Tries
 }
 
 // Topic is a notice.Sender.
@@ -41,7 +41,7 @@ func New(c aws.Config, o Options) *Topic {
 	return &Topic{o, sns.NewFromConfig(border.Answered(c), func(x *sns.Options) { x.Retryer = border.Retryer(o.Tries) })}
 }
 
-// maxSubject is the longest subject that SNS accepts: less than 100 ASCII characters.
+// maxSubject is the length of the longest subject that SNS accepts: fewer than 100 ASCII characters.
 const maxSubject = 99
 
 // Send publishes a notice: a subject for people, its fields as JSON, and attributes by which subscribers may filter.

@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestSubject proves that SNS accepts a subject: one short line of ASCII.
+// TestSubject proves that SNS accepts a subject: one short line of ASCII text.
 func TestSubject(t *testing.T) {
 	t.Parallel()
 	topic := &Topic{Options: Options{Stage: "main"}}

@@ -18,7 +18,7 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	}
 	err := ctx.Err()
 	if err == nil {
-		err = ownFile(path) // SQLite writes into an empty file
+		err = ownFile(path) // SQLite accepts an empty file as the target
 	}
 	if err == nil {
 		err = copyInto(db.path, path)

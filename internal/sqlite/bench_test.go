@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// pushed makes a project with a workflow to start.
+// pushed creates a project with a workflow to start.
 func pushed(t testing.TB, db *DB) host.Workflow {
 	t.Helper()
 	ctx := t.Context()
@@ -126,8 +126,8 @@ func BenchmarkSendReceiveDelete(b *testing.B) {
 	}
 }
 
-// BenchmarkBegin measures the cost of a run before it begins: a check for a kill, and a note if the run takes longer or
-// is repeated. The baseline is a read of the attempt's row.
+// BenchmarkBegin measures the cost of a run before it begins: a check for a kill, and a note for a run that takes
+// longer or is repeated. The baseline is a read of the attempt's row.
 func BenchmarkBegin(b *testing.B) {
 	db := open(b, Options{Path: fileOf(b)})
 	id := started(b, db, 1)[0]

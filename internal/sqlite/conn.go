@@ -140,7 +140,7 @@ func (c *conn) Query(each func(*row), sql string, args ...any) (err error) {
 	}
 }
 
-// encode converts arguments to values of the driver. Flags become numbers.
+// encode converts arguments to driver values. Flags become numbers.
 func encode(args []any) ([]driver.NamedValue, error) {
 	values := make([]driver.NamedValue, len(args))
 	for i, a := range args {

@@ -43,7 +43,7 @@ func outage(t *testing.T, db *DB) (end func()) {
 
 var testKey = []byte("0123456789abcdef")
 
-// inMemory runs cases on a fake clock, on which waits take no time.
+// inMemory runs cases with a fake clock, so that waits take no time.
 func inMemory(t *testing.T, run func(*testing.T, suite.Stores)) {
 	synctest.Test(t, func(t *testing.T) { run(t, storesOf(open(t, Options{SecretKeys: [][]byte{testKey}}))) })
 }

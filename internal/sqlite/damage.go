@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// quickly is the size in bytes up to which a database is checked before it is used, which takes a moment. The check of
-// a larger one would take too long.
+// quickly is the size in bytes up to which a database is checked before it is used, which takes a moment. Checking a
+// larger one would take too long.
 const quickly = 32 << 20
 
 // checkSmall returns an error that describes the damage of a small database.

@@ -18,12 +18,12 @@ import (
 
 // Options holds the settings for opening a database.
 type Options struct {
-	Path       string           // of the file; "" means in memory
+	Path       string           // the path of the file; "" means in memory
 	Now        func() time.Time // time.Now when nil
-	Steady     func() time.Time // a clock that is never set; nil: the machine's
+	Steady     func() time.Time // a monotonic clock; nil: the machine's
 	Uptime     func() time.Time // like Steady, but including the time that the machine sleeps; nil: none
-	UUID       func() string    // of new sessions; random when nil
-	SecretKeys [][]byte         // the first one encrypts, all decrypt; none: there are no secrets
+	UUID       func() string    // creates the UUIDs of new sessions; random when nil
+	SecretKeys [][]byte         // the first one encrypts, all of them decrypt; empty: there are no secrets
 	Sync       host.Sync
 	Migrate    bool // upgrade an older schema; otherwise refuse it
 
@@ -42,7 +42,7 @@ type DB struct {
 	writer  *writer
 	reader  *reader
 	queues  map[string]*Queue
-	message atomic.Int64 // id of the newest message
+	message atomic.Int64 // the id of the newest message
 	crashed bool         // the previous process was not asked to end
 	closing sync.Once
 	closed  error
@@ -103,7 +103,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 // the file open was asked to end. Otherwise, and in a new file, the number is 0.
 const told = 1
 
-// noteCrash reads how the previous process ended, and records that this one was not asked to end yet.
+// noteCrash reads how the previous process ended, and records that this one has not been asked to end yet.
 func (db *DB) noteCrash(ctx context.Context) error {
 	var before int
 	if err := db.read(ctx, func(c *conn) (err error) {
@@ -171,8 +171,8 @@ func dsn(path string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path)}).String()
 }
 
-// openWriter opens the connection that writes. WAL lets others read meanwhile. Checkpoints happen every 16 MB because
-// each costs a wait for the disk.
+// openWriter opens the connection that writes. WAL lets others read at the same time. Checkpoints happen every 16 MB
+// because each one has to wait for the disk.
 func openWriter(path string) (*conn, error) {
 	return dial(dsn(path), "journal_mode = WAL", "synchronous = NORMAL", "busy_timeout = 10000", "cache_size = -16000",
 		"foreign_keys = ON", "wal_autocheckpoint = 4000", "journal_size_limit = 67108864")

@@ -5,7 +5,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// dialect is the SQL of SQLite. CROSS JOIN keeps SQLite from reordering the join, after which it would sort all rows
+// dialect is SQLite's SQL. CROSS JOIN keeps SQLite from reordering the join, after which it would sort all rows
 // instead of stopping when it has enough.
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{

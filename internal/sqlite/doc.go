@@ -4,14 +4,14 @@
 // The local server, the embedding API and the tests open it. It must never decide what the host decides, never let two
 // processes share a file (leases are in memory), and never answer a write before it is committed.
 //
-// Package sqlstore implements most ports, for this database and for PostgreSQL. This package has SQLite's own parts:
-// one writer, queues in memory, appending to a log, short logs of tasks, backups.
+// Package sqlstore implements most ports, for this database and for PostgreSQL. This package contains the parts
+// specific to SQLite: a single writer, in-memory queues, appending to a log, short task logs and backups.
 //
 // # Writing
 //
 // All writes go through one connection. Calls that wait at the same time are committed together, each in its own
 // savepoint, by the first of them (see writer). A commit survives the end of the process; a commit of a push, a start
-// or any other change that was acknowledged to a user also survives a loss of power (Options.Sync).
+// or any other change that was acknowledged to a user also survives a power loss (Options.Sync).
 //
 // # Queues
 //

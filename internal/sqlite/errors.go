@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// translated marks the temporary errors of SQLite as host.ErrUnavailable.
+// translated marks the temporary SQLite errors as host.ErrUnavailable.
 func translated(err error) error {
 	var e *sqlite.Error
 	if err == nil || errors.Is(err, host.ErrUnavailable) || !errors.As(err, &e) {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestFaults proves that the wrapper injects each of its faults, the same ones for the same seed, and that calls that
-// it did not carry out had no effect on the store.
+// it did not carry out have no effect on the store.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	first, second, other := faultyRun(t, 1), faultyRun(t, 1), faultyRun(t, 2)

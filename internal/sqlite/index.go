@@ -9,27 +9,27 @@ import (
 	"zerodag/internal/host"
 )
 
-// message is the record in memory of a row of queued_messages.
+// message is the in-memory record of a row of queued_messages.
 type message struct {
-	row   int64 // in the order sent
+	row   int64 // increases in the order sent
 	id    string
 	group string
 	due   time.Time
 	sent  time.Time // by the steady clock; for older messages, when this process loaded them
 	free  time.Time // when it can be received, by the steady clock
-	waits bool      // for a time relative to sent: see host.Message.Relative
+	waits bool      // its time is relative to sent: see host.Message.Relative
 	count int
-	past  int // receipts in earlier processes
+	past  int // the number of times that earlier processes received it
 	begun string
 	size  int
 	body  []byte
 	kept  bool // body holds its body; otherwise it must be read
 
-	receipt uint64    // of its lease; 0: not leased
+	receipt uint64    // the receipt of its lease; 0: not leased
 	until   time.Time // end of the lease
-	busy    bool      // a change of it is being committed
+	busy    bool      // a change to it is being committed
 	heap    *messages // the heap that contains it, if any
-	at      int       // where in the heap
+	at      int       // its position in the heap
 	behind  *message  // the next message of its group
 }
 
@@ -114,7 +114,7 @@ func (x *index) next(now time.Time) (wait time.Duration, any bool) {
 }
 
 // shift moves the times of messages after the machine's clock was set or the machine slept: by waits for messages with
-// Message.Relative, by due for all others. Leases stay, because their holders also slept.
+// Message.Relative, and by due for all others. Leases stay as they are, because their holders also slept.
 func (x *index) shift(due, waits time.Duration) {
 	for _, m := range x.later.list { // messages that were due stay due
 		if m.waits {

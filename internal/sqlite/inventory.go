@@ -8,16 +8,16 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// MessagesOf implements host.Inventory: one statement sees one moment. A message whose deletion is not yet committed is
-// still included.
+// MessagesOf implements host.Inventory: a single statement sees a consistent state. A message whose deletion is not yet
+// committed is still included.
 func (db *DB) MessagesOf(ctx context.Context, attempt int64) ([]host.Message, error) {
 	return sqlstore.ReadAll(ctx, db.Store, func(r *row) host.Message {
 		return host.Message{ID: r.Text(), Group: r.Text(), Body: r.Blob()}
 	}, sqlstore.Select("SELECT unique_name, message_group, body FROM queued_messages WHERE unique_name GLOB ?", fmt.Sprint(attempt, "/*")))
 }
 
-// Silent implements host.Inventory. Messages of deadlines (host.IsDeadline) do not count. The messages are read once,
-// not for each attempt.
+// Silent implements host.Inventory. Deadline messages (host.IsDeadline) do not count. The messages are read once, not
+// for each attempt.
 func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
 	q := sqlstore.Select("SELECT id FROM session_attempts WHERE finished_at IS NULL AND id > ?"+
 		" AND dependent_session_id IS NULL AND state_flags & ? = 0"+

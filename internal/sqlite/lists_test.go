@@ -148,7 +148,7 @@ func BenchmarkLists(b *testing.B) {
 	}
 }
 
-// manySent makes a file with n messages in groups of 100.
+// manySent creates a file with n messages in groups of 100.
 func manySent(t testing.TB, n int) string {
 	path := fileOf(t)
 	db := open(t, Options{Path: path})

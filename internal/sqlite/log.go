@@ -82,7 +82,7 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 	return fmt.Errorf("append entry %d of attempt %d: entry %d does not exist", e.Seq, attempt, e.Seq-1)
 }
 
-// first writes entry 1. Nothing else makes a log.
+// first writes entry 1. Nothing else creates a log.
 func (c *conn) first(attempt int64, e host.Entry) error {
 	id := entryID(attempt, 1)
 	if _, err := c.Exec("INSERT INTO attempt_entries (id, nonce, at, changes, events) VALUES (?, ?, ?, ?, ?)",

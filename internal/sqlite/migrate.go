@@ -81,8 +81,8 @@ func missing(c *conn, path string, list sqlstore.Migrations) (sqlstore.Migration
 	return list, nil
 }
 
-// prepare checks the schema of an open database and, if it may, brings it up to date: each
-// migration is one transaction.
+// prepare checks the schema of an open database and, if allowed, brings it up to date: each migration is one
+// transaction.
 func prepare(c *conn, path string, o Options, now time.Time) error {
 	list, err := o.known()
 	if err != nil {

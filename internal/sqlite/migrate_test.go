@@ -54,9 +54,8 @@ func TestVersions(t *testing.T) {
 	wantText(t, err, "version 99")
 }
 
-// TestUpgrade proves that a later release brings an older schema up to date, with its data, only if
-// that is allowed; that a migration that fails halfway changes nothing; and that this release refuses the schema after
-// that.
+// TestUpgrade proves that a later release brings an older schema and its data up to date only if that is allowed; that
+// a migration that fails halfway changes nothing; and that this release then refuses the schema.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	path, ctx := fileOf(t), t.Context()

@@ -21,7 +21,7 @@ func ownFiles(path string) error {
 	return nil
 }
 
-// ownFile makes an empty file that only its owner may read, unless it exists.
+// ownFile creates an empty file that only its owner may read, unless the file exists.
 func ownFile(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {

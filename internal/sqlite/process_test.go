@@ -32,8 +32,8 @@ func (*outside) Fatal(args ...any) {
 	os.Exit(1)
 }
 
-// TestDiskFull proves that with a full disk every write fails with a clear error and leaves nothing behind, that
-// reading continues, and that the driver resumes without help when there is space again. A limit on file sizes stands
+// TestDiskFull proves that with a full disk, every write fails with a clear error and leaves nothing behind, that reads
+// continue to work, and that the driver recovers without help when there is space again. A limit on file sizes stands
 // in for the full disk.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func process(t *testing.T, what string) (path string, c *exec.Cmd) {
 	return path, c
 }
 
-// TestKill proves that after SIGKILL during writes, all acknowledged data is stored, the file is intact, and it opens
+// TestKill proves that after SIGKILL during writes, all acknowledged data is stored, and the file is intact and opens
 // at once; and that it cannot be opened before that.
 func TestKill(t *testing.T) {
 	t.Parallel()
@@ -142,7 +142,7 @@ func TestKill(t *testing.T) {
 		for n := 0; lines.Scan(); n++ {
 			var attempt, seq int64
 			if _, err := fmt.Sscanf(lines.Text(), "%d %d", &attempt, &seq); err != nil {
-				break // cut by the kill
+				break // cut off by the kill
 			}
 			if attempt == 0 {
 				sent++

@@ -20,14 +20,14 @@ type Queue struct {
 
 	mu      sync.Mutex
 	index   index
-	waiters []chan struct{} // of Receive, in order; closed to wake one
+	waiters []chan struct{} // the waiting calls of Receive, in order; a channel is closed to wake one
 	timer   *time.Timer     // for the next message that becomes visible while a receiver waits
-	counts  []count         // how often messages were received: not yet stored
+	counts  []count         // how many times messages were received: not yet stored
 	noting  bool            // a receiver is going to store them
 	outside bool            // they are stored before messages are handed out
-	bodies  int             // bytes of the bodies that are in memory
-	leases  uint64          // given so far
-	offset  time.Duration   // of the machine's clock to the steady one, at the last check
+	bodies  int             // the number of bytes of the bodies in memory
+	leases  uint64          // the number of leases granted so far
+	offset  time.Duration   // the offset of the machine's clock from the steady one, at the last check
 	slept   time.Duration   // how long the machine slept, up to a constant, at the last check
 	closed  bool
 }
@@ -70,7 +70,7 @@ func (db *DB) loadQueues(ctx context.Context) error {
 	return nil
 }
 
-// remember keeps a body in memory if it may.
+// remember keeps a body in memory if the limits allow it.
 func (q *Queue) remember(m *message, body []byte) {
 	if m.size <= smallBody && q.bodies+m.size <= allBodies {
 		m.body, m.kept = body, true
@@ -205,7 +205,7 @@ func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, erro
 		}
 	}
 	if len(list) > 0 {
-		q.wake(now) // there may be more for others
+		q.wake(now) // there may be more messages for others
 		return list, nil, nil
 	}
 	wait := make(chan struct{})
@@ -219,7 +219,7 @@ func receipt(m *message) string {
 	return strconv.FormatInt(m.row, 10) + "." + strconv.FormatUint(m.receipt, 10)
 }
 
-// deliver adds the bodies that are not in memory. Without them the leases are given up.
+// deliver adds the bodies that are not in memory. If that fails, the leases are given up.
 func (q *Queue) deliver(ctx context.Context, list []leased) ([]host.Delivery, error) {
 	out := make([]host.Delivery, len(list))
 	for i, l := range list {

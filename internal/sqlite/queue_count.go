@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// count is how often a message was received.
+// count is how many times a message was received.
 type count struct{ row, n int64 }
 
 // note requests a record that a message was received. It is called before the message is handed out, so it is committed
@@ -47,7 +47,7 @@ func (q *Queue) forget(list []leased) {
 	}
 }
 
-// noting is one write of counts. After a failure, they are part of the next write.
+// noting is one write of counts. After a failure, the counts become part of the next write.
 type noting struct {
 	q     *Queue
 	taken []count

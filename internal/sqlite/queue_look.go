@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// Depths implements host.Database, exactly.
+// Depths implements host.Database; its numbers are exact.
 func (db *DB) Depths(context.Context) ([]host.Depth, error) {
 	var list []host.Depth
 	for _, name := range queueNames() {
@@ -48,7 +48,7 @@ func (q *Queue) since(m *message) time.Time {
 	return since.Add(q.offset).UTC()
 }
 
-// Queued implements host.Database: it shows the messages at approximately one moment.
+// Queued implements host.Database: it shows the messages as of approximately one moment.
 func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error) {
 	q := db.queues[queue]
 	if q == nil {
@@ -66,7 +66,7 @@ func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]h
 	return q.describe(rows), nil
 }
 
-// describe adds the state in memory to messages; it omits messages that have been removed since they were read.
+// describe adds the in-memory state to messages; it omits messages that have been removed since they were read.
 func (q *Queue) describe(rows []host.Queued) []host.Queued {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestQueueOnFakeClock proves that a receiver that waits is woken at the exact moment at which a message is due, is
-// released, or loses its lease.
+// TestQueueOnFakeClock proves that a receiver that waits is woken at the exact moment at which a message is due or
+// released, or its lease ends.
 func TestQueueOnFakeClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestQueueOnFakeClock(t *testing.T) {
 	})
 }
 
-// readOnly makes the writing connection refuse all writes, or none.
+// readOnly makes the writing connection refuse all writes, or allow them again.
 func readOnly(t *testing.T, db *DB, on int) {
 	t.Helper()
 	db.writer.use.Lock()

@@ -15,8 +15,8 @@ func (q *Queue) wake(now time.Time) {
 	q.arm(now)
 }
 
-// leave takes a receiver out of the line. If it was woken meanwhile, another is woken for
-// the message that it leaves.
+// leave takes a receiver out of the line. If it was woken in the meantime, another one is woken for the message that it
+// leaves behind.
 func (q *Queue) leave(wait chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -65,11 +65,11 @@ func (q *Queue) close() {
 	q.arm(time.Time{})
 }
 
-// setBy is the smallest change of the machine's clock that counts as setting it: less is drift.
+// setBy is the smallest change to the machine's clock that counts as setting it: a smaller one is drift.
 const setBy = 100 * time.Millisecond
 
 // look returns the time of the steady clock, which is never set: leases and waits use it. Messages that are due at a
-// time of the machine's clock follow the machine's clock. The lock must be held.
+// time on the machine's clock follow that clock. The lock must be held.
 func (q *Queue) look() time.Time {
 	now := q.db.steady()
 	offset, slept := q.db.now().Round(0).Sub(now), time.Duration(0)
@@ -86,7 +86,7 @@ func (q *Queue) look() time.Time {
 	return now
 }
 
-// freeAt converts a time of the machine's clock to the steady clock. The lock must be held.
+// freeAt converts a time on the machine's clock to the steady clock. The lock must be held.
 func (q *Queue) freeAt(due time.Time) time.Time {
 	if due.IsZero() {
 		return due

@@ -62,9 +62,9 @@ func TestParamStore(t *testing.T) {
 	}
 }
 
-// TestRekey proves that a key is replaced in four steps, with secrets that can be read after each of them: the new key
-// is added, it becomes the first, all secrets are encrypted again, and the old key goes. The old key alone is refused
-// then, and so is every other key, even if there are no secrets.
+// TestRekey proves that a key can be replaced in four steps, after each of which secrets can still be read: the new key
+// is added, it becomes the first, all secrets are encrypted again, and the old key is removed. After that, the old key
+// alone is refused, and so is every other key, even if there are no secrets.
 func TestRekey(t *testing.T) {
 	t.Parallel()
 	path, ctx, before, after := fileOf(t), t.Context(), testKey, []byte("fedcba9876543210")

@@ -12,8 +12,7 @@ import (
 )
 
 // TestSleep proves that the time during which a machine sleeps counts for waits but not for leases, whose holders also
-// slept, and that a clock that is set forward ends no relative wait but makes messages due that have a time of that
-// clock.
+// slept, and that setting a clock forward ends no relative wait, but makes messages due whose time is on that clock.
 func TestSleep(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// commits counts the transactions in the log that SQLite writes ahead: the last page of each transaction is stored with
-// the size of the database.
+// commits counts the transactions in SQLite's write-ahead log: the last page of each transaction is stored with the
+// size of the database.
 func commits(t *testing.T, path string) int {
 	t.Helper()
 	const head, frame = 32, 24
@@ -35,7 +35,7 @@ func commits(t *testing.T, path string) int {
 // the cost of a short command.
 func TestCommitsOfACommand(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // no write is committed because time passes
+	synctest.Test(t, func(t *testing.T) { // no write is committed merely because time passes
 		path := fileOf(t)
 		db := open(t, Options{Path: path})
 		id, ctx, q := started(t, db, 1)[0], t.Context(), db.Queue("tasks")
@@ -64,8 +64,8 @@ func TestCommitsOfACommand(t *testing.T) {
 	})
 }
 
-// TestLogsAreThereSoon proves that every reader finds a log that no caller waited for, another process after a while or
-// after Close, and that a log that arrives after Close is refused.
+// TestLogsAreThereSoon proves that every reader finds a log that no caller waited for (another process finds it after a
+// while or after Close), and that a log that arrives after Close is refused.
 func TestLogsAreThereSoon(t *testing.T) {
 	t.Parallel()
 	path := fileOf(t)
@@ -121,7 +121,7 @@ func TestLogBeforeItsResult(t *testing.T) {
 		db, ctx := open(t, Options{Path: path}), t.Context()
 		id := started(t, db, 1)[0]
 		large := &write{whole: true, lasting: true, ordered: true, run: func(c *conn) error {
-			_, err := c.Exec("INSERT INTO nowhere VALUES (1)") // an error of SQLite
+			_, err := c.Exec("INSERT INTO nowhere VALUES (1)") // an SQLite error
 			return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
 		}}
 		if err := db.writer.later(large); err != nil {
@@ -166,7 +166,7 @@ func TestUnimportantWrites(t *testing.T) {
 }
 
 // TestManyThatNoCallerWaitsFor proves that a write is answered while the store refuses more than a batch of earlier
-// writes, and that those are stored before it once the store works again.
+// writes, and that those writes are stored before it once the store works again.
 func TestManyThatNoCallerWaitsFor(t *testing.T) {
 	t.Parallel()
 	const n = batch + 100
@@ -208,7 +208,7 @@ func TestManyThatNoCallerWaitsFor(t *testing.T) {
 }
 
 // TestStoreFailsSoon proves that writes that no caller waits for are retried when the store has refused them: a log is
-// stored before a later result, a message whose deletion was refused is not delivered again and is gone when the store
+// stored before a later result, a message whose deletion was refused is not redelivered and is gone when the store
 // works again, and a log that is refused until the end is reported.
 func TestStoreFailsSoon(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestTaskLogs proves that short logs are kept separately for each attempt, once each however often they are added, and
-// are still there when the database is reopened.
+// TestTaskLogs proves that short logs are kept separately for each attempt, each only once however often it is added,
+// and are still there when the database is reopened.
 func TestTaskLogs(t *testing.T) {
 	t.Parallel()
 	path, ctx := fileOf(t), t.Context()

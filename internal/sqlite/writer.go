@@ -10,17 +10,17 @@ import (
 	"zerodag/internal/host"
 )
 
-// write is a change of the database that waits for its commit.
+// write is a change to the database that waits for its commit.
 type write struct {
 	run   func(*conn) error // in the transaction; may run again after a failed commit
 	after func()            // once it is committed, before any caller is answered; may be nil
 	undo  func()            // instead, if it is not committed; may be nil
-	power bool              // must survive a loss of power
+	power bool              // must survive a power loss
 	// whole means that run returns errors only before its first change, so it needs no savepoint.
 	whole bool
 
 	// For a write that no caller waits for: a lasting one is retried when the store has refused it; an ordered one also
-	// makes the writes behind it fail, the first few times, because one of them may be the result that belongs to this
+	// makes the writes behind it fail the first few times, because one of them may be the result that belongs to this
 	// log. settled, unless nil, is called with the final outcome.
 	lasting, ordered bool
 	settled          func(error)
@@ -41,11 +41,11 @@ func (o *write) takeBack() {
 }
 
 // writer commits writes, batching concurrent ones. It has no goroutine: the first caller commits for all waiting
-// callers, then makes the next one the leader. A lone write needs no switch between goroutines.
+// callers, then makes the next one the leader. A lone write needs no goroutine switch.
 type writer struct {
 	open func() (*conn, error)
 	sync host.Sync
-	keep bool // the connection is the database: it is in memory
+	keep bool // the connection is the database, which is in memory
 
 	mu      sync.Mutex
 	queue   []*write
@@ -147,7 +147,7 @@ func (w *writer) flush() {
 		w.mu.Unlock()
 		return
 	}
-	w.wait(&write{run: func(*conn) error { return nil }, whole: true}) //nolint:errcheck // it writes nothing: those whose writes fail are told
+	w.wait(&write{run: func(*conn) error { return nil }, whole: true}) //nolint:errcheck // it writes nothing: failed writes get their errors
 }
 
 // catchUp waits until all earlier writes are committed.
@@ -322,7 +322,7 @@ func (w *writer) doubt() {
 	if w.keep || w.conn == nil {
 		return
 	}
-	w.conn.close() //nolint:errcheck // what it says does not matter: nothing of it is used again
+	w.conn.close() //nolint:errcheck // its error does not matter: the connection is not used again
 	w.conn = nil
 }
 
@@ -359,7 +359,7 @@ func (w *writer) close() error {
 	}
 	w.flush()
 	w.mu.Lock()
-	for _, o := range w.refused { // once more
+	for _, o := range w.refused { // one last time
 		if o.settled != nil {
 			o.settled(o.err)
 		}

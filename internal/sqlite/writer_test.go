@@ -109,9 +109,8 @@ func TestSendOfFailedBatch(t *testing.T) {
 	}
 }
 
-// TestStoreFails proves that while the store refuses every write, or cannot even be opened,
-// writes fail with host.ErrUnavailable and the cause, and none of them is stored; and that the first write after
-// that succeeds.
+// TestStoreFails proves that while the store refuses every write, or cannot even be opened, writes fail with
+// host.ErrUnavailable and the cause, and none of them are stored; and that the first write after that succeeds.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{Path: fileOf(t)})

@@ -60,14 +60,14 @@ func (s *Store) Attempt(ctx context.Context, site, id int64) (host.Attempt, erro
 	return ReadOne(ctx, s, scanAttempt, Select(s.texts.attempt+"WHERE a.id = ?", id).ofSite("a.site_id", site))
 }
 
-// Attempts lists attempts, descending by id.
+// Attempts lists attempts in descending order of id.
 func (s *Store) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt, error) {
 	list := s.dialect.Attempts(s.texts.attempt, q)
 	list.Order("1 DESC", q.Count)
 	return readPage(ctx, s, scanAttempt, func(a host.Attempt) *param.Map { return a.Params }, q.Bytes, list)
 }
 
-// Active lists unfinished attempts, ascending by id.
+// Active lists unfinished attempts in ascending order of id.
 func (s *Store) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt, error) {
 	list := Select(s.texts.attempt+"WHERE a.finished_at IS NULL AND a.id > ?", q.After)
 	list.When(q.Site >= 0, " AND a.site_id = ?", q.Site)

@@ -20,8 +20,8 @@ func scanBackfill(r *Row) host.Backfill {
 	return b
 }
 
-// AddBackfill stores a new backfill: see host.Backfills. If another backfill with its name is removed meanwhile, the
-// next call adds it.
+// AddBackfill stores a new backfill: see host.Backfills. If another backfill with its name is removed in the meantime,
+// the next call adds it.
 func (s *Store) AddBackfill(ctx context.Context, b host.Backfill) (added host.Backfill, err error) {
 	plan, state, err := host.EncodeBackfill(b)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Store) Backfill(ctx context.Context, site, id int64) (host.Backfill, er
 	return ReadOne(ctx, s, scanBackfill, Select(selectBackfill+"WHERE id = ?", id).ofSite("site_id", site))
 }
 
-// Backfills lists backfills, descending by id.
+// Backfills lists backfills in descending order of id.
 func (s *Store) Backfills(ctx context.Context, q host.BackfillQuery) ([]host.Backfill, error) {
 	list := Select(selectBackfill+"WHERE true").ofSite("site_id", q.Site)
 	list.When(q.Open, " AND finished_at IS NULL")

@@ -22,8 +22,8 @@ const (
 		" FROM @pools o LEFT JOIN @projects p ON p.id = o.project_id ORDER BY waiting DESC, o.id LIMIT ?"
 )
 
-// succeededBySchedule finds the last success of each scheduled workflow. It reads few rows of each, because a workflow
-// that never succeeds may have any number of attempts.
+// succeededBySchedule finds the last success of each scheduled workflow. It reads only a few rows of each, because a
+// workflow that never succeeds may have any number of attempts.
 func succeededBySchedule() string {
 	return "SELECT s.site_id, p.name, s.workflow_name, s.created_at," +
 		" (SELECT max(r.finished_at) FROM (SELECT a.finished_at, a.state_flags FROM @session_attempts a" +

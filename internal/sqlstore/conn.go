@@ -16,8 +16,8 @@ type Conn interface {
 	Exec(sql string, args ...any) (int64, error)
 	// Insert runs an INSERT into a table with IDs and returns the ID of the new row, or 0 if a conflict prevented it.
 	Insert(sql string, args ...any) (int64, error)
-	// Query calls each for every row until a call fails or needs no more rows. The statement is in use meanwhile: each
-	// must not run the same one.
+	// Query calls each for every row until a call fails or needs no more rows. The statement remains in use until then:
+	// each must not run the same one.
 	Query(each func(*Row), sql string, args ...any) error
 	// Batch runs statements one after the other, in one round trip if the database is remote.
 	Batch(list ...Statement) error
@@ -29,7 +29,7 @@ type Statement struct {
 	Args []any
 }
 
-// Do makes a statement for a Batch.
+// Do creates a statement for a Batch.
 func Do(sql string, args ...any) Statement { return Statement{sql, args} }
 
 // Value converts an argument to a type that both databases accept: nil, int64, bool, string or []byte. Times are
@@ -59,7 +59,7 @@ func Value(arg any) (driver.Value, error) {
 	return nil, fmt.Errorf("unsupported column type %T", arg)
 }
 
-// Stamp returns a time with the precision of a column, which returns it unchanged.
+// Stamp truncates a time to the precision of a column, so that the column returns it unchanged.
 func Stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // Collect returns the rows that a query finds.
@@ -79,7 +79,7 @@ func One[T any](c Conn, scan func(*Row) T, sql string, args ...any) (T, bool, er
 	return list[0], true, nil
 }
 
-// OrNotFound adds what failed to an error; without an error, it returns host.ErrNotFound.
+// OrNotFound adds what failed to an error; if there is no error, it returns host.ErrNotFound.
 func OrNotFound(err error, doing string, args ...any) error {
 	if err == nil {
 		err = host.ErrNotFound

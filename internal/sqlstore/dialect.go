@@ -6,13 +6,13 @@ import (
 	"zerodag/internal/host"
 )
 
-// Dialect holds the parts of SQL that the databases spell differently.
+// Dialect holds the parts of SQL that differ between the databases.
 type Dialect struct {
 	// Join joins two tables that must be read in the order in which a statement names them.
 	Join string
 	// Contains is the condition that column %s contains the text of one argument.
 	Contains string
-	// Same compares two values that may be NULL, and finds NULL equal to NULL.
+	// Same compares two values that may be NULL, and treats NULL as equal to NULL.
 	Same string
 	// True is a literal for conditions that must match the condition of a partial index.
 	True string
@@ -32,10 +32,10 @@ type Dialect struct {
 // the columns number, nonce, time, changes, events and the snapshot, which may be NULL. The low bits of a number count,
 // up to MaxSeq.
 type LogDialect struct {
-	Load    string // entries, without events, starting with the newest snapshot
+	Load    string // the entries, without events, starting with the newest snapshot
 	Exists  string // any row if there is a log
-	Before  string // number and state of the newest snapshot before the number in the second argument
-	Entries string // entries starting with the number in the second argument; the third argument limits them
+	Before  string // the number and state of the newest snapshot before the number in the second argument
+	Entries string // the entries starting with the number in the second argument; the third argument limits them
 }
 
 // locking adds a clause that locks rows until the end of the transaction, if the database needs one.

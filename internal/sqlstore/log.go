@@ -14,8 +14,8 @@ func scanEntry(r *Row) host.Entry {
 		Snapshot: r.Blob()}
 }
 
-// Load reads the entries needed to restore the newest state: see host.Log. It omits events. One statement sees one
-// moment, so no entry is missing between a snapshot and the rest.
+// Load reads the entries needed to restore the newest state: see host.Log. It omits events. A single statement sees a
+// consistent state, so no entry is missing between a snapshot and the rest.
 func (s *Store) Load(ctx context.Context, attempt int64) (host.Stored, error) {
 	var list []host.Entry
 	err := s.driver.Read(ctx, func(c Conn) (err error) {

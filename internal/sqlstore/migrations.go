@@ -11,7 +11,7 @@ import (
 // changes.
 type Migration struct {
 	Version int
-	Name    string // with its number
+	Name    string // includes its number
 	SQL     string
 }
 
@@ -49,8 +49,8 @@ func (l Migrations) Names() []string {
 	return names
 }
 
-// After returns the migrations that a schema of a version lacks. A version of a later release causes an error because
-// this program may not understand the schema.
+// After returns the migrations that a schema with a given version lacks. A version from a later release causes an
+// error, because this program may not understand the schema.
 func (l Migrations) After(version int) (Migrations, error) {
 	if version > len(l) {
 		return nil, fmt.Errorf("has version %d, but this release supports versions up to %d: use the release that wrote it, or"+

@@ -61,7 +61,7 @@ func (t tx) hold(ref host.PoolRef, clause string) (id int64, found bool, err err
 	return One(t, (*Row).ID, t.locking("SELECT id FROM @pools"+byPoolName, clause), ref.Site, ref.Project, ref.Name)
 }
 
-// DeletePool removes an unused pool. It locks the row, so that no task takes a slot or joins meanwhile.
+// DeletePool removes an unused pool. It locks the row, so that no task takes a slot or joins the line in the meantime.
 func (s *Store) DeletePool(ctx context.Context, ref host.PoolRef) error {
 	return s.acknowledge(ctx, func(t tx) error {
 		id, found, err := t.hold(ref, "FOR UPDATE")

@@ -36,7 +36,7 @@ func (s *Store) Project(ctx context.Context, site, id int64) (host.Project, erro
 	return ReadOne(ctx, s, scanProject, Select(selectProject+"WHERE p.id = ?", id).ofSite("p.site_id", site))
 }
 
-// Projects lists projects that are not deleted, ascending by ID.
+// Projects lists projects that are not deleted, in ascending order of ID.
 func (s *Store) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Project, error) {
 	list := Select(selectProject+"WHERE p.deleted_at IS NULL AND p.id > ?", q.After).ofSite("p.site_id", q.Site)
 	list.When(q.Name != "", " AND p.name = ?", q.Name)
@@ -45,7 +45,8 @@ func (s *Store) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Proje
 	return ReadAll(ctx, s, scanProject, list)
 }
 
-// DeleteProject removes the project's name and deletes its schedules. ErrNotFound if it was deleted before.
+// DeleteProject removes the project's name and deletes its schedules. It returns ErrNotFound if the project was deleted
+// before.
 func (s *Store) DeleteProject(ctx context.Context, site, id int64, at time.Time) error {
 	return s.acknowledge(ctx, func(t tx) error {
 		q := Select("UPDATE @projects SET deleted_name = name, name = NULL, deleted_at = ?"+

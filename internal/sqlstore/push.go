@@ -59,7 +59,8 @@ func (t tx) push(p host.Push) (host.Project, error) {
 }
 
 // projectOf finds or creates the project and locks it, so that pushes of one project run one after the other; its
-// attempts can still be started. It reports whether the project is paused. ErrConflict if the project has the revision.
+// attempts can still be started. It reports whether the project is paused. It returns ErrConflict if the project
+// already has the revision.
 func (t tx) projectOf(p host.Push) (id int64, paused bool, err error) {
 	for range tries {
 		found, exists, err := One(t, scanPaused, t.locking("SELECT id, paused_at FROM @projects"+
@@ -79,7 +80,7 @@ func (t tx) projectOf(p host.Push) (id int64, paused bool, err error) {
 			" ON CONFLICT (site_id, name) DO NOTHING", p.Site, p.Project, p.Revision.CreatedAt)
 		if err != nil || id != 0 {
 			return id, false, err
-		} // another transaction created or deleted it meanwhile
+		} // another transaction created or deleted it in the meantime
 	}
 	return 0, false, fmt.Errorf("push: %w: the project keeps being created and deleted", host.ErrUnavailable)
 }
@@ -103,7 +104,7 @@ func (t tx) configOf(project int64, w dig.Workflow) (int64, error) {
 }
 
 // reschedule brings the schedules of a project in line with its newest revision. They are locked so that none of them
-// changes between the read and the write.
+// can change between the read and the write.
 func (t tx) reschedule(p host.Push, project int64, paused bool, definitions map[string]int64) error {
 	list, err := Collect(t, scanSchedule, t.locking(t.texts.schedule+"WHERE s.project_id = ?",
 		"ORDER BY s.id FOR UPDATE OF s"), project)

@@ -59,7 +59,7 @@ func ReadOne[T any](ctx context.Context, s *Store, scan func(*Row) T, q *Query) 
 	return list[0], nil
 }
 
-// readPage is ReadAll for a list that is limited in bytes; tree is the large part of an element.
+// readPage is ReadAll for a list whose size in bytes is limited; tree is the large part of an element.
 func readPage[T any](ctx context.Context, s *Store, scan func(*Row) T, tree func(T) *param.Map, bytes int,
 	q *Query) ([]T, error) {
 	var page host.Page[T]

@@ -19,9 +19,9 @@ func (s *Store) Old(ctx context.Context, before time.Time, after int64, n int) (
 	return list, err
 }
 
-// Forget removes a session: see host.Retention. The transaction that removes it also decides whether it may, under
-// locks that block the start of an attempt of the session. Before that, the session is only read, because most sessions
-// stay, and a write would wait for other writes.
+// Forget removes a session: see host.Retention. The transaction that removes it also decides whether it may be removed,
+// under locks that keep attempts of the session from starting. Before that, the session is only read, because most
+// sessions stay, and a write would wait for other writes.
 func (s *Store) Forget(ctx context.Context, site, session int64, before time.Time,
 	clear func(context.Context, []host.Attempt) error) (bool, error) {
 	var list []host.Attempt
@@ -53,9 +53,9 @@ func (s *Store) Forget(ctx context.Context, site, session int64, before time.Tim
 // Clear does nothing because Forget removes everything at once.
 func (s *Store) Clear(context.Context) error { return nil }
 
-// holdSession locks the rows that decide whether a session may be removed: the session, the next one of its workflow,
-// which must not be started again meanwhile, and the schedule, which must not move back. Callers that lock several
-// sessions lock the earlier one first.
+// holdSession locks the rows that decide whether a session may be removed: the session, the next one of its workflow
+// (which must not be started again in the meantime), and the schedule (which must not move back). Callers that lock
+// several sessions lock the earlier one first.
 func (t tx) holdSession(session int64) error {
 	if err := t.lock(t, "SELECT id FROM @sessions WHERE id = ?", "FOR UPDATE", session); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 // Row hands out the columns of a row from left to right. Each method accepts the types that either database returns.
 type Row struct {
-	Values []driver.Value // of the current row: the driver sets them
+	Values []driver.Value // the columns of the current row, which the driver sets
 	at     int
 	err    error
 	enough bool // no more rows are wanted

@@ -19,7 +19,7 @@ func (s *Store) Schedule(ctx context.Context, site, id int64) (host.Schedule, er
 	return ReadOne(ctx, s, scanSchedule, Select(s.texts.schedule+"WHERE s.id = ?", id).ofSite("s.site_id", site))
 }
 
-// Schedules lists schedules, ascending by id. Those of deleted projects are gone.
+// Schedules lists schedules in ascending order of id. Those of deleted projects are gone.
 func (s *Store) Schedules(ctx context.Context, q host.ScheduleQuery) ([]host.Schedule, error) {
 	list := Select(s.texts.schedule+"WHERE s.site_id = ? AND s.id > ?", q.Site, q.After)
 	list.When(q.Project != 0, " AND s.project_id = ?", q.Project)
@@ -50,7 +50,7 @@ func (s *Store) Update(ctx context.Context, to host.Schedule, old host.Times, at
 // ended is the next run time of schedules that have ended, which are never due.
 const ended = "253370764800000000"
 
-// Due lists enabled schedules that are due, of all sites.
+// Due lists the enabled schedules of all sites that are due.
 func (s *Store) Due(ctx context.Context, from, until time.Time, n int) ([]host.Schedule, error) {
 	return s.dueAfter(ctx, from.UnixMicro(), math.MaxInt64, until, n)
 }
@@ -67,7 +67,7 @@ func (s *Store) dueAfter(ctx context.Context, run, id int64, until time.Time, n 
 const part = 500
 
 // EachDue implements host.Schedules: it reads one part after the other, each starting after the last schedule of the
-// previous part. A schedule that moves meanwhile is due at its new time.
+// previous part. A schedule that moves in the meantime is due at its new time.
 func (s *Store) EachDue(ctx context.Context, from, until time.Time, do func([]host.Schedule) error) error {
 	run, id := from.UnixMicro(), int64(math.MaxInt64) // all schedules that run at from come before it
 	for {
@@ -83,7 +83,7 @@ func (s *Store) EachDue(ctx context.Context, from, until time.Time, do func([]ho
 	}
 }
 
-// NextDue returns when the next enabled schedule is due; zero if none ever is.
+// NextDue returns when the next enabled schedule is due; zero if none ever will be.
 func (s *Store) NextDue(ctx context.Context) (time.Time, error) {
 	list, err := ReadAll(ctx, s, (*Row).Time, Select("SELECT min(next_run_time) FROM @schedules"+
 		" WHERE disabled_at IS NULL AND next_run_time < "+ended))

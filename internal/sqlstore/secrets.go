@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// scopeProject is the scope of secrets that users set.
+// scopeProject is the scope of the secrets that users set.
 const scopeProject = "project"
 
 var errNoKey = errors.New("secrets cannot be stored: set digdag.secret-encryption-key to 16 random bytes in base64")
@@ -40,7 +40,7 @@ func (s *Store) DeleteSecret(ctx context.Context, site, project int64, key strin
 	})
 }
 
-// SecretKeys lists the keys in their order.
+// SecretKeys lists the keys in order.
 func (s *Store) SecretKeys(ctx context.Context, site, project int64) ([]string, error) {
 	return ReadAll(ctx, s, (*Row).Text, Select("SELECT key FROM @secrets WHERE site_id = ? AND project_id = ?"+
 		" AND scope = ? ORDER BY key", site, project, scopeProject))
@@ -113,7 +113,7 @@ func (s *Store) CheckKey(ctx context.Context) error {
 	return errors.New("check the key of the secrets: the mark of the database cannot be read")
 }
 
-// rekeyBatch limits how many secrets one transaction encrypts again, so that other writers wait only briefly.
+// rekeyBatch limits how many secrets one transaction re-encrypts, so that other writers wait only briefly.
 const rekeyBatch = 200
 
 // keyed is a stored secret; fresh is its value, encrypted with the first key.
@@ -122,8 +122,8 @@ type keyed struct {
 	scope, key, value, fresh string
 }
 
-// RekeySecrets encrypts each secret that was encrypted with another key again, with the first key. A secret that
-// changes meanwhile keeps its new value. It can be repeated at any time.
+// RekeySecrets re-encrypts each secret that was encrypted with another key, using the first key. A secret that changes
+// in the meantime keeps its new value. It can be repeated at any time.
 func (s *Store) RekeySecrets(ctx context.Context) (out host.Rekeyed, err error) {
 	if len(s.keys) == 0 {
 		return out, host.Invalidf("This server has no key for secrets: set digdag.secret-encryption-key")
@@ -143,7 +143,7 @@ func (s *Store) RekeySecrets(ctx context.Context) (out host.Rekeyed, err error) 
 	}
 }
 
-// rekey encrypts some secrets again.
+// rekey re-encrypts some secrets.
 func (s *Store) rekey(ctx context.Context, list []keyed, out *host.Rekeyed) error {
 	var change []keyed
 	for _, x := range list {

@@ -16,7 +16,8 @@ const (
 	aClaim
 )
 
-// readLine reads a pool at one moment, in one round trip: the pool, its taken slots by number, its claims in order.
+// readLine reads a consistent state of a pool in one round trip: the pool, its taken slots by number, and its claims in
+// order.
 const readLine = "WITH p AS (SELECT id, slots, held FROM @pools" + byPoolName + ")," +
 	" c AS (SELECT rank, since, holder, slots FROM @pool_claims WHERE pool_id = (SELECT id FROM p)" +
 	" ORDER BY rank, since, holder LIMIT coalesce((SELECT CASE WHEN slots > ? THEN slots ELSE ? END FROM p), 0))" +
@@ -43,9 +44,9 @@ func (s *Store) Line(ctx context.Context, ref host.PoolRef, n int) (l host.Line,
 	return l, err
 }
 
-// TakeSlots gives slots to a holder: see host.Semaphore. The entry that names them in the holder's log survives a loss
-// of power, and so does every earlier write. Slots are taken in the order of their numbers so that two transactions
-// that take several cannot wait for each other.
+// TakeSlots gives slots to a holder: see host.Semaphore. The entry that names them in the holder's log survives a power
+// loss, and so does every earlier write. Slots are taken in numerical order so that two transactions that take several
+// slots cannot wait for each other.
 func (s *Store) TakeSlots(ctx context.Context, ref host.PoolRef, claim host.Claim, numbers []int,
 	inLine bool, at time.Time) error {
 	return s.write(ctx, func(t tx) error {

@@ -20,7 +20,7 @@ func (s *Store) Session(ctx context.Context, site, id int64) (host.Session, erro
 	return ReadOne(ctx, s, scanSession, Select(s.texts.session+"WHERE n.id = ?", id).ofSite("n.site_id", site))
 }
 
-// Sessions lists sessions, descending by id.
+// Sessions lists sessions in descending order of id.
 func (s *Store) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
 	if q.Times != nil {
 		return s.sessionsAt(ctx, q)

@@ -28,7 +28,7 @@ var (
 	_ host.Backfills = (*Store)(nil)
 )
 
-// TestQuery proves that a query has the needed parts, with their arguments in order, and no limit for 0.
+// TestQuery proves that a query has the required parts, with their arguments in order, and no limit for 0.
 func TestQuery(t *testing.T) {
 	t.Parallel()
 	q := Select("SELECT id FROM t WHERE a = ?", 1).ofSite("site_id", host.AnySite).ofSite("site_id", 7)
@@ -82,7 +82,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// TestValue proves the conversion of arguments, and that no others are accepted.
+// TestValue checks how arguments are converted, and that arguments of other types are refused.
 func TestValue(t *testing.T) {
 	t.Parallel()
 	var none *param.Map

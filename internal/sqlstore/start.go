@@ -20,7 +20,7 @@ func (s *Store) Start(ctx context.Context, list ...host.NewAttempt) (made []host
 	return made, err
 }
 
-// starting is one call of Start, in one run of its transaction.
+// starting is one call to Start, in one run of its transaction.
 type starting struct {
 	tx
 	begin Begin
@@ -100,7 +100,7 @@ func (x *starting) free(session, last int64, n host.NewAttempt) error {
 	return err
 }
 
-// remembered returns ErrForgotten if an attempt must be made only once and its session was removed. The session is
+// remembered returns ErrForgotten if an attempt must be created only once and its session was removed. The session is
 // locked, so its removal has either finished or not begun.
 func (x *starting) remembered(n host.NewAttempt) error {
 	if !n.Once {
@@ -114,9 +114,9 @@ func (x *starting) remembered(n host.NewAttempt) error {
 	return err
 }
 
-// sessionOf finds or creates the session, and returns it with its last attempt, 0 if there is none. The session is
+// sessionOf finds or creates the session, and returns it with its last attempt (0 if there is none). The session is
 // locked until the end of the transaction: its attempts are created one after the other, and not while retention
-// decides about it.
+// decides whether to remove it.
 func (x *starting) sessionOf(n host.NewAttempt) (session, last int64, err error) {
 	for range tries {
 		err = x.Query(func(r *Row) { session, last = r.ID(), r.ID() },
@@ -129,7 +129,7 @@ func (x *starting) sessionOf(n host.NewAttempt) (session, last int64, err error)
 			" VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", n.Site, n.Project.ID, n.Workflow.Name, n.SessionTime, x.uuid())
 		if err != nil || session != 0 {
 			return session, 0, err
-		} // another transaction created or removed it meanwhile
+		} // another transaction created or removed it in the meantime
 	}
 	return 0, 0, fmt.Errorf("start attempt: %w: its session keeps being created and removed", host.ErrUnavailable)
 }

@@ -15,7 +15,7 @@ type Driver interface {
 	Read(ctx context.Context, run func(Conn) error) error
 	// Write commits everything that run does, or nothing.
 	Write(ctx context.Context, run func(Conn) error) error
-	// Acknowledge is Write for changes that are acknowledged to a user: the commit survives a loss of power.
+	// Acknowledge is Write for changes that are acknowledged to a user: the commit survives a power loss.
 	Acknowledge(ctx context.Context, run func(Conn) error) error
 	// Note makes a change that may be lost. It does not wait for the commit if the driver can commit it later.
 	Note(ctx context.Context, run func(Conn) error)
@@ -25,15 +25,15 @@ type Driver interface {
 	EraseLog(c Conn, attempt int64) error
 }
 
-// Begin writes entry 1 of an attempt and sends its first message to the queue of events, as part of a transaction.
-// known reports whether the attempt existed before the transaction.
+// Begin writes entry 1 of an attempt and sends its first message to the event queue, as part of a transaction. known
+// reports whether the attempt existed before the transaction.
 type Begin func(attempt int64, known bool, first host.Entry, m host.Message) error
 
 // Options configures a Store.
 type Options struct {
 	Now  func() time.Time
-	UUID func() string // of new sessions; random if nil
-	// SecretKeys encrypt and decrypt secrets; none means that secrets can neither be stored nor read.
+	UUID func() string // creates the UUIDs of new sessions; random if nil
+	// SecretKeys encrypt and decrypt secrets; without any, secrets can be neither stored nor read.
 	SecretKeys aesgcm.Keys
 }
 
@@ -60,7 +60,7 @@ func New(d Driver, words Dialect, o Options) (*Store, error) {
 	return &Store{driver: d, dialect: words, texts: textsOf(words), now: o.Now, uuid: o.UUID, keys: o.SecretKeys}, nil
 }
 
-// tries limits how often a transaction looks for a row that others insert and delete.
+// tries limits how many times a transaction looks for a row that others insert and delete.
 const tries = 8
 
 // tx is a transaction.

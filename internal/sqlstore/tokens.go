@@ -48,7 +48,7 @@ func (s *Store) Revoke(ctx context.Context, site, id int64) error {
 	})
 }
 
-// ByHash finds a token. It occasionally records that the token was used, and does not fail if it cannot.
+// ByHash finds a token. It occasionally records that the token was used, and does not fail if it cannot do so.
 func (s *Store) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
 	t, err := ReadOne(ctx, s, scanToken, Select(selectToken+"WHERE token_hash = ?", hash))
 	if now := Stamp(s.now()); err == nil && now.Sub(t.LastUsed) > useEvery {
@@ -61,7 +61,7 @@ func (s *Store) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
 	return t, err
 }
 
-// EndSessions records the end of a user's sessions, and forgets those that no longer matter: see host.Users.
+// EndSessions records the end of a user's sessions, and removes records that no longer matter: see host.Users.
 func (s *Store) EndSessions(ctx context.Context, who string, until, now time.Time) error {
 	return s.acknowledge(ctx, func(t tx) error {
 		if _, err := t.Exec("DELETE FROM @ended_sessions WHERE forget_at < ?", now); err != nil {

@@ -37,7 +37,7 @@ func open(t testing.TB, c aws.Config, name string, fifo bool) *sqs.Queue {
 	return sqs.New(c, sqs.Options{Name: name, URL: *out.QueueUrl, FIFO: fifo})
 }
 
-// TestContract runs the suite of queues. SQS keeps time in seconds, LocalStack approximately.
+// TestContract runs the queue suite. SQS keeps time in seconds, and LocalStack only approximately.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

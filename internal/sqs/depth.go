@@ -11,7 +11,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Depth counts the messages in the queue and its dead letters, approximately: SQS adds up the counts of its servers.
+// Depth returns the approximate numbers of messages in the queue and of its dead letters: SQS adds up the counts of its
+// servers.
 func (d DeadLetters) Depth(ctx context.Context) (host.Depth, error) {
 	live, err := d.queue.count(ctx, d.queue.URL)
 	if err != nil {

@@ -6,16 +6,16 @@
 //
 // # How SQS differs
 //
-// Seconds are the unit of leases and delays; they are rounded up, so nothing comes early. A message can be delayed by
-// up to 15 minutes, and not at all in a FIFO queue: a message that is due later goes to Options.Later, from where the
-// tick sends it. "All or none" of a Send are calls of ten messages; failed messages are sent again, and if one fails
-// permanently, the others stay sent. A FIFO queue refuses an ID again for five minutes, whether its message still
-// exists or not; a standard queue never does, and may deliver a message twice anyway.
+// Leases and delays are in whole seconds, rounded up, so nothing comes early. A message can be delayed by up to 15
+// minutes, and not at all in a FIFO queue: a message that is due later goes to Options.Later, from where the tick sends
+// it. A Send, which should add all messages or none, is made in calls of ten messages; failed messages are sent again,
+// and if one fails permanently, the others stay sent. A FIFO queue refuses a repeated ID for five minutes, whether or
+// not its message still exists; a standard queue never does, and may deliver a message twice anyway.
 //
 // # Leases
 //
-// An old receipt of SQS may still delete or extend a message that another receiver now has. So this process remembers
-// the end of each of its leases, and makes no call with a lease that has ended.
+// An old SQS receipt may still delete or extend a message that another receiver now has. So this process remembers the
+// end of each of its leases, and makes no call with a lease that has ended.
 //
 // # Costs
 //

@@ -15,12 +15,13 @@ import (
 	"zerodag/internal/host"
 )
 
-// looking is how long, in seconds, a look hides the letters that it has received, so that it does not find them twice.
-// If the function ends before it releases them, they become visible after that time.
+// looking is how long, in seconds, Look hides the letters that it has received, so that it does not find them twice. If
+// the function ends before it releases them, they become visible after that time.
 const looking = 30
 
-// Look implements host.DeadLetters. SQS shows a message only to its receiver, so each is received for a while and
-// released at the end. That counts as a receive, but the receives of a dead letter are not limited.
+// Look implements host.DeadLetters. SQS shows a message only to its receiver, so each message is received for a while
+// and released at the end. That counts as a receive, but the number of times that a dead letter may be received is not
+// limited.
 func (d DeadLetters) Look(ctx context.Context, f func(host.DeadLetter) bool) error {
 	return d.each(ctx, func(_ types.Message, l host.DeadLetter) (bool, error) { return f(l), nil })
 }
@@ -45,7 +46,7 @@ func (d DeadLetters) Return(ctx context.Context, id string) error {
 	return err
 }
 
-// each receives the letters, once each, until f returns false or there are no more, and releases them.
+// each receives each letter once, until f returns false or there are no more, and then releases them.
 func (d DeadLetters) each(ctx context.Context, f func(types.Message, host.DeadLetter) (more bool, err error)) (failed error) {
 	var seen []types.ChangeMessageVisibilityBatchRequestEntry
 	defer func() { // even if the caller has gone, because others want to see them

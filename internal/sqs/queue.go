@@ -26,11 +26,11 @@ type Options struct {
 	URL   string
 	FIFO  bool
 	Later Later // nil: messages that are due too late are refused
-	// Visibility is the visibility timeout of the queue: how long Lambda has a message unless the function changes it.
-	// 0 means unknown.
+	// Visibility is the visibility timeout of the queue: how long Lambda holds a message unless the function changes
+	// that. 0 means unknown.
 	Visibility time.Duration
 	Now        func() time.Time // time.Now when nil
-	Tries      int              // of a call that was throttled or not answered: border.Tries
+	Tries      int              // the number of tries of a call that was throttled or not answered: border.Tries
 }
 
 // Queue is a host.Queue.
@@ -61,9 +61,9 @@ func seconds(d, most time.Duration) int32 {
 	return int32((d + time.Second - 1) / time.Second)
 }
 
-// Traits implements host.Queue. A FIFO queue refuses the ID of a message for five minutes; SQS delays by whole seconds,
-// which are rounded up, so messages come 300 ms late on average. An old receipt may still delete a message that was
-// received again.
+// Traits implements host.Queue. A FIFO queue refuses the ID of a message for five minutes; SQS delays messages by whole
+// seconds, which are rounded up, so messages come 300 ms late on average. An old receipt may still delete a message
+// that was received again.
 func (q *Queue) Traits() host.Traits {
 	t := host.Traits{Rounding: 300 * time.Millisecond, StaleDeletes: true}
 	if q.FIFO {
@@ -107,7 +107,7 @@ func (q *Queue) poll(ctx context.Context, n int, lease time.Duration) ([]host.De
 		list, err := q.deliveries(out.Messages, lease)
 		if ctx.Err() != nil {
 			for _, d := range list {
-				q.Release(unbroken, d, 0) //nolint:errcheck // else it comes back when its lease ends
+				q.Release(unbroken, d, 0) //nolint:errcheck // otherwise, it comes back when its lease ends
 			}
 		}
 		answers <- answer{list, err}
@@ -144,7 +144,7 @@ func (q *Queue) deliveries(messages []types.Message, lease time.Duration) ([]hos
 
 // Record is a message as SQS, or Lambda, delivers it.
 type Record struct {
-	ID         string // SQS's own
+	ID         string // SQS's own ID
 	Receipt    string
 	Body       string
 	Attributes map[string]string // of the message
@@ -154,14 +154,14 @@ type Record struct {
 }
 
 // slack is how much earlier than its visibility timeout a message may seem to come back, because SQS's times are
-// approximate and from another clock.
+// approximate and come from another clock.
 const slack = 5 * time.Second
 
 // unbegun reports whether each receiver before this one had the message for the whole visibility timeout of the queue.
-// The first act of a function is to shorten it, so none of them began: Lambda received the message and was throttled,
-// or the process died at once. A receiver that began and died makes the sum too small, however many others were
-// throttled; only a receiver that worked on the message until Lambda ended it at the function's time limit cannot be
-// distinguished from them.
+// The first thing that a function does is to shorten it, so none of them began: Lambda received the message and was
+// throttled, or the process died at once. A receiver that began and died makes the sum too small, however many others
+// were throttled; only a receiver that worked on the message until Lambda ended it at the function's time limit cannot
+// be distinguished from them.
 func (q *Queue) unbegun(r Record) bool {
 	if q.Visibility == 0 || r.Count < 2 || r.First.IsZero() {
 		return false
@@ -179,7 +179,7 @@ func (q *Queue) Adopt(r Record, lease time.Duration) (host.Delivery, error) {
 	return host.Delivery{Message: m, Receipt: r.Receipt, Count: r.Count, Unbegun: q.unbegun(r)}, nil
 }
 
-// Extend makes the lease last for another lease from now.
+// Extend makes the lease last for the given time from now.
 func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
 	if !q.leases.holds(d.Receipt) {
 		return host.ErrLeaseLost
@@ -201,7 +201,7 @@ func (q *Queue) visibility(ctx context.Context, d host.Delivery, after time.Dura
 	return border.Translate("change lease in "+q.Name, err)
 }
 
-// Delete removes a message; with a lost lease it does nothing.
+// Delete removes a message; if the lease is lost, it does nothing.
 func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	if !q.leases.holds(d.Receipt) {
 		return nil

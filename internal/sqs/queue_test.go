@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// TestReceivesThatCameToNothing proves which messages count as never begun: messages that each earlier receiver had for
+// TestReceivesThatCameToNothing checks which messages count as never begun: messages that each earlier receiver had for
 // the whole visibility timeout of the queue.
 func TestReceivesThatCameToNothing(t *testing.T) {
 	t.Parallel()

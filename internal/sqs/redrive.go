@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/border"
 )
 
-// attrRedriven counts how often a message came back from the dead letters.
+// attrRedriven counts how many times a message has come back from the dead letters.
 const attrRedriven = "redriven"
 
 // hidden is how long a pass through the dead letters may take, in seconds.
@@ -33,8 +33,8 @@ func (d DeadLetters) Redrive(ctx context.Context, turn func(times int) bool) (in
 }
 
 // redrive sends the messages of a dead-letter queue back to this one, and returns their number. It calls turn for each
-// to decide whether to send it now, given how often it was sent before. Each is sent first and then deleted: a crash in
-// between sends it twice, which the log of its attempt detects.
+// to decide whether to send it now, given how many times it was sent before. Each is sent first and then deleted: a
+// crash in between sends it twice, which the log of its attempt detects.
 func (q *Queue) redrive(ctx context.Context, dead string, turn func(times int) bool) (int, error) {
 	moved := 0
 	var left []types.ChangeMessageVisibilityBatchRequestEntry

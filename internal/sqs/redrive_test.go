@@ -54,7 +54,7 @@ func TestRedrive(t *testing.T) {
 	}
 }
 
-// putAside moves the only message of a queue to another, like SQS does with a failed message.
+// putAside moves a queue's only message to another queue, as SQS does with a failed message.
 func putAside(t *testing.T, c aws.Config, from, to string) {
 	t.Helper()
 	client := awssqs.NewFromConfig(c)
@@ -76,8 +76,8 @@ func text(s string) types.MessageAttributeValue {
 	return types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &s}
 }
 
-// TestLook proves that a look shows each dead letter once, with the reason why it was put aside, and leaves all of
-// them, and that one of them can be sent back unchanged while the others stay.
+// TestLook proves that Look shows each dead letter once, with the reason why it was put aside, and leaves all of them,
+// and that one of them can be sent back unchanged while the others stay.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

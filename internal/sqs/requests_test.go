@@ -24,7 +24,7 @@ func (l *later) Later(_ context.Context, queue string, messages ...host.Message)
 	return nil
 }
 
-// TestRequests proves that messages are sent in batches of ten or of 256 KB.
+// TestRequests proves that messages are sent in batches of ten messages or 256 KB.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

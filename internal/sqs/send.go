@@ -25,7 +25,7 @@ const (
 	maxBatchBytes = 256 << 10
 	maxMessage    = 1 << 20
 	maxDelay      = 15 * time.Minute
-	maxID         = 128 // bytes of a group and of a deduplication id
+	maxID         = 128 // the maximum number of bytes of a group and of a deduplication id
 )
 
 // Attributes of a message. SQS accepts neither an empty body nor every character.
@@ -80,7 +80,7 @@ func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	return q.sendBatch(ctx, batch)
 }
 
-// tries limits how often messages are sent that SQS did not accept although the call succeeded.
+// tries limits how many times messages are sent that SQS did not accept although the call succeeded.
 const tries = 6
 
 // sendBatch sends until SQS has accepted all messages.
@@ -175,7 +175,7 @@ func encode(m host.Message) (string, map[string]string) {
 	return base64.StdEncoding.EncodeToString(m.Body), attributes
 }
 
-// taken reports whether SQS accepts a body unchanged, because it has only the characters of XML 1.0.
+// taken reports whether SQS accepts a body unchanged, because it contains only XML 1.0 characters.
 func taken(body []byte) bool {
 	for rest := body; len(rest) > 0; {
 		r, n := utf8.DecodeRune(rest)

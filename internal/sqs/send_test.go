@@ -10,7 +10,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestEncoding proves that every ID, group and body comes back unchanged, and that SQS gets nothing that it refuses.
+// TestEncoding proves that every ID, group and body comes back unchanged, and that SQS gets nothing that it would
+// refuse.
 func TestEncoding(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

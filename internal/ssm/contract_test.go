@@ -23,8 +23,8 @@ func TestContract(t *testing.T) {
 		}})
 }
 
-// TestOnceAMinute proves that concurrent tasks cause one read per minute and project, and that another process then
-// sees a change, and a long value in one piece.
+// TestOnceAMinute proves that concurrent tasks cause only one read per minute and project, and that another process
+// then sees a change, and sees a long value in one piece.
 func TestOnceAMinute(t *testing.T) {
 	t.Parallel()
 	ctx, c := t.Context(), localstack.Config(t)
@@ -49,7 +49,7 @@ func TestOnceAMinute(t *testing.T) {
 	for i := range long {
 		long[i] = 'ü'
 	}
-	// asked returns the calls without their number, because throttled calls are repeated.
+	// asked returns the calls without their numbers, because throttled calls are repeated.
 	asked := func() string {
 		return strings.Map(func(c rune) rune {
 			if c >= '0' && c <= '9' {

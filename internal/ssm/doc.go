@@ -1,7 +1,7 @@
 // Package ssm is the AWS driver of host.Secrets: SecureStrings of the Parameter Store, <prefix>/<site>/<project>/<key>.
 //
 // The functions open it. It must never log a value, and never read single parameters when a task needs them: the store
-// accepts some 40 calls a second from a whole account.
+// accepts about 40 calls a second from an entire account.
 //
 // # Guarantees
 //

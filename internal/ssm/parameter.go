@@ -33,7 +33,7 @@ func NewParameter(c aws.Config, name, key string) *Parameter {
 // Name returns the full name.
 func (p *Parameter) Name() string { return p.name }
 
-// Read returns the value, or host.ErrNotFound if it has not been made yet.
+// Read returns the value, or host.ErrNotFound if it has not been created yet.
 func (p *Parameter) Read(ctx context.Context) (string, error) {
 	out, err := p.client.GetParameter(ctx, &ssm.GetParameterInput{Name: &p.name, WithDecryption: aws.Bool(true)})
 	if border.Code(err) == "ParameterNotFound" {
@@ -45,7 +45,7 @@ func (p *Parameter) Read(ctx context.Context) (string, error) {
 	return aws.ToString(out.Parameter.Value), nil
 }
 
-// Make stores a value unless there is one, which is not an error.
+// Make stores a value unless one already exists, which is not an error.
 func (p *Parameter) Make(ctx context.Context, value string) error {
 	_, err := p.client.PutParameter(ctx, &ssm.PutParameterInput{Name: &p.name, Value: &value, Type: types.ParameterTypeSecureString, KeyId: p.key, Overwrite: aws.Bool(false)})
 	if border.Code(err) == "ParameterAlreadyExists" {

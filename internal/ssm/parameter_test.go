@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/ssm"
 )
 
-// TestParameter proves that if many callers make a parameter, only one succeeds, and that all read its value.
+// TestParameter proves that if many callers create a parameter, only one succeeds, and that all of them read its value.
 func TestParameter(t *testing.T) {
 	t.Parallel()
 	c, name := localstack.Config(t), "/"+localstack.Name()+"/runners"

@@ -44,15 +44,15 @@ type kept struct {
 // keep is how long values are cached.
 const keep = time.Minute
 
-// tries is how often a call is tried: SSM answers 40 reads a second for a whole account, so many functions that start
-// together must wait for one another, for about ten seconds.
+// tries is how many times a call is tried: SSM answers 40 reads a second for an entire account, so many functions that
+// start together must wait for one another, for about ten seconds.
 const tries = 12
 
 // betweenPages is the longest pause between two pages of a project's secrets: many processes that read them
 // concurrently must not request all pages at once.
 const betweenPages = 200 * time.Millisecond
 
-// maxValue is the longest secret.
+// maxValue is the maximum size of a secret in bytes.
 const maxValue = 16 << 10
 
 // New returns Secrets.
@@ -136,7 +136,7 @@ func (s *Secrets) DeleteSecret(ctx context.Context, site, project int64, key str
 	return s.deleteAll(ctx, path, append([]string{escape(key)}, names...))
 }
 
-// SecretKeys lists the keys in their order.
+// SecretKeys lists the keys in order.
 func (s *Secrets) SecretKeys(ctx context.Context, site, project int64) ([]string, error) {
 	found, err := s.read(ctx, s.path(site, project), false)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Secrets) forget(path string) {
 	delete(s.kept, path)
 }
 
-// read returns the parameters below a path by the rest of their names.
+// read returns the parameters below a path, keyed by the rest of their names.
 func (s *Secrets) read(ctx context.Context, path string, decrypt bool) (map[string]string, error) {
 	found := map[string]string{}
 	for p := ssm.NewGetParametersByPathPaginator(s.client, &ssm.GetParametersByPathInput{Path: aws.String(path[:len(path)-1]), Recursive: aws.Bool(decrypt),

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// answers stands in for SSM: it refuses requests while the bucket of the account has no token.
+// answers stands in for SSM: it refuses requests while the account's token bucket is empty.
 type answers struct {
 	refused, calls int
 	more           int // further pages

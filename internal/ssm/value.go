@@ -13,8 +13,8 @@ import (
 // A value is "1 <text>" if one parameter holds it. A longer one has "<parts> <generation> <text>" there and the rest of
 // its text in <key>/<generation>.<n>: a reader never joins parts of two values.
 //
-// SSM refuses values with "{{...}}", which it takes for references. If a value has two consecutive braces, its text is
-// encoded in Base64, with a "b" before the number.
+// SSM refuses values with "{{...}}", which it mistakes for references. If a value has two consecutive braces, its text
+// is encoded in Base64, with a "b" before the number.
 const maxPart = 4000 // of the 4,096 bytes; the head of the first part takes some
 
 type part struct {
@@ -80,7 +80,7 @@ func parseHead(text string) (part, error) {
 	return part{rest, generation, n, encoded}, nil
 }
 
-// partName returns the name of a part of a secret, below the project's path.
+// partName returns the name of one part of a secret, below the project's path.
 func partName(key string, i int, parts []part) string {
 	if i == 0 {
 		return escape(key)
@@ -94,7 +94,7 @@ func assemble(found map[string]string) (map[string]string, error) {
 	for name, text := range found {
 		key, ok := unescape(name)
 		if !ok {
-			continue // a part of another value
+			continue // part of another value
 		}
 		first, err := parseHead(text)
 		if err != nil {
@@ -120,8 +120,8 @@ func assemble(found map[string]string) (map[string]string, error) {
 	return values, nil
 }
 
-// escape writes a key with the characters that parameter names may have; other characters, and the underscore itself,
-// become an underscore and two hex digits.
+// escape writes a key with the characters that parameter names may contain; other characters, and the underscore
+// itself, become an underscore and two hex digits.
 func escape(key string) string {
 	var b strings.Builder
 	for i := range len(key) {

@@ -27,11 +27,11 @@ const (
 	processVariable  = "WATCHDOG_PID"
 )
 
-// New returns the unit with the given socket, and the time of its watchdog, 0 if it has none.
+// New returns the unit with the given socket and watchdog time (0 if it has no watchdog).
 func New(socket string, watchdog time.Duration) *Unit { return &Unit{socket, watchdog} }
 
-// FromEnvironment returns the unit that the variables of systemd describe. It removes them, because the commands of
-// tasks are none of systemd's business.
+// FromEnvironment returns the unit that systemd's variables describe. It removes them, because the commands of tasks
+// must not report to systemd.
 func FromEnvironment() (*Unit, error) {
 	u, err := parse(os.Getenv, os.Getpid())
 	for _, name := range []string{socketVariable, watchdogVariable, processVariable} {
@@ -94,7 +94,8 @@ func (u *Unit) Watch(ctx context.Context, alive func(context.Context) error, fai
 	}
 }
 
-// send sends one datagram. A name with an @ is in Linux's abstract namespace, as package net spells it, too.
+// send sends one datagram. A name that begins with @ is in Linux's abstract namespace, for which package net uses the
+// same notation.
 func (u *Unit) send(lines ...string) error {
 	if u == nil {
 		return nil

@@ -69,7 +69,7 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestWatch proves that systemd hears of a server only while the check of its life succeeds.
+// TestWatch proves that systemd gets reports from a server only while its liveness check succeeds.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	socket, next := manager(t)
@@ -88,7 +88,7 @@ func TestWatch(t *testing.T) {
 			return nil
 		}, func(err error) { failures = append(failures, err) })
 	}()
-	for range 2 { // of the first and the third check
+	for range 2 { // the reports after the first and the third check
 		if got := next(); got != "WATCHDOG=1" {
 			t.Errorf("systemd received %q", got)
 		}

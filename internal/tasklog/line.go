@@ -47,10 +47,10 @@ func (f Form) Line(at time.Time, level operators.Level, source, logger, message 
 	return b.String()
 }
 
-// Main is the source of messages of the program itself.
+// Main is the source of messages from the program itself.
 const Main = "main"
 
-// Source returns the name of a task in lines: its own name, or Digdag's name for the thread that runs it.
+// Source returns the name that lines use for a task: its own name, or Digdag's name for the thread that runs it.
 func (f Form) Source(id operators.Identity) string {
 	if f != Digdag {
 		return id.TaskName
@@ -58,7 +58,7 @@ func (f Form) Source(id operators.Identity) string {
 	return fmt.Sprintf("%04d@[%d:%s:%d:%d]%s", id.TaskID, id.SiteID, id.ProjectName, id.SessionID, id.AttemptID, id.TaskName)
 }
 
-// loggerName returns the name of Digdag's Java class. Full class names stay unchanged.
+// loggerName returns the name of the Java class in Digdag. Full class names stay unchanged.
 func loggerName(short string) string {
 	switch {
 	case strings.Contains(short, "."):

@@ -23,12 +23,12 @@ const (
 // Within changes a name so that it stays inside its folder.
 func Within(name string) string { return within().Replace(name) }
 
-// within is made only once because it costs ten kilobytes.
+// within is created only once because it takes ten kilobytes.
 var within = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("/", "%2F", "\\", "%5C", "\x00", "%00")
 })
 
-// Name returns the name of the file of a run that began at a time, in Digdag's form (engine.md 2.13): <task>@<8 hex
+// Name returns the file name for a run that began at the given time, in Digdag's form (engine.md 2.13): <task>@<8 hex
 // digits of seconds><8 hex digits of nanoseconds>.<agent>.log.gz.
 func Name(task, agent string, at time.Time) string {
 	agent = Shortened(Within(agent), longestTask/2)

@@ -13,23 +13,23 @@ import (
 	"zerodag/operators"
 )
 
-// engineLine finds the parts of a line of the engine in either form: time, level and message.
+// engineLine finds the parts of an engine line in either form: time, level and message.
 var engineLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [-+]\d{4}) \[([A-Z]+)\] (?:\(.*?\) [\w.$]+|\+.*?): (.*)$`)
 })
 
-// operatorNamed finds the message by which a run names its operator: `sh>: make`, or `type: sh`.
+// operatorNamed matches the message in which a run names its operator: `sh>: make`, or `type: sh`.
 var operatorNamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[^\s:]+>|type): `) })
 
 // timeForm is the form of times in logs.
 const timeForm = "2006-01-02 15:04:05.000 -0700"
 
-// Text is a parsed line of a log. Output of a task has only its text.
+// Text is a parsed log line. A task's output has only its text.
 type Text struct {
 	Text                   string
-	Engine                 bool // it is a message of the engine
+	Engine                 bool // it is a message from the engine
 	Moment, Level, Message string
-	At                     time.Time // of Moment; zero if that is not a time
+	At                     time.Time // the time in Moment; zero if that is not a time
 }
 
 // Read reads a line without its end.
@@ -45,7 +45,7 @@ func Read(line string) Text {
 	return t
 }
 
-// NamesOperator reports whether a message of the engine names the operator of a run, as the first message of a run
+// NamesOperator reports whether a message from the engine names the operator of a run, as the first message of a run
 // does.
 func NamesOperator(level operators.Level, message string) bool {
 	return (level == operators.Info || level == operators.Debug) && operatorNamed().MatchString(message)
@@ -73,7 +73,7 @@ func Last(file io.Reader, n int) ([]string, error) {
 			}
 		}
 		if err != nil {
-			return lines, nil //nolint:nilerr // a file that is being written ends anywhere
+			return lines, nil //nolint:nilerr // a file that is being written may end anywhere
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// TestForms proves that a line names its task and no Java class, and that Digdag's form is exact.
+// TestForms proves that a line names its task but no Java class, and that Digdag's form is exact.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 27, 10, 0, 0, 0, time.FixedZone("", 9*3600))

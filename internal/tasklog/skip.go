@@ -9,15 +9,15 @@ import (
 	"io"
 )
 
-// Members of a log with much text contain their sizes in the header, in an extra field of gzip, so that a reader can
-// skip them without unpacking them: the sizes are an index of positions in the log. Other readers of gzip ignore the
+// Log members with a lot of text contain their sizes in the header, in an extra field of gzip, so that a reader can
+// skip them without unpacking them: the sizes are an index of positions in the log. Other gzip readers ignore the
 // field. Small members have no such field because it would be a tenth of their size.
 const (
-	sizedText = 16 << 10 // bytes from which a member contains its sizes
+	sizedText = 16 << 10 // the number of bytes from which on a member contains its sizes
 	hasExtra  = 4        // the only flag of such a member; other members have none
 
-	extraAt  = 10          // position of the length of the extra fields in a member
-	packedAt = extraAt + 6 // position of the sizes in bytes: of the member, then of its text
+	extraAt  = 10          // the position of the length of the extra fields in a member
+	packedAt = extraAt + 6 // the position of the sizes in bytes: of the member, then of its text
 	headSize = packedAt + 8
 )
 
@@ -49,9 +49,9 @@ func memberSizes(head []byte) (packed, text int64, ok bool) {
 	return packed, text, packed > headSize
 }
 
-// After returns the text of a log file (gzip) after the first skipped bytes of text. The file may still be growing:
-// then the text ends anywhere, with or without an error. The returned error is about the skipped text: the file is
-// damaged, or has less text than that (io.ErrUnexpectedEOF).
+// After returns the text of a log file (gzip) after the first skipped bytes of text. The file may still be growing: in
+// that case, the text may end anywhere, with or without an error. The returned error is about the skipped text: the
+// file is damaged, or has less text than that (io.ErrUnexpectedEOF).
 func After(file io.Reader, skipped int64) (io.Reader, error) {
 	m := &members{in: bufio.NewReader(file)}
 	for {

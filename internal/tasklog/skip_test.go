@@ -62,7 +62,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// BenchmarkAfter compares reading the end of a log of 100 MB with unpacking all of it.
+// BenchmarkAfter compares reading the end of a 100 MB log with unpacking all of it.
 func BenchmarkAfter(b *testing.B) {
 	var texts []string
 	for range 100 {

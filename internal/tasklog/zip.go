@@ -13,7 +13,7 @@ import (
 // concurrent use.
 type Zips struct{ small, large sync.Pool }
 
-// smallText is the size up to which the fastest level compresses as well as others in a tenth of the time.
+// smallText is the size up to which the fastest level compresses as well as the others, in a tenth of the time.
 const smallText = 1 << 10
 
 type zip struct {
@@ -58,7 +58,7 @@ func (z *Zips) Compress(text []byte, f func(content []byte) error) error {
 // mostJoined limits the size of texts that Single accepts, and thereby its time.
 const mostJoined = 64 << 20
 
-// Single makes one member of all members of a gzip file: browsers ignore everything after the first. A file that is
+// Single merges all members of a gzip file into one: browsers ignore everything after the first member. A file that is
 // unreadable or has too much text is returned unchanged.
 func (z *Zips) Single(file []byte) []byte {
 	r, err := gzip.NewReader(bytes.NewReader(file))

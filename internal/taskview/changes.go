@@ -11,7 +11,8 @@ type Changes struct {
 	seen  map[string]Row
 }
 
-// NewChanges returns a Changes that writes to lines. The progress of the tasks in its first call counts as changed.
+// NewChanges returns a Changes that writes to lines. The progress of the tasks in the first call to Show counts as
+// changed.
 func NewChanges(lines Lines) *Changes {
 	return &Changes{lines: lines, seen: map[string]Row{}}
 }
@@ -34,7 +35,7 @@ func (c *Changes) Show(_ any, rows []Row) {
 // Close does nothing because all lines are written.
 func (c *Changes) Close() {}
 
-// news returns what has happened to a task since before, or "" if nothing has.
+// news returns what has happened to a task since the earlier row, or "" if nothing has.
 func (r *Row) news(before Row) string {
 	switch {
 	case r.State == before.State || r.State == engine.Blocked:

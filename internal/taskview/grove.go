@@ -11,12 +11,12 @@ import (
 type Grove struct {
 	rows     []Row
 	over     bool    // tasks that have not begun never will
-	children [][]int // by position of the parent + 1; the first list has the root
-	below    []Tally // of each row: its contents, or itself if it has none
-	broken   []bool  // a task has failed in it
+	children [][]int // by position of the parent + 1; the first list contains the root
+	below    []Tally // the tally of each row: of its contents, or of itself if it has none
+	broken   []bool  // a task in it has failed
 }
 
-// NewGrove makes a tree from rows. over means that tasks that have not begun never will.
+// NewGrove creates a tree from rows. over means that tasks that have not begun never will.
 func NewGrove(rows []Row, over bool) *Grove {
 	g := &Grove{rows: rows, over: over, children: make([][]int, len(rows)+1), below: make([]Tally, len(rows)), broken: make([]bool, len(rows))}
 	parents := make([]engine.TaskID, len(rows))
@@ -69,7 +69,7 @@ type line struct {
 
 // lines chooses the rows to show in at most the given number of lines. Trailing tasks that never began are folded. In a
 // tree that does not fit, groups that have succeeded or not begun are folded into a line, and every other group shows
-// first its failed tasks, then its running ones; the rest are counted.
+// its failed tasks first and then its running ones; the rest are counted.
 func (g *Grove) lines(most int) []line {
 	fits := func(each int) []line {
 		if list := g.walk(nil, 0, 0, each); len(list) <= most {
@@ -84,7 +84,7 @@ func (g *Grove) lines(most int) []line {
 	return g.walk(nil, 0, 0, tooMany-1)
 }
 
-// walk adds the contents of a group, of which it shows at most each.
+// walk adds the contents of a group, showing at most each of them.
 func (g *Grove) walk(list []line, group, depth, each int) []line {
 	kids := g.children[group]
 	if len(kids) <= each || group == 0 {

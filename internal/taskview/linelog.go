@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// lineSink receives the output of tasks and the engine's messages about them.
+// lineSink receives task output and the engine's messages about tasks.
 type lineSink interface {
 	printed(task, line string)
 	said(task string, first bool, level operators.Level, message string)

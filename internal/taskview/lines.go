@@ -8,18 +8,18 @@ import (
 	"zerodag/internal/term"
 )
 
-// Lines writes lines of logs, each after the name of its task. No two goroutines may use it at once.
+// Lines writes log lines, each after the name of its task. No two goroutines may use it at once.
 type Lines struct {
 	Out   io.Writer
 	Ink   term.Palette
-	width int  // of the names of tasks
+	width int  // the width of the task names
 	Whole bool // names are not shortened
 }
 
 // longestName is the longest part of a task's name that is shown before its lines.
 const longestName = 32
 
-// Fit widens the column of names for the name of a task.
+// Fit widens the name column for the name of a task.
 func (v *Lines) Fit(name string) { v.width = max(v.width, min(longestName, term.Width(name))) }
 
 // Show writes one line of a task in a color, or without one if ink is "". It returns the error of Out.

@@ -13,7 +13,7 @@ const LastLines = 10
 // MostFailures is how many failed tasks are shown with their logs.
 const MostFailures = 3
 
-// TriesNote returns a note after a task's name about how often the task ran, or "" if it ran once.
+// TriesNote returns a note, to follow a task's name, about how many times the task ran, or "" if it ran once.
 func TriesNote(tries int) string {
 	if tries < 2 {
 		return ""

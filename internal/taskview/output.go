@@ -14,20 +14,20 @@ import (
 	"zerodag/operators"
 )
 
-// Output shows the output of the tasks of a run, each line after the name of its task, and keeps the last lines of
+// Output shows the output of a run's tasks, each line after the name of its task, and keeps the last lines of
 // unsuccessful tasks. Tasks may print concurrently.
 type Output struct {
-	ctx context.Context //nolint:containedctx // it says whether the run was interrupted, after which tasks fail for that
+	ctx context.Context //nolint:containedctx // it shows whether the run was interrupted, after which tasks fail for that reason
 	OutputOptions
 
 	mu   sync.Mutex
 	last map[string][]string
 }
 
-// OutputOptions holds the settings for showing the output of tasks.
+// OutputOptions holds the settings for showing task output.
 type OutputOptions struct {
 	Lines  Lines
-	Level  logstream.Level             // of the engine's own lines
+	Level  logstream.Level             // the level of the engine's own lines
 	Tree   bool                        // a tree shows skipped tasks, and names are aligned
 	Reword func(message string) string // returns the text shown in place of a failure's message
 }
@@ -62,7 +62,7 @@ func (o *Output) printed(task, line string) {
 // Skipped is the message about a task that is not run again.
 const Skipped = "Skipped"
 
-// expect widens the column of names for the tasks that may print something.
+// expect widens the name column for the tasks that may print something.
 func (o *Output) expect(rows []Row) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,7 +73,7 @@ func (o *Output) expect(rows []Row) {
 	}
 }
 
-// said shows a message of the engine about a task.
+// said shows a message from the engine about a task.
 func (o *Output) said(task string, first bool, level operators.Level, message string) {
 	if !o.Level.Shows(level) {
 		return

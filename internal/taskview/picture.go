@@ -22,7 +22,7 @@ type painter struct {
 	took    func(time.Duration) string
 }
 
-// picture draws an attempt in at most the given number of lines, the last of which has its totals unless the run has
+// picture draws an attempt in at most the given number of lines, the last of which shows the totals unless the run has
 // ended.
 func (p painter) picture(rows []Row, most int, over bool) []string {
 	g := NewGrove(rows, over)
@@ -88,7 +88,7 @@ func (p painter) line(g *Grove, l line) string {
 	return p.draw(g.rows[l.row], l.depth, note)
 }
 
-// folded describes the numbers of tasks in a folded group.
+// folded describes how many tasks of each kind are in a folded group.
 func (c Tally) folded(over bool) string {
 	switch {
 	case c == Tally{Total: c.Total} && over:
@@ -107,7 +107,7 @@ func (p painter) draw(r Row, depth int, note string) string {
 		if end.IsZero() {
 			end = p.now
 		}
-		beside = " " + p.took(max(0, end.Sub(r.Started))) // the clock of a server may be ahead
+		beside = " " + p.took(max(0, end.Sub(r.Started))) // a server's clock may be ahead
 	}
 	if r.waits() {
 		beside += " (waits)"
@@ -130,7 +130,7 @@ func (p painter) draw(r Row, depth int, note string) string {
 	return fmt.Sprintf("%s%s%s %s%s%s", strings.Repeat("  ", depth), color, icon, name, p.ink.Reset, beside)
 }
 
-// leastName is the shortest length of a name that text follows.
+// leastName is the shortest length of a name that is followed by text.
 const leastName = 8
 
 // leastSaid is the room below which a task's last line is not shown.

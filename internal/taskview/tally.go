@@ -33,7 +33,7 @@ func (c *Tally) plus(d Tally) {
 	c.Waiting += d.Waiting
 }
 
-// words lists the kinds of tasks of which there are any, with their numbers.
+// words lists the kinds of tasks of which there are any, with the number of each.
 func (c Tally) words() string {
 	return listed([]string{fmt.Sprintf("%d of %d done", c.Done, c.Total)}, some{c.Running, "running"}, some{c.Waiting, "waiting"}, some{c.Failed, "failed"})
 }
@@ -66,7 +66,7 @@ func (c Tally) AtEnd() string {
 	return text
 }
 
-// others describes the numbers of tasks of a group that are not shown.
+// others describes how many tasks of a group, by kind, are not shown.
 func (c Tally) others(over bool) string {
 	left := "to come"
 	if over {

@@ -12,12 +12,12 @@ import (
 // Tree shows all tasks as a live tree, with their output above it.
 type Tree struct {
 	screen *term.Picture
-	took   func(time.Duration) string // with the precision of the known times
+	took   func(time.Duration) string // formats with the precision of the known times
 	ink    term.Palette
-	output *Output // nil if the output of tasks is unknown
+	output *Output // nil if task output is not available
 
 	mu     sync.Mutex
-	states []any // a value for each attempt, in the order of their start
+	states []any // a value for each attempt, in the order in which they started
 	rows   map[any][]Row
 	frame  int
 	stop   chan struct{}
@@ -27,7 +27,7 @@ type Tree struct {
 const redrawEvery = 80 * time.Millisecond
 
 // NewTree returns a Tree that draws on a screen until it is closed. output, which writes to the screen, may be nil if
-// the output of tasks is unknown. took formats durations.
+// task output is not available. took formats durations.
 func NewTree(screen *term.Picture, output *Output, took func(time.Duration) string) *Tree {
 	v := &Tree{screen: screen, took: took, ink: term.NewPalette(), output: output, rows: map[any][]Row{},
 		stop: make(chan struct{}), done: make(chan struct{})}
@@ -52,7 +52,7 @@ func (v *Tree) animate() {
 	}
 }
 
-// Changed copies the changes of steps in the state of an attempt, which may be read only during the call.
+// Changed copies the changes that steps made to the state of an attempt, which may be read only during the call.
 func (v *Tree) Changed(s *engine.State, changes []engine.Change) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -103,7 +103,7 @@ func (v *Tree) redraw(now time.Time, last bool) {
 }
 
 // room returns how many lines the tree may use. The last picture leaves room for the text below it and the next prompt:
-// half of the screen if a task failed.
+// half the screen if a task failed.
 func (v *Tree) room(lines int, last bool) int {
 	switch {
 	case !last:

@@ -16,7 +16,7 @@ import (
 // at returns the instant that is the given number of seconds after the run began.
 func at(seconds int) time.Time { return time.Unix(int64(1000+seconds), 0) }
 
-// row returns a task that began and ended the given number of seconds after the run began; -1 means that it has not.
+// row returns a task that began and ended the given numbers of seconds after the run began; -1 means that it has not.
 func row(name string, parent engine.TaskID, state engine.TaskState, from, to int) Row {
 	r := Row{Name: name, Parent: parent, State: state}
 	if from >= 0 {
@@ -189,7 +189,7 @@ func TestTallyOfHandlers(t *testing.T) {
 }
 
 // TestTreeFits proves that no picture, whatever the tree, has more lines than the terminal or lines wider than the
-// terminal, and that the last line has the totals.
+// terminal, and that the last line shows the totals.
 func TestTreeFits(t *testing.T) {
 	t.Parallel()
 	for _, lines := range []int{3, 4, 5, 8, 22, 38} {
@@ -210,8 +210,8 @@ func TestTreeFits(t *testing.T) {
 	}
 }
 
-// TestTreeKeepsOutput proves that the output of tasks stays above the tree, each line with the name of its task, even
-// an unfinished one, and that nothing is lost at the end.
+// TestTreeKeepsOutput proves that task output stays above the tree, each line with the name of its task, even an
+// unfinished one, and that nothing is lost at the end.
 func TestTreeKeepsOutput(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

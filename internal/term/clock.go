@@ -31,7 +31,7 @@ func ShortTimeIn(zone *time.Location, t *time.Time) string {
 	return t.In(zone).Format(listForm)
 }
 
-// Ago returns the distance of a time from now, "2m 5s ago" or "in 2m 5s", without seconds if it is an hour or more; nil
+// Ago returns how far a time is from now, as "2m 5s ago" or "in 2m 5s", without seconds if it is an hour or more; nil
 // gives "".
 func Ago(now time.Time, t *time.Time) string {
 	if t == nil {
@@ -48,7 +48,7 @@ func Ago(now time.Time, t *time.Time) string {
 	return text + " ago"
 }
 
-// WholeDuration formats a duration between times of a server, which are whole seconds.
+// WholeDuration formats a duration between server times, which are whole seconds.
 func WholeDuration(d time.Duration) string {
 	if d < time.Second {
 		return "<1s"
@@ -99,7 +99,7 @@ func Away(now time.Time, t *time.Time) string {
 	return TimeFrom(now, t.Local())
 }
 
-// OffsetText formats a time with its offset in the form of Digdag's messages, which omit seconds if they are 0.
+// OffsetText formats a time with its offset in the form that Digdag's messages use, which omits seconds if they are 0.
 func OffsetText(t time.Time) string {
 	form := "2006-01-02T15:04"
 	if t.Second() != 0 {

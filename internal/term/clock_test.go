@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestTook proves how the durations of running, ended and future work are shown.
+// TestTook checks how the durations of running, ended and future work are shown.
 func TestTook(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2024, 1, 1, 0, 1, 0, 0, time.UTC)

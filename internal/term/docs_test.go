@@ -10,7 +10,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// pagesOf returns the pages of the documentation that the program shows.
+// pagesOf returns the documentation pages that the program shows.
 func pagesOf(t *testing.T) map[string]string {
 	t.Helper()
 	groups, err := docs.Groups()

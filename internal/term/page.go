@@ -66,7 +66,7 @@ const indented4 = "    "
 // IsFence reports whether a line of Markdown begins or ends a code sample, possibly within a list.
 func IsFence(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "```") }
 
-// itemMark is the beginning of an entry of a list: "- ", or a number; "" if the line does not begin one.
+// itemMark returns the beginning of a list entry: "- ", or a number; "" if the line does not begin one.
 func itemMark(line string) string {
 	if strings.HasPrefix(line, "- ") {
 		return "- "
@@ -82,7 +82,7 @@ func begins(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|") || IsFence(line) || itemMark(line) != ""
 }
 
-// after is the first line from i on that does not continue with what began.
+// after returns the first line from i on that does not continue what has begun.
 func after(lines []string, i int, goesOn func(string) bool) int {
 	for i < len(lines) && goesOn(lines[i]) {
 		i++
@@ -94,7 +94,7 @@ func after(lines []string, i int, goesOn func(string) bool) int {
 type plain struct {
 	strings.Builder
 	address func(string) string
-	targets []string // of links, in the order of their numbers
+	targets []string // the targets of links, in the order of their numbers
 }
 
 // links puts the number of its target behind the text of each link.
@@ -207,8 +207,7 @@ func Cells(row string) []string {
 
 var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]+)\]\(([^)]*)\)`) })
 
-// WithoutMarks returns a line of Markdown as plain text: without targets of links and without marks for code and
-// emphasis.
+// WithoutMarks returns a line of Markdown as plain text: without link targets and without marks for code and emphasis.
 func WithoutMarks(line string) string {
 	return strings.NewReplacer("`", "", "**", "").Replace(link().ReplaceAllString(line, "$1"))
 }

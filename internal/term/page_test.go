@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPlainPage proves how each form of Markdown that the pages use is shown, and that a link has the number of its
+// TestPlainPage checks how each form of Markdown that the pages use is shown, and that a link gets the number of its
 // target unless its text is the target or there is no text to show for the target.
 func TestPlainPage(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func FuzzPlainPage(f *testing.F) {
 	f.Add("|\n|-|\n||||\n    x\n")
 	f.Fuzz(func(t *testing.T, page string) {
 		if strings.ContainsAny(page, "|`[#") || !utf8.ValidString(page) {
-			PlainPage(page, same) // marks of Markdown may be removed
+			PlainPage(page, same) // Markdown marks may be removed
 			return
 		}
 		if want, got := strings.Fields(page), strings.Fields(PlainPage(page, same)); len(want) != len(got) {

@@ -16,7 +16,7 @@ func Look(w io.Writer) (columns int, ink Palette) {
 	return columns, NewPalette()
 }
 
-// Palette holds the escape sequences of colors; all are empty if NO_COLOR is set.
+// Palette holds the escape sequences for colors; all are empty if NO_COLOR is set.
 type Palette struct{ Green, Red, Yellow, Cyan, Dim, Reset string }
 
 // NewPalette returns the colors of a terminal.

@@ -43,8 +43,8 @@ func (p *Picture) take() string {
 	return p.above.String()
 }
 
-// Draw replaces the lines on the screen by the lines that the function returns for the terminal's number of columns and
-// lines. Control sequences in text written to the picture are made readable. No two goroutines may draw at once.
+// Draw replaces the lines on the screen with the lines that the function returns for the terminal's number of columns
+// and lines. Control sequences in text written to the picture are made readable. No two goroutines may draw at once.
 func (p *Picture) Draw(lines func(columns, lines int) []string) error {
 	columns, rows := p.size()
 	var b strings.Builder
@@ -71,15 +71,16 @@ func (p *Picture) Draw(lines func(columns, lines int) []string) error {
 // Close leaves the last picture on the screen and restores the terminal.
 func (p *Picture) Close() { p.restore() }
 
-// The terminal cuts lines of the picture that are too wide: a line that continued on the next one would make the cursor
-// miss the first line at the next redraw.
+// The terminal cuts off lines of the picture that are too wide: a line that wrapped onto the next one would make the
+// cursor miss the first line at the next redraw.
 const (
 	cutLines  = "\x1b[?7l"
 	wrapLines = "\x1b[?7h"
 )
 
 // The previous picture is erased line by line, followed by the screen below it: when a terminal is asked to erase its
-// whole screen, it adds a copy to its history, at each redraw of a picture that begins at the top.
+// whole screen, it first copies the screen to its history. It would do so each time a picture that begins at the top is
+// redrawn.
 const (
 	newLine    = "\x1b[K\n"
 	eraseBelow = "\x1b[J"
@@ -88,13 +89,13 @@ const (
 // drawing is a picture on the screen.
 type drawing struct {
 	lines   []string
-	columns int // of the terminal when the lines were drawn
+	columns int // the columns of the terminal when the lines were drawn
 	beyond  int // lines that have moved beyond the upper end of the screen, directly above it
 }
 
-// rows returns how many rows the drawing now takes on the screen and beyond it, because the size of the terminal may
-// have changed. A narrower terminal breaks wide lines; a lower one moves the upper lines out of sight, and a higher one
-// brings them back.
+// rows returns how many rows the drawing now takes up on the screen and beyond it, because the size of the terminal may
+// have changed. A narrower terminal breaks wide lines; a shorter one moves the upper lines out of sight, and a taller
+// one brings them back.
 func (d drawing) rows(columns, lines int) (up, beyond int) {
 	if len(d.lines) == 0 {
 		return 0, 0

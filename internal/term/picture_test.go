@@ -7,8 +7,8 @@ import (
 )
 
 // TestTreeInAnotherSize proves that a picture such as the tree is completely replaced after the size of the terminal
-// has changed: a narrower terminal has broken its lines, and lines that a lower one has moved out of sight come back
-// with a higher one. Text printed since then is below the picture and stays.
+// has changed: a narrower terminal has broken its lines, and lines that a shorter one has moved out of sight come back
+// with a taller one. Text printed since then is below the picture and stays.
 func TestTreeInAnotherSize(t *testing.T) {
 	t.Parallel()
 	lines := []string{"\x1b[32m" + strings.Repeat("x", 70) + "\x1b[0m", "", "ab", strings.Repeat("é", 100)}

@@ -19,7 +19,7 @@ type Progress struct {
 // NewProgress returns a Progress that draws on a terminal. Short transfers show no bar.
 func NewProgress(out io.Writer) *Progress { return &Progress{out: out} }
 
-// A bar that would vanish at once is not shown, and redrawing must cost little.
+// A bar that would vanish at once is not shown, and redrawing must be cheap.
 const (
 	progressAfter = 500 * time.Millisecond
 	progressEvery = 100 * time.Millisecond

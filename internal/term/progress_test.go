@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestProgress proves what a bar shows, and that short transfers show none.
+// TestProgress checks what a bar shows, and that short transfers show none.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	for text, got := range map[string]string{

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Table is a list for users: one line for each object, its columns aligned. On a terminal the status is colored, and
+// Table is a list for users: one line for each object, its columns aligned. On a terminal, the status is colored, and
 // the widest names are cut so that each row stays on one line.
 type Table struct {
 	columns []Column
@@ -21,10 +21,10 @@ type Column struct {
 	Ink   func(Palette, string) string // returns the color of a text; nil for none
 }
 
-// NewTable makes a table without rows.
+// NewTable creates a table without rows.
 func NewTable(columns ...Column) *Table { return &Table{columns: columns} }
 
-// Add appends a row: a text for each column, in which white space and line ends become single spaces.
+// Add appends a row with a text for each column; white space and line ends in the texts become single spaces.
 func (t *Table) Add(cells ...string) {
 	for i, c := range cells {
 		cells[i] = strings.Join(strings.Fields(c), " ") // text from outside stays on its line
@@ -105,7 +105,7 @@ func (t *Table) widths(shown []int) (widths map[int]int, sum int) {
 	return widths, sum
 }
 
-// cut returns the widths after names are cut until a line fits; with 0, none are cut.
+// cut returns the widths after names have been cut until a line fits; with 0, none are cut.
 func (t *Table) cut(shown []int, most int) map[int]int {
 	widths, sum := t.widths(shown)
 	for ; most > 0 && sum > most; sum-- {

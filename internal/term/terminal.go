@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal is a stream that a user watches. Text from elsewhere (names, logs of tasks, errors of a server) may change
-// colors there, but not move the cursor, clear the screen, set titles or send answers in place of the keyboard. Output
+// terminal is a stream that a user watches. Text from elsewhere (names, task logs, server errors) may change colors
+// there, but must not move the cursor, clear the screen, set titles or send answers in place of the keyboard. Output
 // that does not go to a terminal is unchanged.
 type terminal struct {
 	*os.File
@@ -55,7 +55,7 @@ func (t *terminal) ReadFrom(r io.Reader) (int64, error) {
 const longestColour = 64
 
 // calm makes control characters readable, except line ends, tabs and sequences that set colors. rest is the end of the
-// text if it cannot be judged yet.
+// text that cannot be judged yet.
 func calm(text string) (out, rest string) {
 	var b strings.Builder
 	for text != "" {
@@ -118,7 +118,7 @@ func colorAt(text string) (color string, open bool) {
 	return "", false
 }
 
-// OneLine makes control characters readable, including line ends: for values in a line of a log.
+// OneLine makes control characters readable, including line ends: for values in a log line.
 func OneLine(text string) string {
 	if !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c >= 0x7f && c < 0xa0 || c == utf8.RuneError || turns(c) }) {
 		return text
@@ -141,8 +141,8 @@ func OneLine(text string) string {
 	return b.String()
 }
 
-// Watched returns the terminal behind a stream of Guard. It returns false if there is none, if the terminal cannot move
-// its cursor, or if no user watches it.
+// Watched returns the terminal behind a stream that Guard returned. It returns false if there is none, if the terminal
+// cannot move its cursor, or if no user watches it.
 func Watched(w io.Writer) (*os.File, bool) {
 	t, ok := w.(*terminal)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// FuzzCalm proves that no output of a task or a server controls a terminal, however it is split into writes, because
-// only colors, tabs and line ends are left, and that a value in a line of a log stays on its line.
+// FuzzCalm proves that no output of a task or a server can control a terminal, however it is split into writes, because
+// only colors, tabs and line ends are left, and that a value in a log line stays on its line.
 func FuzzCalm(f *testing.F) {
 	f.Add("plain\n\x1b[31mred\x1b[0m", 3)
 	f.Add("\x1b]0;title\x07\x1b[2J\u009b2J\r\r\n\x7f", 1)

@@ -8,11 +8,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width returns how many columns a text takes on a terminal: colors take none, and Chinese, Japanese and Korean
-// characters two.
+// Width returns how many columns a text takes up on a terminal: colors take up none, and Chinese, Japanese and Korean
+// characters take up two.
 func Width(text string) int { return ansi.StringWidth(text) }
 
-// Shorten cuts a text that is wider than most columns in its middle, where names differ least.
+// Shorten cuts a text that is wider than most columns in the middle, where names differ least.
 func Shorten(text string, most int) string {
 	all := Width(text)
 	if all <= most || most < 1 {
@@ -21,7 +21,7 @@ func Shorten(text string, most int) string {
 	begin := ansi.Truncate(text, (most-1)/2, "")
 	room := most - 1 - (most-1)/2
 	end := text
-	for gone := all - room; Width(end) > room; gone++ { // a character of two columns may cross the edge
+	for gone := all - room; Width(end) > room; gone++ { // a two-column character may cross the edge
 		end = ansi.TruncateLeft(text, gone, "")
 	}
 	return begin + "…" + end
@@ -88,7 +88,7 @@ func ShellWord(w string) string {
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
-// Indented puts a prefix before every line, and a newline after the last.
+// Indented puts a prefix before every line, and a newline after the last one.
 func Indented(text, prefix string) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// TestWideTable proves that columns stay aligned if names have characters that take two columns.
+// TestWideTable proves that columns stay aligned if names contain characters that take up two columns.
 func TestWideTable(t *testing.T) {
 	t.Parallel()
 	table := term.NewTable(term.Column{Title: "NAME", Name: true}, term.Column{Title: "STATUS"})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ParseInstant reads a time with an offset (see ParseOffset) or seconds since 1970. Errors name the option that the
-// text belongs to.
+// ParseInstant reads a time with an offset (see ParseOffset) or seconds since 1970. Errors name the option to which the
+// text belongs.
 func ParseInstant(text, option string) (time.Time, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return time.Unix(n, 0), nil
@@ -23,8 +23,8 @@ func ParseInstant(text, option string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s option must be \"yyyy-MM-dd HH:mm:ss Z\" format or UNIX timestamp: %s\nhint: current local time is \"%s\"", option, text, Time(time.Now()))
 }
 
-// ParseLocal reads "yyyy-MM-dd" or "yyyy-MM-dd HH:mm:ss" as a time without zone, in the form of the API. The error
-// begins with message, whose first word is the option that the text belongs to.
+// ParseLocal reads "yyyy-MM-dd" or "yyyy-MM-dd HH:mm:ss" as a time without a zone, and returns it in the form that the
+// API uses. The error begins with message, whose first word is the option to which the text belongs.
 func ParseLocal(text, message string) (string, error) {
 	for _, form := range LocalForms() {
 		if t, err := time.Parse(form, text); err == nil && len(text) == len(form) {
@@ -38,8 +38,8 @@ func ParseLocal(text, message string) (string, error) {
 	return "", fmt.Errorf("%s: %s", message, text)
 }
 
-// ParseTime reads a time with an offset (see ParseOffset) or without (see ParseLocal), and returns it in the form of the
-// API.
+// ParseTime reads a time with an offset (see ParseOffset) or without (see ParseLocal), and returns it in the form that
+// the API uses.
 func ParseTime(text, message string) (string, error) {
 	if t, ok := ParseOffset(text); ok {
 		return t.Format(time.RFC3339Nano), nil
@@ -47,7 +47,7 @@ func ParseTime(text, message string) (string, error) {
 	return ParseLocal(text, message)
 }
 
-// LocalForms returns layouts for time.Parse: the documented forms of a time without zone, and the printed ones.
+// LocalForms returns layouts for time.Parse: the documented forms of a time without a zone, and the printed ones.
 func LocalForms() []string {
 	return []string{time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04:05"}
 }

@@ -1,4 +1,4 @@
-// Package tick does the periodic work of a deployment in which nothing runs between two messages. Each minute it hands
+// Package tick does the periodic work of a deployment in which nothing runs between two messages. Each minute, it hands
 // the schedules and timers of the next minute to the queues and checks whether attempts have begun; less often, it
 // sends dead letters back and ends attempts that live too long.
 //
@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Times of the tick.
+// Times used by the tick.
 const (
 	ahead  = 65 * time.Second // how far ahead it reads: to the next tick, and a little more
 	young  = 2 * time.Minute  // the age at which an attempt must have begun
@@ -37,13 +37,13 @@ type Node interface {
 	HandOver(ctx context.Context, from, until time.Time, sent func(time.Time) error) error
 	// Revive checks whether the attempts created after from and up to until have begun.
 	Revive(ctx context.Context, from, until time.Time) error
-	// Sweep checks attempts that live too long and waiting ones, with IDs above after, until there are no more (over)
-	// or ctx ends. next is the last ID that it reached.
+	// Sweep checks attempts that live too long and attempts that are waiting, with IDs above after, until there are no
+	// more (over) or ctx ends. next is the last ID that it reached.
 	Sweep(ctx context.Context, after int64) (next int64, over bool, err error)
 }
 
 // Chore is work that is done once a day, in parts: Do does one part, for the IDs above after, and returns the last ID
-// that it reached, or over if nothing is left. Reached and Done are its marks.
+// that it reached, and over if nothing is left. Reached and Done are its marks.
 type Chore struct {
 	Reached, Done host.Mark
 	Do            func(ctx context.Context, after int64) (next int64, over bool, err error)
@@ -61,8 +61,8 @@ type Ticker struct {
 	Logger  *slog.Logger
 }
 
-// once is one tick. Its parts run concurrently, each from its own mark, and none waits for another: a part that fails,
-// or does not finish in time, resumes at the next tick.
+// once is one tick. Its parts run concurrently, each from its own mark, and none of them waits for another: a part that
+// fails, or does not finish in time, resumes at the next tick.
 type once struct {
 	*Ticker
 	marks map[host.Mark]int64 // each is read and moved by one part
@@ -129,12 +129,12 @@ func (o *once) overdue(ctx context.Context) error {
 		if reached := o.at(host.Handed); !reached.IsZero() {
 			return o.Node.HandOver(ctx, time.Time{}, reached, nil)
 		}
-		return nil // all of it is handed over now
+		return nil // everything has been handed over by now
 	})
 }
 
-// revive checks whether attempts that became old enough since the last tick have begun, and once more those of the
-// previous tick, which may have failed. A separate mark would cost a write each minute.
+// revive checks whether attempts that have become old enough since the last tick have begun, and checks those of the
+// previous tick, which may have failed, once more. A separate mark would cost a write each minute.
 func (o *once) revive(ctx context.Context) error {
 	last := o.at(host.Handed).Add(-ahead)
 	since := last.Add(-young - time.Minute)
@@ -194,7 +194,7 @@ func (o *once) redrive(ctx context.Context) error {
 	return o.inRound(ctx, host.Redriven, func() error { return o.redriveSlowly(ctx, o.round) })
 }
 
-// inRound calls do unless that was done in this round.
+// inRound calls do unless that has already been done in this round.
 func (o *once) inRound(ctx context.Context, m host.Mark, do func() error) error {
 	if !o.at(m).Before(o.round) {
 		return nil
@@ -213,7 +213,8 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// redriveSlowly sends dead letters back at growing intervals: at once, after half an hour, after an hour, two, four ...
+// redriveSlowly sends dead letters back at growing intervals: at once, after half an hour, after one hour, after two,
+// after four ...
 func (t *Ticker) redriveSlowly(ctx context.Context, round time.Time) error {
 	n := round.Unix() / int64(rounds/time.Second)
 	_, err := t.redrive(ctx, func(times int) bool { return n%(1<<min(times, 9)) == 0 })

@@ -25,11 +25,11 @@ type world struct {
 
 	sentUpTo time.Time // HandOver fails after everything up to then is sent; zero: it does not fail
 	steps    []int64   // the attempt that each step of a sweep reaches; 0 means the end
-	sweeps   []int64   // the attempt after which each began
+	sweeps   []int64   // the attempt after which each removal began
 	from     []time.Time
 	forgets  bool
 	parts    []int64 // the attempt that each removal of old attempts reaches; 0 means the end
-	forgot   []int64 // the attempt after which each began
+	forgot   []int64 // the attempt after which each removal began
 	moves    int
 	timers   map[string]time.Time
 	sent     outbox
@@ -151,7 +151,7 @@ func (w *world) Redrive(context.Context, func(int) bool) (int, error) {
 func (w *world) Look(context.Context, func(host.DeadLetter) bool) error { return w.call("look") }
 func (w *world) Return(context.Context, string) error                   { return w.call("return") }
 
-// tick lets a minute pass and ticks; it returns how often each part was called.
+// tick lets a minute pass and ticks; it returns how many times each part was called.
 func (w *world) tick(t *testing.T, wantErr bool) map[string]int {
 	t.Helper()
 	w.now = w.now.Add(time.Minute)
@@ -201,7 +201,7 @@ func TestPartsGoOnApart(t *testing.T) {
 }
 
 // TestSweepInSteps proves that a check of all attempts that takes longer than a tick resumes at the next one, and that
-// schedules are handed over meanwhile.
+// schedules are handed over in the meantime.
 func TestSweepInSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -268,7 +268,7 @@ func TestForgetsOnceADay(t *testing.T) {
 }
 
 // TestKeptMessages proves that a timer is removed once it is sent, but that a timer that is in no log is sent again
-// after a while until its work is done.
+// from time to time until its work is done.
 func TestKeptMessages(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

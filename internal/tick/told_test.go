@@ -67,7 +67,7 @@ func (schedules) EachDue(context.Context, time.Time, time.Time, func([]host.Sche
 }
 
 // TestTimeoutIsTold proves that users are notified of an attempt that a tick has killed because of its age, even if
-// that part of the tick ended long before the notice is delivered.
+// that part of the tick ends long before the notice is delivered.
 func TestTimeoutIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -115,7 +115,7 @@ func beginnings(tasks []*engine.Task) map[engine.TaskID]time.Time {
 	return began
 }
 
-// parent returns the span that contains the span of a task.
+// parent returns the span that contains a task's span.
 func parent(id [16]byte, s *engine.State, t *engine.Task, began map[engine.TaskID]time.Time) [8]byte {
 	for above := t.Parent; above != 0; {
 		if _, ran := began[above]; ran {

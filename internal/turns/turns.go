@@ -36,7 +36,7 @@ type caller struct {
 	taken   int
 	waiting []chan struct{} // in order of arrival; a closed channel has its place
 	until   time.Time       // no place before this time
-	pause   time.Duration   // length of the last pause
+	pause   time.Duration   // the length of the last pause
 }
 
 // New returns `all` places, of which one caller can have `each`; 0 means all of them. While they are taken, up to
@@ -48,8 +48,8 @@ func New(all, each, spare int) *Places {
 	return &Places{all: all, each: each, spare: spare, callers: map[string]*caller{}}
 }
 
-// Take waits for a place and returns a function that gives it back, which must be called once. The error is the cause
-// with which ctx ended.
+// Take waits for a place and returns a function that gives it back, and that must be called once. The error is the
+// cause with which ctx ended.
 func (p *Places) Take(ctx context.Context, key string) (leave func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (p *Places) Take(ctx context.Context, key string) (leave func(), err error)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-turn: // meanwhile
+	case <-turn: // it got its place in the meantime
 		p.left(c)
 	default:
 		c.waiting = slices.DeleteFunc(c.waiting, func(w chan struct{}) bool { return w == turn })
@@ -92,7 +92,7 @@ func (p *Places) visited(key string) {
 }
 
 // alone returns the time at which a caller will have had the places to itself for long enough, unless others request
-// one before.
+// one before then.
 func (p *Places) alone(c *caller) (since time.Time) {
 	for _, v := range p.recent {
 		if v.key != c.key && !v.at.IsZero() && v.at.After(since) {
@@ -105,7 +105,7 @@ func (p *Places) alone(c *caller) (since time.Time) {
 	return since.Add(company)
 }
 
-// The pauses of a caller whose work had to be ended, and how long after another caller they apply.
+// The pauses of a caller whose work had to be ended, and how long they apply after a visit by another caller.
 const (
 	firstPause = time.Second
 	mostPause  = 30 * time.Second
@@ -152,7 +152,7 @@ func (p *Places) left(c *caller) {
 	p.give()
 }
 
-// forget drops a caller of which nothing must be remembered.
+// forget drops a caller about which nothing needs to be remembered.
 func (p *Places) forget(c *caller) {
 	if len(c.waiting) == 0 && c.taken == 0 && time.Since(c.until) > 2*mostPause {
 		delete(p.callers, c.key)
@@ -164,7 +164,7 @@ func (p *Places) room(c *caller) bool {
 	return p.taken < p.all && c.taken < p.each || c.taken == 0 && p.taken < p.all+p.spare
 }
 
-// free returns the time before which a caller gets no place.
+// free returns the time until which a caller gets no place.
 func (p *Places) free(c *caller) time.Time {
 	if alone := p.alone(c); alone.Before(c.until) {
 		return alone
@@ -172,7 +172,7 @@ func (p *Places) free(c *caller) time.Time {
 	return c.until
 }
 
-// give hands out places as long as a waiting caller can take one.
+// give hands out places as long as any waiting caller can take one.
 func (p *Places) give() {
 	var wake time.Time
 	for i := 0; i >= 0; {
@@ -194,7 +194,7 @@ func (p *Places) give() {
 }
 
 // next returns the position in the line of the first caller that can take a place, or -1 and the time when the next
-// pause ends; zero if no waiting caller has a pause.
+// pause ends (zero if no waiting caller has a pause).
 func (p *Places) next() (i int, wake time.Time) {
 	now := time.Now()
 	for i, c := range p.order {

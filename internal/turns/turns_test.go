@@ -87,7 +87,7 @@ func TestEach(t *testing.T) {
 }
 
 // TestDelay proves that a caller whose work had to be ended waits for its next place while others work, longer each
-// time, and that the others do not.
+// time, and that the others do not wait.
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ const (
 )
 
 // Register registers archives that were put into slots, by the keys of the blobs, each separately. The store may
-// announce a blob twice, late, or while another call is working on it. The error is about registrations that failed
+// announce a blob twice, late, or while another call is working on it. The error concerns registrations that failed
 // because of the deployment; their pushers are notified.
 func (u *Uploads) Register(ctx context.Context, keys ...string) error {
 	var failed []error

@@ -1,5 +1,5 @@
 // Package uploads lets archives reach a deployment without passing through its API: a caller announces one and gets a
-// slot, puts the archive into the store of blobs by a signed link, and polls the result.
+// slot, puts the archive into the blob store through a signed link, and polls for the result.
 //
 // The API opens slots; the upload function registers the archives put into them. It must never trust the content of the
 // store beyond treating it as an archive: the request was announced by a caller that may push, and is stored where only
@@ -49,7 +49,7 @@ type PlacePart struct {
 	Size   int64
 }
 
-// Outcome is the progress of a slot: once Ended, it is a revision of a project or an error.
+// Outcome is the state of a slot: once Ended, it is a revision of a project or an error.
 type Outcome struct {
 	Stored, Ended bool
 	Project       int64
@@ -63,9 +63,9 @@ type Registrar interface {
 	PushUploaded(ctx context.Context, r catalogue.PushRequest, u catalogue.Uploaded) (host.Project, error)
 }
 
-// Uploads handles the slots of a deployment. A slot is three blobs with the same name, which a rule of the bucket
-// deletes after a day: the request (slots/, written before the link is given away), the archive (uploads/, the only
-// part that a link can write) and the result (results/, written once: the first answer counts).
+// Uploads handles the slots of a deployment. A slot is three blobs with the same name, which a bucket rule deletes
+// after a day: the request (slots/, written before the link is given away), the archive (uploads/, the only part that a
+// link can write) and the result (results/, written once: the first answer counts).
 type Uploads struct {
 	Registrar Registrar
 	Blobs     host.Blobs
@@ -77,7 +77,7 @@ type Uploads struct {
 
 const (
 	slotFolder   = "slots/"
-	uploadFolder = "uploads/" // the notification of the bucket is for this prefix
+	uploadFolder = "uploads/" // the bucket notification is for this prefix
 	resultFolder = "results/"
 )
 

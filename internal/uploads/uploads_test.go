@@ -125,7 +125,7 @@ func fixture(t *testing.T, first, second string) []string {
 }
 
 // TestRegister proves that records are independent: one that makes the engine panic is reported to its pusher and to
-// Lambda, the others are registered as in their slots, and Lambda's retry changes nothing.
+// Lambda, the others are registered as their slots describe, and Lambda's retry changes nothing.
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

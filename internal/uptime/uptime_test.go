@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/uptime"
 )
 
-// TestClock proves that the clock begins at the time of the machine and runs as fast as the clock of the process.
+// TestClock proves that the clock begins at the machine's time and runs as fast as the process's clock.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	before := time.Now()
@@ -20,7 +20,7 @@ func TestClock(t *testing.T) {
 		}
 		t.Skip("NOT TESTED: this system has no clock that counts sleep")
 	}
-	const slew = time.Second // the machine's clock may be corrected meanwhile
+	const slew = time.Second // the machine's clock may be corrected in the meantime
 	first := clock()
 	if first.Before(before.Round(0).Add(-slew)) || first.After(time.Now().Add(slew)) {
 		t.Errorf("it shows %v between %v and %v", first, before, after)

@@ -1,7 +1,8 @@
 // Package vault gives runs of tasks the secrets of their project, and masks these secrets in everything that is shown
 // of the run: its log, its errors, its parameters.
 //
-// Delivery uses one vault per run, package local one for all. It must never write a secret anywhere, nor log one.
+// Delivery uses one vault per run, and package local uses one for all runs. It must never write a secret anywhere, nor
+// log one.
 package vault
 
 import (
@@ -27,7 +28,7 @@ type Vault struct {
 	given []string
 }
 
-// New returns a vault over the secrets of a project.
+// New returns a vault for the secrets of a project.
 func New(from run.SecretStore) *Vault { return &Vault{from: from} }
 
 // Secret implements run.SecretStore.
@@ -87,8 +88,8 @@ func (p *projectSecrets) Secret(key string) (string, bool, error) {
 }
 
 // Of returns the vault for a run of a project's task. hidden means that an earlier run got secrets and stored
-// something, so that parameters may contain any of them: then all secrets of the project are masked. An error means
-// that they could not be read; the vault can still be used.
+// something, so that parameters may contain any of them: in that case, all secrets of the project are masked. An error
+// means that they could not be read; the vault can still be used.
 func Of(ctx context.Context, secrets host.Secrets, site, project int64, hidden bool) (*Vault, error) {
 	from := &projectSecrets{ctx: ctx, secrets: secrets, site: site, project: project}
 	v := New(from)
@@ -111,8 +112,8 @@ func (v *Vault) values() []string {
 	return v.given
 }
 
-// shortestMasked is the shortest length of secrets that are masked. Shorter ones are words and numbers that logs
-// contain anyway; masking every "1" because a secret is "1" would reveal more than it hides.
+// shortestMasked is the minimum length of secrets that are masked. Shorter ones are words and numbers that logs contain
+// anyway; masking every "1" because a secret is "1" would reveal more than it hides.
 const shortestMasked = 8
 
 const mask = "****"
@@ -203,7 +204,7 @@ type maskedLog struct {
 
 	mu      sync.Mutex
 	held    string
-	covered int // bytes at the beginning of held for which a mask was written
+	covered int // the number of bytes at the beginning of held for which a mask was written
 }
 
 func (m *maskedLog) Write(p []byte) (int, error) {
@@ -220,8 +221,8 @@ func (m *maskedLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// write writes text up to cut and holds the rest. A secret across the cut is masked now, and its rest is not written
-// later.
+// write writes text up to cut and holds the rest. A secret that spans the cut is masked now, and the rest of it is not
+// written later.
 func (m *maskedLog) write(text string, spans []span, cut int) error {
 	var b strings.Builder
 	at, covered := m.covered, 0
@@ -248,7 +249,7 @@ func (m *maskedLog) write(text string, spans []span, cut int) error {
 	return err
 }
 
-// longestBeginning returns how many bytes at the end of text begin a secret.
+// longestBeginning returns how many bytes at the end of text may begin a secret.
 func longestBeginning(text string, secrets []string) int {
 	longest := 0
 	for _, s := range secrets {
@@ -278,7 +279,7 @@ func (m *maskedLog) release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.held != "" {
-		m.write(m.held, hidden(m.held, m.vault.values()), len(m.held)) //nolint:errcheck // the log of a task never fails
+		m.write(m.held, hidden(m.held, m.vault.values()), len(m.held)) //nolint:errcheck // a task's log never fails
 	}
 }
 

@@ -52,7 +52,7 @@ func TestRegistry(t *testing.T) {
 	if got := inline.Registry().Names(); len(got) != len(inlines) {
 		t.Errorf("operators/inline has %v", got)
 	}
-	plain := map[string]bool{ // operators that `_retry` does not repeat
+	plain := map[string]bool{ // operators that `_retry` does not retry
 		"echo": true, "fail": true, "notify": true, "wait": true, "s3_wait": true, "if": true, "loop": true, "for_each": true, "for_range": true, "switch": true,
 	}
 	for _, name := range all.Registry().Names() {

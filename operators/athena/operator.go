@@ -40,7 +40,7 @@ func Operator() operators.Operator {
 		}}
 }
 
-// Intervals between polls of a query, and how often a start is retried.
+// Intervals between polls of a query, and how many times a start is retried.
 const (
 	shortestWait = time.Second
 	longestWait  = 30 * time.Second
@@ -88,7 +88,7 @@ func reason(s *types.QueryExecutionStatus) string {
 	return ""
 }
 
-// begin starts the query. If the service is busy, or its answer is lost, the request is repeated; because of the token,
+// begin starts the query. If the service is busy, or its answer is lost, the request is retried; because of the token,
 // only one query starts.
 func (q *query) begin(ctx context.Context, tries int64) error {
 	id, err := q.start(ctx)

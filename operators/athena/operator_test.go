@@ -24,7 +24,7 @@ const endless = `"query": "with recursive n(i) as (select 1 union all select i +
 
 func grant(_ *testing.T, w *operatortest.World) { maps.Copy(w.Vault, localstack.Secrets("athena")) }
 
-// bed creates a workgroup of LocalStack, which runs queries on SQLite.
+// bed creates a LocalStack workgroup, which runs queries on SQLite.
 func bed(t *testing.T) (group string, client *athena.Client) {
 	t.Helper()
 	client = athena.NewFromConfig(localstack.Config(t))
@@ -251,7 +251,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestPatience checks that the task does not repeat this forever.
+// TestPatience checks that the task does not retry this forever.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	group, _ := bed(t)

@@ -118,7 +118,7 @@ func isHeader(row types.Row, columns []types.ColumnInfo) bool {
 	})
 }
 
-// Types of PostgreSQL whose values look like those of Athena; the others are text.
+// PostgreSQL types whose values look like Athena's; the others are text.
 const textType = 25
 
 func kindOf(athenaType string) uint32 {

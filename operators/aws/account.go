@@ -27,7 +27,7 @@ import (
 	"zerodag/operators"
 )
 
-// tries is how often one call is sent. If it still fails, the task fails or, if the call is a poll, runs again.
+// tries is how many times each call is sent. If it still fails, the task fails or, if the call is a poll, runs again.
 const tries = 5
 
 // Account is the host's own access to AWS, loaded on first use. There is one per operator, shared by all tasks, so that
@@ -106,8 +106,8 @@ func present(ctx context.Context, p sdk.CredentialsProvider, role, service strin
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case role != "":
-		return operators.Causedf(err, "can't assume the role %s of the secret aws.role_arn: allow sts:AssumeRole to the credentials and let the role "+
-			"trust them (%s)", role, short(err))
+		return operators.Causedf(err, "can't assume the role %s of the secret aws.role_arn: allow these credentials to call sts:AssumeRole, and the "+
+			"role to trust them (%s)", role, short(err))
 	}
 	return operators.Causedf(err, "No AWS credentials: set the secrets aws.access_key_id and aws.secret_access_key of the project, or "+
 		"aws.%s.access_key_id and aws.%[1]s.secret_access_key, or give this host a role", service)
@@ -147,7 +147,7 @@ func (a *Account) environment(ctx context.Context) (sdk.Config, error) {
 	return *a.base, nil
 }
 
-// Retryer returns a retryer that repeats throttled or unanswered requests, up to a number of tries. Each call has a
+// Retryer returns a retryer that retries throttled or unanswered requests, up to a number of tries. Each call has a
 // separate retryer, so that the failures of other calls do not affect it.
 func Retryer(tries int) sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
@@ -156,7 +156,7 @@ func Retryer(tries int) sdk.Retryer {
 	})
 }
 
-// secrets are the secrets of a task for one service.
+// secrets are a task's secrets for one service.
 type secrets struct {
 	task    *operators.Task
 	service string

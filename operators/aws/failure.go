@@ -15,7 +15,7 @@ import (
 	"zerodag/operators"
 )
 
-// Call describes one call of a service in the user's words.
+// Call describes one call to a service in the user's words.
 type Call struct {
 	Operator string // "sns"
 	Doing    string // "publish to arn:aws:sns:..."
@@ -23,8 +23,8 @@ type Call struct {
 	Missing  string // hint if the resource is missing; "" for a note on name and region
 }
 
-// Failure converts an error of a call to one sentence with a remedy, which can serve as the task's failure. Context
-// errors are returned unchanged.
+// Failure converts a call's error to one sentence with a remedy, which can serve as the task's failure. Context errors
+// are returned unchanged.
 func (c Call) Failure(ctx context.Context, err error) error {
 	var told *operators.Failure
 	if errors.As(err, &told) {

@@ -60,7 +60,7 @@ func (j *job) failure(found types.JobDetail) error {
 	return &operators.Failure{Message: message + output, Properties: param.New("job", j.last(found))}
 }
 
-// place returns where the output of a container is.
+// place returns where a container's output is.
 func place(c *types.ContainerDetail) string {
 	if deref(c.LogStreamName) == "" {
 		return ""

@@ -24,7 +24,7 @@ import (
 
 // Operator returns `batch>`.
 func Operator() operators.Operator {
-	return aws.Opened(operators.Operator{Name: "batch", Summary: "runs a job of AWS Batch", Retries: true}, open, (*job).run, (*job).stop)
+	return aws.Opened(operators.Operator{Name: "batch", Summary: "runs an AWS Batch job", Retries: true}, open, (*job).run, (*job).stop)
 }
 
 // How long to wait between polls of a job, and before looking for the job of an unanswered submission: job lists lag
@@ -184,7 +184,7 @@ func onlyRefused() sdk.Retryer {
 	})
 }
 
-// calls holds the operations of Batch that tasks need.
+// calls holds the Batch operations that tasks need.
 type calls struct {
 	describeJobs aws.Operation[batch.DescribeJobsInput, batch.DescribeJobsOutput, batch.Options]
 	submitJob    aws.Operation[batch.SubmitJobInput, batch.SubmitJobOutput, batch.Options]

@@ -33,7 +33,7 @@ import (
 // role, which two concurrent tests would both create.
 var environments sync.Mutex
 
-// definition registers a job that runs a shell script, and makes a queue of the same name.
+// definition registers a job that runs a shell script, and makes a queue with the same name.
 func definition(t *testing.T, script string) (string, *batch.Client) {
 	t.Helper()
 	client := batch.NewFromConfig(localstack.Config(t))
@@ -253,7 +253,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestKeepsOne checks that only one job is left if two runs at the same time submit one each.
+// TestKeepsOne checks that only one job is left if two concurrent runs submit one each.
 func TestKeepsOne(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "exec sleep 300")

@@ -134,7 +134,7 @@ func (r *request) readExpressions() error {
 	return err
 }
 
-// placeholder returns a name as expressions write it; the mark before it may be omitted.
+// placeholder returns a name as it is written in expressions; the mark before it may be omitted.
 func placeholder(mark, name string) string {
 	if strings.HasPrefix(name, mark) {
 		return name

@@ -34,11 +34,11 @@ const (
 
 // Problems that are tolerated before the task fails.
 const (
-	mostOutages = 10 // runs whose start had no answer, each of which has retried several times
+	mostOutages = 10 // runs whose start got no answer, each after several retries
 	mostMissing = 5  // polls at which ECS did not know the task, not yet or no longer
 )
 
-// job is the ECS task of a task.
+// job is a task's ECS task.
 type job struct {
 	task *operators.Task
 	calls
@@ -48,7 +48,7 @@ type job struct {
 	progress
 }
 
-// calls holds the operations of ECS that tasks need.
+// calls holds the ECS operations that tasks need.
 type calls struct {
 	describeTasks          aws.Operation[ecs.DescribeTasksInput, ecs.DescribeTasksOutput, ecs.Options]
 	runTask                aws.Operation[ecs.RunTaskInput, ecs.RunTaskOutput, ecs.Options]
@@ -224,7 +224,7 @@ func noCapacity(reason string) bool {
 		strings.Contains(reason, "Capacity is unavailable at this time") || strings.Contains(reason, "limit on the number of tasks")
 }
 
-// remedy returns a hint for failures of ECS that are only a keyword.
+// remedy returns a hint for ECS failures that are only a keyword.
 func remedy(reason string) string {
 	switch reason {
 	case "INACTIVE":

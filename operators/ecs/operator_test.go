@@ -56,7 +56,7 @@ func grant(_ *testing.T, w *operatortest.World) { maps.Copy(w.Vault, localstack.
 
 const place = `, "launch_type": "fargate", "subnets": ["subnet-1"], "security_groups": ["sg-1"], "assign_public_ip": true`
 
-// world returns a task for a definition in the cluster of its name, with an attempt that no other test uses.
+// world returns a task for a definition in the cluster with the same name, with an attempt that no other test uses.
 func world(t *testing.T, name, more string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, `{"_command": "`+name+`", "cluster": "`+name+`"`+place+more+`}`)
@@ -75,7 +75,7 @@ func untilDone(t *testing.T, w *operatortest.World) operatortest.Ended {
 	return operatortest.UntilDone(t, ours.Operator(), w)
 }
 
-// tasks returns the tasks that ever ran in a cluster.
+// tasks returns all tasks that ever ran in a cluster.
 func tasks(t *testing.T, client *ecs.Client, cluster string) []string {
 	t.Helper()
 	var arns []string
@@ -271,7 +271,7 @@ func TestMessages(t *testing.T) {
 }
 
 // behind returns the address of a LocalStack in which the answers of some operations are replaced, one after the other.
-// The new answers are those that Amazon ECS documents and the ECS of the tests never returns.
+// The new answers are those that Amazon ECS documents but the tests' ECS never returns.
 func behind(t *testing.T, answers map[string][]string) (string, func(operation string) []map[string]any) {
 	t.Helper()
 	var mu sync.Mutex

@@ -74,7 +74,7 @@ func config(t *operators.Task, p *operators.Params) (param.Value, error) {
 	return withSecrets(t, text, m)
 }
 
-// withSecrets replaces `${secret:key}` in all text of a tree that was parsed from a text.
+// withSecrets replaces `${secret:key}` in all text of a tree that was parsed from text.
 func withSecrets(t *operators.Task, whole string, v param.Value) (param.Value, error) {
 	switch x := v.(type) {
 	case string:

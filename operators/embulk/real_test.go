@@ -17,7 +17,7 @@ import (
 )
 
 // installed returns the folder of a real embulk program, in the cache of this user. If REQUIRE contains peers, the
-// program is installed. Otherwise a test without it is skipped.
+// program is installed. Otherwise, a test that lacks it is skipped.
 func installed(t *testing.T) string {
 	t.Helper()
 	folder, err := install()

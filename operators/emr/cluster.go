@@ -234,8 +234,8 @@ func readDevice(o *operators.Params) (types.EbsBlockDeviceConfig, error) {
 	return d, nil
 }
 
-// readConfigurations reads `configurations`: mappings, or names of files with lists of mappings in AWS's form, whose
-// keys are capitalized.
+// readConfigurations reads `configurations`: mappings, or names of files that contain lists of mappings in AWS's form,
+// whose keys are capitalized.
 func readConfigurations(s *stage, o *operators.Params) ([]types.Configuration, error) {
 	list, err := operators.ReadOr(o, "configurations", param.ParseList, nil)
 	if err != nil {

@@ -86,7 +86,7 @@ func (p place) cluster(t *testing.T) string {
 	return *out.JobFlowId
 }
 
-// clusters returns the clusters whose name begins with a text.
+// clusters returns the clusters whose names begin with the given text.
 func (p place) clusters(t *testing.T, name string) []types.ClusterSummary {
 	t.Helper()
 	var list []types.ClusterSummary
@@ -335,7 +335,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestKeepsOne checks that only one cluster is left if two runs at the same time start one each.
+// TestKeepsOne checks that only one cluster is left if two concurrent runs start one each.
 func TestKeepsOne(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -398,7 +398,7 @@ func TestLooks(t *testing.T) {
 }
 
 // TestKill checks that a cluster that was started for the task is terminated, and that steps on another cluster are
-// cancelled, even by a run that has no record of their start.
+// canceled, even by a run that has no record of their start.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	p := open(t)

@@ -31,7 +31,7 @@ type stepsWork struct {
 	looks   int64
 }
 
-// calls holds the operations of EMR that tasks need.
+// calls holds the EMR operations that tasks need.
 type calls struct {
 	listSteps                stepsOf
 	listClusters             clustersOf

@@ -26,7 +26,7 @@ type jobRun struct {
 	looks int64
 }
 
-// serverlessCalls holds the operations of EMR Serverless that tasks need.
+// serverlessCalls holds the EMR Serverless operations that tasks need.
 type serverlessCalls struct {
 	getJobRun    aws.Operation[emrserverless.GetJobRunInput, emrserverless.GetJobRunOutput, emrserverless.Options]
 	startJobRun  aws.Operation[emrserverless.StartJobRunInput, emrserverless.StartJobRunOutput, emrserverless.Options]

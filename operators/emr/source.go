@@ -17,15 +17,15 @@ import (
 	"zerodag/operators/aws"
 )
 
-// source is the origin of a task's request: parameters and files of the project.
+// source is the origin of a task's request: parameters and project files.
 type source struct {
 	task   *operators.Task
 	params *operators.Params
 	tag    string
 }
 
-// stage collects the files that must be on S3 before a start: files of the project and those that zerodag adds. Names
-// are derived from the task, so that staging again overwrites the same files.
+// stage collects the files that must be on S3 before a start: project files and those that zerodag adds. Names are
+// derived from the task, so that staging again overwrites the same files.
 type stage struct {
 	source
 	root    string // `staging`, "" for none
@@ -75,7 +75,7 @@ func (s *stage) share(name string, content []byte) (string, error) {
 	return uri, err
 }
 
-// file is a reference to a file: on S3, or of the project.
+// file is a reference to a file: on S3, or in the project.
 type file struct {
 	uri  string // on S3, "" for a project file
 	name string // without folders
@@ -116,7 +116,7 @@ func (s *stage) upload(f file, section, n string, template bool) (string, error)
 	return s.put(section, n, f.name, content)
 }
 
-// value returns a text of a command for the program on the cluster: plain, or encrypted if it contains a secret.
+// value returns a string from a command for the program on the cluster: plain, or encrypted if it contains a secret.
 // parameter is the text before evaluation.
 func (s *stage) value(parameter, text string) (*param.Map, error) {
 	if !operators.HasSecret(text) {

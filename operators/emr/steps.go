@@ -22,7 +22,7 @@ var (
 	sparkExitText []byte
 )
 
-// program is one step or bootstrap action, as input of the runner on the cluster.
+// program is one step or bootstrap action, as input for the runner on the cluster.
 type program struct {
 	stage   *stage
 	section string // "steps", "bootstrap"

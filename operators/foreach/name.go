@@ -26,7 +26,7 @@ func taskName(choices []choice) string {
 // tagLength is how much of a key or value a name shows, in UTF-16 units, which are Digdag's characters.
 const tagLength = 8
 
-// tag cuts a text and encodes it like a form field, with "%20" for spaces.
+// tag truncates a string and encodes it like a form field, with "%20" for spaces.
 func tag(s string) string {
 	units := utf16.Encode([]rune(s))
 	if len(units) > tagLength {

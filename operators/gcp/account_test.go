@@ -17,8 +17,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// TestAccount checks the errors about wrong secrets, which come before anything is sent, and that they contain no part
-// of a key.
+// TestAccount checks that the errors for invalid secrets come before anything is sent and contain no part of a key.
 func TestAccount(t *testing.T) {
 	t.Parallel()
 	without := func(key string) func(v operatortest.Vault) {
@@ -66,8 +65,8 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestPerson checks that the key of a user works for a project that the secret names, and that the secret takes
-// precedence over the project of a key.
+// TestPerson checks that a user's key works for a project that the secret names, and that the secret takes precedence
+// over the key's project.
 func TestPerson(t *testing.T) {
 	t.Parallel()
 	for _, credential := range []func(string) string{gcpfake.Credential, gcpfake.UserCredential} {
@@ -81,8 +80,8 @@ func TestPerson(t *testing.T) {
 	}
 }
 
-// TestToken checks that a credential that Google does not accept fails the task at once with the message of OAuth, that
-// no error shows an answer in any other form, and that a request is repeated after a temporary failure.
+// TestToken checks that a credential that Google does not accept fails the task at once with OAuth's message, that no
+// error shows an answer in any other form, and that a request is retried after a temporary failure.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{

@@ -61,7 +61,7 @@ const (
 	openKey = "openJob"
 )
 
-// job is the job of one try of a task.
+// job is the job of one task try.
 type job struct {
 	*work
 	progress
@@ -289,7 +289,7 @@ func newJobID(t *operators.Task) string {
 	return prefix[:min(len(prefix), mostJobID-len(suffix))] + suffix
 }
 
-// inJobID replaces characters that BigQuery does not allow in an id with underscores.
+// inJobID replaces with underscores the characters that BigQuery does not allow in an id.
 func inJobID(name string) string {
 	id := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -300,7 +300,7 @@ func inJobID(name string) string {
 	return id[:min(len(id), mostName)]
 }
 
-// cancelPauses returns the pauses between tries of a cancellation. It is tried several times because a kill is not
+// cancelPauses returns the pauses between cancellation attempts. There are several attempts because a kill is not
 // repeated.
 func cancelPauses() []time.Duration {
 	return []time.Duration{500 * time.Millisecond, time.Second, 0}

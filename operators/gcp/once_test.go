@@ -16,7 +16,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// script returns a query that instructs the fake BigQuery how to behave.
+// script returns a query that tells the fake BigQuery how to behave.
 func script(does string) string { return `"query": ` + param.Text("-- bq: "+does+"\nselect") }
 
 // faults returns all temporary faults of a request.
@@ -24,8 +24,8 @@ func faults() []fake.Fault {
 	return []fake.Fault{fake.Throttled, fake.Limited, fake.Broken, fake.Away, fake.Cut, fake.Lost, fake.Half, fake.Nonsense}
 }
 
-// TestStartsOnce checks that nothing is sent before the id is stored, that one job starts even if that run is delivered
-// several times, and which values are stored from it. Its id has Digdag's form.
+// TestStartsOnce checks that nothing is sent before the id is stored, and that one job starts even if that run is
+// delivered several times. It also checks the values that are stored from the job, whose id has Digdag's form.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -94,7 +94,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDDLFaults checks that datasets and tables end up as the task says despite any fault in any request, and that
+// TestDDLFaults checks that datasets and tables end up as the task specifies despite any fault in any request, and that
 // finished changes are not repeated after a fault.
 func TestDDLFaults(t *testing.T) {
 	t.Parallel()
@@ -164,7 +164,7 @@ func TestLongErrors(t *testing.T) {
 	}
 }
 
-// TestLooks checks when a job is polled again, and when a call is repeated.
+// TestLooks checks when a job is polled again, and when a call is retried.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -331,8 +331,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestEndOfContext checks that a kill that comes during a call leaves a state from which the job is canceled, whether
-// or not BigQuery has started the job by then.
+// TestEndOfContext checks that a kill that arrives during a call leaves a state from which the job can be canceled,
+// whether or not BigQuery has started the job by then.
 func TestEndOfContext(t *testing.T) {
 	t.Parallel()
 	o := operator(t, "bq")

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// operator returns the operator with a name.
+// operator returns the operator with the given name.
 func operator(t *testing.T, name string) operators.Operator {
 	t.Helper()
 	for _, o := range gcp.Operators() {
@@ -51,7 +51,7 @@ func (b *bed) world(t *testing.T, params string) *operatortest.World {
 	return w
 }
 
-// sent returns the requests as lines, with the ids of jobs as JOB.
+// sent returns the requests as lines, with JOB in place of job ids.
 func (b *bed) sent() []string {
 	var lines []string
 	for _, r := range b.Requests() {

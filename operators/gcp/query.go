@@ -20,7 +20,7 @@ func asMapping(key string, v param.Value) (param.Value, error) {
 }
 func asList(key string, v param.Value) (param.Value, error) { return param.AsList(key, v) }
 
-// set adds the options that a task has to a resource.
+// set adds to a resource the options that a task has.
 func (w *work) set(into *param.Map, options ...option) error {
 	for _, o := range options {
 		v, err := operators.ReadOr(w.params, o.key, o.as, nil)

@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// dataset is the name of a dataset. The project is "" if none is written.
+// dataset is the name of a dataset. The project is "" if none is given.
 type dataset struct{ project, id string }
 
 // resource returns the name in BigQuery's form: a DatasetReference.

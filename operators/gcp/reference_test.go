@@ -38,7 +38,7 @@ func FuzzLocation(f *testing.F) {
 	})
 }
 
-// TestLocationIn checks that the location is found in the messages of BigQuery.
+// TestLocationIn checks that the location is found in BigQuery's messages.
 func TestLocationIn(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -94,8 +94,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestReferences checks which names of tables and datasets are accepted in addition to Digdag's forms, and what they
-// mean.
+// TestReferences checks which table and dataset names are accepted in addition to Digdag's forms, and what they mean.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for of, want := range map[[2]string]string{

@@ -35,7 +35,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitFaults checks that the request is repeated after a temporary failure, with growing pauses that start again
+// TestWaitFaults checks that the request is retried after a temporary failure, with growing pauses that start again
 // after an answer, and that a permanent error fails the task at once with Google's message.
 func TestWaitFaults(t *testing.T) {
 	t.Parallel()

@@ -93,7 +93,7 @@ func backOff(n int64) time.Duration {
 
 func nextLook(n int64) time.Duration { return max(backOff(n), shortestLook) }
 
-// unreadable is how often a request is repeated if its response is unreadable.
+// unreadable is how many times a request is retried if its response is unreadable.
 const unreadable = 3
 
 // failed decides what happens to a task after a failed call: another run if that may help, otherwise failure. n counts
@@ -147,7 +147,7 @@ func (p progress) tree(beside *param.Map) *param.Map {
 	return out
 }
 
-// under returns a state with a value under a key.
+// under returns a state with the value under the key.
 func under(state *param.Map, key string, v param.Value) *param.Map {
 	next := state.Clone()
 	next.Set(key, v)

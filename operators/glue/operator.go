@@ -1,4 +1,4 @@
-// Package glue implements `glue>`: it runs a job or a crawler of AWS Glue and waits for it to finish. Any agent may run
+// Package glue implements `glue>`: it runs an AWS Glue job or crawler and waits for it to finish. Any agent may run
 // it. It must start one run per attempt at a task, however often a run is delivered, and hold no thread while it waits.
 //
 // Glue has no client tokens, so the intent to start is stored first. A job run carries the task's key among its
@@ -23,7 +23,7 @@ import (
 // Operator returns `glue>`.
 func Operator() operators.Operator {
 	account := &aws.Account{}
-	return operators.Operator{Name: "glue", Summary: "runs a job or a crawler of AWS Glue", Retries: true,
+	return operators.Operator{Name: "glue", Summary: "runs an AWS Glue job or crawler", Retries: true,
 		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
 			w, err := open(ctx, account, t)
 			if err != nil {
@@ -43,8 +43,8 @@ func Operator() operators.Operator {
 		}}
 }
 
-// Intervals between polls of a run, and how often an unresponsive service is asked to start one. A new run is in the
-// list of runs when the first poll is due.
+// Intervals between polls of a run, and how many times an unresponsive service is asked to start one. A new run is in
+// the list of runs by the time the first poll is due.
 const (
 	shortestWait = 5 * time.Second
 	longestWait  = time.Minute
@@ -104,7 +104,7 @@ type service struct {
 	calls
 }
 
-// calls holds the operations of Glue that tasks need.
+// calls holds the Glue operations that tasks need.
 type calls struct {
 	getCrawler      aws.Operation[glue.GetCrawlerInput, glue.GetCrawlerOutput, glue.Options]
 	startCrawler    aws.Operation[glue.StartCrawlerInput, glue.StartCrawlerOutput, glue.Options]

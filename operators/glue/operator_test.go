@@ -22,7 +22,7 @@ import (
 
 func grant(_ *testing.T, w *operatortest.World) { maps.Copy(w.Vault, localstack.Secrets("glue")) }
 
-// bed is a job or a crawler of LocalStack, both with the same name.
+// bed is a LocalStack job or crawler with the given name.
 type bed struct {
 	name   string
 	client *glue.Client
@@ -43,7 +43,7 @@ func job(t *testing.T, atOnce int32) bed {
 	return b
 }
 
-// crawler creates a crawler whose crawls behave as its description says.
+// crawler creates a crawler whose crawls behave as its description specifies.
 func crawler(t *testing.T, how string) bed {
 	t.Helper()
 	b := bed{localstack.Name(), glue.NewFromConfig(localstack.Config(t))}
@@ -121,7 +121,7 @@ func TestCrawlerExercise(t *testing.T) {
 	operatortest.Exercise(t, operatortest.Subject{Operator: ours.Operator(), Good: `{"crawler": "` + b.name + `"}`, Prepare: grant})
 }
 
-// TestRun checks that a run gets the settings of the task.
+// TestRun checks that a run gets the task's settings.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	b := job(t, 1)
@@ -155,7 +155,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestFails checks that the error of a run becomes the task's, and that another try of the task starts another run.
+// TestFails checks that a run's error becomes the task's error, and that another try of the task starts another run.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	b := job(t, 1)
@@ -260,7 +260,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCrawler checks that a task runs a separate crawl after the crawl of another caller.
+// TestCrawler checks that a task runs a separate crawl after another caller's crawl.
 func TestCrawler(t *testing.T) {
 	t.Parallel()
 	b := crawler(t, "takes 0.3")

@@ -20,7 +20,7 @@ const mostBytes = 2 << 20
 type answer struct {
 	status      int
 	contentType string
-	length      int64 // as reported by the server, -1 if it is not
+	length      int64 // as reported by the server, -1 if not reported
 	content     []byte
 }
 
@@ -62,7 +62,7 @@ func (a *answer) reason() string {
 	return fmt.Sprintf("%d %s", a.status, text)
 }
 
-// shownLength is how much of a content a message shows, in UTF-16 units.
+// shownLength is how much of the content a message shows, in UTF-16 units.
 const shownLength = 200
 
 // summary returns the content for a message.

@@ -71,7 +71,7 @@ func (r *request) result(a *answer, store bool) (operators.Result, error) {
 	return operators.Result{Store: param.New("http", stored), ResetStore: reset}, nil
 }
 
-// limit returns an error if a text is too long, in characters as Digdag counts them: UTF-16 units.
+// limit returns an error if a string is too long, in characters as Digdag counts them: UTF-16 units.
 func limit(text string, most int64) error {
 	if n := int64(units(text)); n > most {
 		return operators.Failf("Response content too large: %d > %d", n, most)

@@ -222,8 +222,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestRetriesEnd checks after which pauses a request is sent again, for how long, and that each try of `_retry` has the
-// full time.
+// TestRetriesEnd checks the pauses after which a request is sent again and the time limit for that, and that each try
+// of `_retry` has the full time.
 func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
 	const dead = `"_command": "http://127.0.0.1:1/x"`
@@ -297,8 +297,8 @@ func TestUserProxy(t *testing.T) {
 	}
 }
 
-// TestRefusalOfAProxy (B3) checks that a proxy's 4xx answer to CONNECT ends the task as a 4xx answer of the server
-// would, and that a request is repeated after a temporary failure.
+// TestRefusalOfAProxy (B3) checks that a proxy's 4xx answer to CONNECT ends the task as a 4xx answer from the server
+// would, and that a request is retried after a temporary failure.
 func TestRefusalOfAProxy(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{

@@ -19,7 +19,7 @@ type request struct {
 	connection operators.HTTPOptions
 	method     string
 	retry      bool
-	retryFor   time.Duration // time limit of retries; 0 for none
+	retryFor   time.Duration // time limit for retries; 0 for none
 	uri        *url.URL
 	shown      string // the URI for logs and messages
 	headers    []header
@@ -84,7 +84,7 @@ func readRetryFor(p *operators.Params, level int) (time.Duration, error) {
 	return limit, err
 }
 
-// safe reports whether a method may be repeated by default.
+// safe reports whether a method may be retried by default.
 func safe(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:

@@ -15,12 +15,12 @@ import (
 	"zerodag/operators"
 )
 
-// temporary is a failure after which the request is repeated.
+// temporary is a failure after which the request is retried.
 type temporary struct{ message string }
 
 func (e *temporary) Error() string { return e.message }
 
-// run sends the request once. After a temporary failure the task runs again until the time limit is reached: `_retry`
+// run sends the request once. After a temporary failure, the task runs again until the time limit is reached: `_retry`
 // is for lasting failures.
 func (r *request) run(ctx context.Context) (*answer, error) {
 	a, err := r.send(ctx)
@@ -50,7 +50,7 @@ const (
 	longestPoll = 30 * time.Second
 )
 
-// pollAgain returns a request for another run, or nil if the time is over.
+// pollAgain returns a request for another run, or nil if the time is up.
 func (r *request) pollAgain() *operators.Later {
 	number := func(of *param.Map, key string, otherwise int64) int64 {
 		n, _ := operators.NewParams(of).IntOr(key, otherwise) // ours: always a number

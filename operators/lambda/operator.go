@@ -133,7 +133,7 @@ func (i invocation) result(payload []byte) (operators.Result, error) {
 	return operators.Result{Store: param.New("lambda", param.New("last_result", value)), ResetStore: [][]string{{"lambda", "last_result"}}}, nil
 }
 
-// errorText returns the error of a function in its own words.
+// errorText returns a function's error in the function's own words.
 func errorText(payload []byte) string {
 	var e struct{ ErrorMessage, ErrorType string }
 	if err := json.Unmarshal(payload, &e); err != nil || e.ErrorMessage == "" && e.ErrorType == "" {

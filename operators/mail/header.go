@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// longestWord is the length up to which a word of a header is not encoded. RFC 5322 recommends lines of 78 characters,
+// longestWord is the maximum length of a header word that is not encoded. RFC 5322 recommends lines of 78 characters,
 // and the name of the header or the mailbox may share the line.
 const longestWord = 60
 
-// headerText returns a text as the value of a header: unchanged, or in encoded words (RFC 2047). Line ends and other
-// control characters become spaces, so that external text, such as an error message, cannot add headers.
+// headerText returns a string as the value of a header: unchanged, or in encoded words (RFC 2047). Line breaks and
+// other control characters become spaces, so that external text, such as an error message, cannot add headers.
 func headerText(text string) string {
 	text = strings.TrimSpace(strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
@@ -28,8 +28,8 @@ func headerText(text string) string {
 	return encodedWords(text)
 }
 
-// foldable reports whether a text can be folded at its spaces without a change: it is ASCII, its words are short, and
-// no two spaces follow each other.
+// foldable reports whether a string can be folded at its spaces without a change: it is ASCII, its words are short, and
+// no two spaces are adjacent.
 func foldable(text string) bool {
 	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) || strings.Contains(text, "=?") {
 		return false
@@ -52,7 +52,7 @@ func encodedWords(text string) string {
 	return strings.Join(words, " ")
 }
 
-// headerParameter writes a parameter of a header on a separate line, or on several lines if it is long (RFC 2231).
+// headerParameter writes a header parameter on a separate line, or on several lines if it is long (RFC 2231).
 func headerParameter(name, value string) string {
 	if plain := mime.FormatMediaType("a", map[string]string{name: value}); foldable(value) && len(plain) <= longestWord {
 		return strings.Replace(plain, "a; ", ";\r\n ", 1)
@@ -91,7 +91,7 @@ func unescaped(c rune) bool {
 	return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("-._", c))
 }
 
-// pieces cuts a text between its characters into pieces of at most the given width.
+// pieces cuts a string between its characters into pieces of at most the given width.
 func pieces(text string, most int, width func(rune) int) []string {
 	var cut []string
 	start, used := 0, 0

@@ -59,7 +59,7 @@ func readAttachment(t *operators.Task, p *operators.Params) (attachment, error) 
 	return attachment{name, kind, content}, nil
 }
 
-// validType reports whether a text is a media type with parameters. Names are limited as RFC 6838 does, so that lines
+// validType reports whether a string is a media type with parameters. Names are limited as RFC 6838 does, so that lines
 // stay short.
 func validType(kind string) bool {
 	const longest = 127
@@ -126,7 +126,7 @@ func (a attachment) describe(f *gomail.File) {
 	f.Header.Set("Content-Disposition", "attachment"+headerParameter("filename", a.name))
 }
 
-// contentType names the encoding of a text if its type does not.
+// contentType names the encoding of a string if its type does not.
 func (a attachment) contentType() string {
 	kind, params, err := mime.ParseMediaType(a.kind)
 	if err != nil {
@@ -147,7 +147,7 @@ func (a attachment) contentType() string {
 // longestLine is the maximum line length in SMTP.
 const longestLine = 998
 
-// encodingFor chooses an encoding in which a text arrives unchanged through any server: none if it is ASCII in short
+// encodingFor chooses an encoding in which a string arrives unchanged through any server: none if it is ASCII in short
 // lines, otherwise the readable or the compact one, whichever is shorter.
 func encodingFor(text string) gomail.Encoding {
 	other, line, long := 0, 0, false

@@ -65,7 +65,8 @@ func mailSecrets(t *operators.Task) (*param.Map, error) {
 	return found, nil
 }
 
-// ownServer returns the task's settings for its server. They have no password: it was never read from a parameter.
+// ownServer returns the task's settings for its server. They include no password: passwords were never read from
+// parameters.
 func ownServer(p *operators.Params) *param.Map {
 	own := param.New()
 	for _, key := range []string{"host", "port", "username", "tls", "ssl"} {
@@ -98,7 +99,7 @@ func readServer(p *operators.Params, network operators.Network) (*server, error)
 	return s, err
 }
 
-// send delivers a message to the server. After an error it may be unknown whether the server accepted it.
+// send delivers a message to the server. After an error, it may be unknown whether the server accepted it.
 func (s *server) send(ctx context.Context, m *message) error {
 	content, err := m.bytes()
 	if err != nil {

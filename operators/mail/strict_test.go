@@ -143,7 +143,7 @@ func (s *strict) session(conn net.Conn) {
 	}
 }
 
-// login takes the steps of a mechanism and returns the client's answers, decoded.
+// login performs the steps of a mechanism and returns the client's decoded answers.
 func (s *strict) login(rest string, in *bufio.Reader, answer func(string, ...any)) string {
 	ask := func(text string) string {
 		answer("334 %s", base64.StdEncoding.EncodeToString([]byte(text)))
@@ -239,7 +239,7 @@ func TestLongHeaders(t *testing.T) {
 	}
 }
 
-// TestSubjectWithLineEnds checks that a subject built from a message with line ends becomes one line, and adds no
+// TestSubjectWithLineEnds checks that a subject built from a message with line breaks becomes one line, and adds no
 // header.
 func TestSubjectWithLineEnds(t *testing.T) {
 	t.Parallel()
@@ -295,7 +295,7 @@ func TestAttachmentNames(t *testing.T) {
 	}
 }
 
-// TestBodies checks that texts arrive unchanged, except for their line ends.
+// TestBodies checks that texts arrive unchanged, except for their line endings.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -2,8 +2,8 @@
 // it. It must connect only to the server that the task names, and must never log secrets.
 //
 // A script that writes rows is executed exactly once: a row of a status table, found by an id that is in the task's
-// state before anything runs, is completed in the transaction of the script itself. On these servers, statements that
-// define something commit implicitly, so a script with such statements may start again after a crash.
+// state before anything runs, is completed in the script's own transaction. On these servers, data definition
+// statements commit implicitly, so a script with such statements may start again after a crash.
 package mysql
 
 import (

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// read executes a query whose rows are needed, in a transaction that can change nothing.
+// read executes a query whose rows are needed, in a transaction that cannot change anything.
 func read(ctx context.Context, t *operators.Task, at *sql.Server, q *sql.Query) (operators.Result, error) {
 	to, err := q.Rows(t, "mysql")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// session is a connection to a server. After an error its transaction is lost: closing rolls it back.
+// session is a connection to a server. After an error, its transaction is lost: closing rolls it back.
 type session struct {
 	at     *sql.Server
 	db     *databases.DB
@@ -36,7 +36,7 @@ const (
 	secureWanted = 3159 // connections must be encrypted
 )
 
-// number returns the server's number of an error, 0 if the error is not from the server.
+// number returns the server's number for an error, 0 if the error is not from the server.
 func number(err error) uint16 {
 	var said *driver.MySQLError
 	if errors.As(err, &said) {
@@ -128,7 +128,7 @@ func (s *session) row(ctx context.Context, what, text string, args, into []any) 
 	return s.failure(ctx, what, err)
 }
 
-// failure returns the failure of a statement. If nothing waits for the statement any more, it is also ended on the
+// failure returns the failure of a statement. If nothing is waiting for the statement anymore, it is also ended on the
 // server, which would not notice.
 func (s *session) failure(ctx context.Context, what string, err error) error {
 	switch {

@@ -1,6 +1,6 @@
 // Package notify implements `notify>`: it sends a notification over the channels that are configured on the host. The
-// engine generates such tasks when an attempt fails or takes too long; the package itself must not know about any way
-// of delivery.
+// engine generates such tasks when an attempt fails or takes too long; the package itself must not know about any
+// delivery method.
 package notify
 
 import (

@@ -15,7 +15,7 @@ type Ended struct {
 	Kind                    string // of the error: "config", "runtime", ..., "" for a plain failure
 }
 
-// RunOnce runs an operator and returns how that ended; Later is returned as an Error.
+// RunOnce runs an operator and returns how the run ended; Later is returned as an Error.
 func RunOnce(t *testing.T, o operators.Operator, w *World) Ended {
 	t.Helper()
 	result, err := o.Run(t.Context(), &w.Task)

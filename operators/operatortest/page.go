@@ -56,7 +56,7 @@ func PageProblems(o operators.Operator) []string {
 	return problems
 }
 
-// unlisted returns the keys that are missing in the parameters of the operator's page.
+// unlisted returns the keys that are missing from the parameters on the operator's page.
 func unlisted(o operators.Operator, asked []string) []string {
 	page, ok := operators.Page(o.Name)
 	if !ok {

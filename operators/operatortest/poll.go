@@ -39,7 +39,7 @@ func UntilDone(t *testing.T, o operators.Operator, w *World) Ended {
 	return Ended{}
 }
 
-// Waits checks after how many seconds a task requests each of its next runs.
+// Waits checks how many seconds a task asks to wait before each of its next runs.
 func Waits(t *testing.T, o operators.Operator, w *World, seconds ...int) {
 	t.Helper()
 	for i, want := range seconds {

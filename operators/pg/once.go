@@ -14,7 +14,7 @@ type session struct{ *sql.Session }
 
 // once executes the statement of q unless the status table marks it as done. Wherever it is interrupted, the next call
 // with the same id continues correctly: the row of the status table is completed by the same commit as the statement's
-// work, and the lock of that row keeps concurrent runs apart.
+// work, and the lock on that row keeps concurrent runs apart.
 func (s session) once(ctx context.Context, q *sql.Query, id string) error {
 	if err := s.makeStatusTable(ctx, q.Status); err != nil {
 		return err

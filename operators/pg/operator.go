@@ -2,8 +2,8 @@
 // connect only to the server that the task names, and must never log secrets.
 //
 // A statement that writes is executed exactly once: a row of a status table, found by an id that is in the task's state
-// before anything runs, is completed in the transaction of the statement itself. The next run of the task reads the
-// outcome from that row.
+// before anything runs, is completed in the statement's own transaction. The next run of the task reads the outcome
+// from that row.
 package pg
 
 import (

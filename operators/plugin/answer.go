@@ -16,7 +16,7 @@ import (
 // maxAnswer limits an answer, in bytes: it becomes part of the attempt's state.
 const maxAnswer = 1 << 20
 
-// Limits of the time until the next poll.
+// Limits on the time until the next poll.
 const (
 	minPoll = time.Second
 	maxPoll = 30 * 24 * time.Hour
@@ -36,8 +36,8 @@ type poll struct {
 	cancel bool // call the program if the attempt is killed in the meantime
 }
 
-// parseAnswer reads the file of the answer; the user's program wrote it, so it may contain anything. A missing answer
-// is an empty result.
+// parseAnswer reads the answer file; the user's program wrote it, so it may contain anything. A missing answer is an
+// empty result.
 func parseAnswer(content []byte) (*answer, error) {
 	a, err := parse(content)
 	var wrong *param.ConfigError

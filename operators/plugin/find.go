@@ -102,14 +102,14 @@ func NotExecutable(file string) string {
 		Folder, file, Folder, file)
 }
 
-// File is a file in the folder of operators.
+// File is a file in the operators folder.
 type File struct {
 	Name       string // of the operator: without the extension, "athena.query" for athena.query.sh
 	File       string
 	Executable bool
 }
 
-// List lists the files in the folder of operators of the project in root. Files that are not executable may have other
+// List lists the files in the operators folder of the project in root. Files that are not executable may have other
 // purposes: modules, data, a README.
 func List(root string) ([]File, error) {
 	entries, err := os.ReadDir(filepath.Join(root, Folder))

@@ -51,7 +51,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestNotFound checks that a wrong name gets the usual message, and that the error about a mistake contains a remedy.
+// TestNotFound checks that an unknown name gets the usual message, and that the error about a mistake contains a
+// remedy.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	const unknown = "Unknown task type: "
@@ -86,7 +87,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// TestNoProject checks that a missing project is not reported as a wrong name.
+// TestNoProject checks that a missing project is not reported as an unknown name.
 func TestNoProject(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)
@@ -100,8 +101,8 @@ type gone struct{ operators.Files }
 
 func (gone) Root() string { return "/nosuch/project" }
 
-// TestRegistry checks that built-in operators take precedence, and that an operator that neither a registry nor a
-// project contains is unknown, and that no _retry repeats it.
+// TestRegistry checks that built-in operators take precedence, that an operator that neither a registry nor a project
+// contains is unknown, and that no `_retry` retries it.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	ran := ""

@@ -29,7 +29,7 @@ func find(t *operators.Task, name string) (operators.Operator, bool, error) {
 	return operators.Operator{Name: name, Summary: "runs an executable of the project", Retries: true, Run: p.run, Clean: p.clean}, true, nil
 }
 
-// program is the executable of an operator name.
+// program is the executable for an operator name.
 type program struct {
 	name    string
 	command []string // a program with a slash is relative to the project's folder
@@ -80,7 +80,7 @@ func (p program) clean(ctx context.Context, t *operators.Task) error {
 	return err
 }
 
-// read converts the end of the program to its answer.
+// read converts the program's exit to its answer.
 func (p program) read(exit operators.Exit) (*answer, error) {
 	a, err := parseAnswer(exit.Outputs[resultFile])
 	switch {

@@ -27,7 +27,7 @@ func script(t *testing.T, w *operatortest.World, file, text string) {
 	}
 }
 
-// own returns an operator of the project of w.
+// own returns an operator of w's project.
 func own(t *testing.T, w *operatortest.World, name string) operators.Operator {
 	t.Helper()
 	o, found, err := plugin.Operator().Find(&w.Task, name)
@@ -37,7 +37,7 @@ func own(t *testing.T, w *operatortest.World, name string) operators.Operator {
 	return o
 }
 
-// answering returns a program that answers with a text and ends with a code.
+// answering returns a program that answers with the given text and exits with the given code.
 func answering(text, code string) string {
 	return "#!/bin/sh\ncat >/dev/null\nprintf '%s' '" + text + "' >\"$ZERODAG_RESULT\"\nexit " + code + "\n"
 }
@@ -148,8 +148,8 @@ func TestMissingSecret(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotKept checks that the request, which may contain secrets, has no name on disk, neither while the
-// program runs nor afterwards.
+// TestSecretsAreNotKept checks that the request, which may contain secrets, has no name on disk, either while the
+// program runs or afterward.
 func TestSecretsAreNotKept(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"_secrets": {"k": true}}`)
@@ -208,7 +208,7 @@ esac
 	}
 }
 
-// TestKill checks that after a kill between two polls only a program that requested it is called.
+// TestKill checks that, after a kill between two polls, a program is called only if it requested that.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]string{
@@ -234,7 +234,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestKillEndsIt checks that a kill ends the program and all processes that it started, with time to clean up.
+// TestKillEndsIt checks that a kill ends the program and all processes that it started, and leaves them time to clean
+// up.
 func TestKillEndsIt(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)

@@ -38,8 +38,8 @@ func (p program) start(ctx context.Context, t *operators.Task, action string) (o
 	})
 }
 
-// programFrom returns the program relative to a working folder: one with a slash in its name is a file of the project,
-// and anything else is searched for in the PATH.
+// programFrom returns the program relative to a working folder: one with a slash in its name is a project file, and
+// anything else is searched for in the PATH.
 func (p program) programFrom(workdir string) string {
 	name := p.command[0]
 	if path.IsAbs(name) || !strings.Contains(name, "/") {

@@ -26,7 +26,7 @@ type dataAPI struct {
 	calls
 }
 
-// calls holds the operations of the Data API that tasks need.
+// calls holds the Data API operations that tasks need.
 type calls struct {
 	describeStatement     aws.Operation[redshiftdata.DescribeStatementInput, redshiftdata.DescribeStatementOutput, redshiftdata.Options]
 	executeStatement      aws.Operation[redshiftdata.ExecuteStatementInput, redshiftdata.ExecuteStatementOutput, redshiftdata.Options]
@@ -103,7 +103,7 @@ func awsOf(w *task) *param.Map {
 	return all
 }
 
-// Intervals between polls of statements, and how often a start is retried.
+// Intervals between polls of statements, and how many times a start is retried.
 const (
 	shortestWait = time.Second
 	longestWait  = 30 * time.Second
@@ -189,7 +189,7 @@ func (api *dataAPI) failed(w *task, out *redshiftdata.DescribeStatementOutput) e
 	return operators.Causedf(errServer, "Failed to %s [%s]", w.what(), hideKeys(text))
 }
 
-// begin submits the statements. If the service is busy, or its answer is lost, the request is repeated; because of the
+// begin submits the statements. If the service is busy, or its answer is lost, the request is retried; because of the
 // token, they start only once.
 func (api *dataAPI) begin(ctx context.Context, w *task, tries int64) error {
 	id, err := api.start(ctx, w)

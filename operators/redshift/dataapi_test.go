@@ -269,7 +269,7 @@ func (s *service) grant() map[string]string {
 	return map[string]string{"aws.access_key_id": "test", "aws.secret_access_key": "test", "aws.redshift.endpoint": s.url}
 }
 
-// count returns how often a call was made.
+// count returns how many times a call was made.
 func (s *service) count(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ var loadOptions = [...]option{
 	{"noload", flag("NOLOAD")}, {"statupdate", onOff("STATUPDATE")},
 }
 
-// loadApart are options of COPY that exclude each other.
+// loadApart are options of COPY that are mutually exclusive.
 var loadApart = [...][2]string{
 	{"CSV", "FIXEDWIDTH"}, {"CSV", "REMOVEQUOTES"}, {"CSV", "ESCAPE"}, {"DELIMITER", "FIXEDWIDTH"},
 	{"JSON", "CSV"}, {"JSON", "DELIMITER"}, {"JSON", "FIXEDWIDTH"}, {"JSON", "AVRO"}, {"JSON", "ESCAPE"}, {"JSON", "REMOVEQUOTES"},

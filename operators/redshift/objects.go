@@ -74,7 +74,7 @@ func (w *task) clear(ctx context.Context, id string) error {
 	return nil
 }
 
-// largestManifest limits how much of a list of files is read, in bytes.
+// largestManifest limits how much of a file list is read, in bytes.
 const largestManifest = 16 << 20
 
 // listed returns the files that COPY reads in addition to its manifest.

@@ -16,7 +16,7 @@ import (
 type session struct{ *sql.Session }
 
 // once calls execute unless the status table of the query marks it as done. An existing table is complete: the
-// transaction that did the work created it. While another run is working, creating the table waits for its end.
+// transaction that did the work created it. While another run is working, creating the table waits for that run to end.
 func (s session) once(ctx context.Context, q *sql.Query, id string, execute func() error) error {
 	status := sql.Table{Schema: q.Status.Schema, Name: q.Status.Name + "_" + id}
 	if err := s.Script(ctx, "begin a transaction", "BEGIN"); err != nil {
@@ -56,7 +56,7 @@ func (s session) begin(ctx context.Context, status sql.Table, id string) (done b
 	return false, err
 }
 
-// idForm matches ids of queries, and so the ends of names of status tables.
+// idForm matches query ids, and therefore the ends of status table names.
 var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })
 
 // forget drops status tables that are no longer needed. The work is done, whether or not this succeeds.

@@ -3,8 +3,8 @@
 // and must never log secrets.
 //
 // Changes to the database are made exactly once. With a connection, a table whose name has the id of the query is
-// created in the transaction of the statement itself: Redshift locks no rows, but no two transactions can create the
-// same table. With the Data API, the statements form one transaction, and a token makes repeated starts count as one.
+// created in the statement's own transaction: Redshift locks no rows, but no two transactions can create the same
+// table. With the Data API, the statements form one transaction, and a token makes repeated starts count as one.
 package redshift
 
 import (

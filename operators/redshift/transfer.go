@@ -31,7 +31,7 @@ func (c *transfer) statement(id string, k keys) string {
 // oneEscape matches a character that is written with a backslash: '\t' is a tab.
 var oneEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\\([tnrbf\\]|[0-7]{3})$`) })
 
-// literal quotes a text for Redshift, in which a backslash is an escape character.
+// literal quotes a string for Redshift, in which a backslash is an escape character.
 func literal(text string) string {
 	if !oneEscape().MatchString(text) {
 		text = strings.ReplaceAll(text, `\`, `\\`)
@@ -136,7 +136,7 @@ func onOff(word string) func(*operators.Params, string) (string, error) {
 	}
 }
 
-// apart refuses options that exclude each other, by their first words.
+// apart refuses mutually exclusive options, which it recognizes by their first words.
 func apart(options []string, pairs [][2]string) error {
 	there := map[string]bool{}
 	for _, o := range options {

@@ -167,7 +167,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// bucket creates a bucket of LocalStack.
+// bucket creates a LocalStack bucket.
 func bucket(t *testing.T) (string, *s3.Client) {
 	t.Helper()
 	client := s3.NewFromConfig(localstack.Config(t), func(o *s3.Options) { o.UsePathStyle = true })
@@ -207,7 +207,7 @@ func put(t *testing.T, client *s3.Client, bucket, key, content string) {
 	}
 }
 
-// received returns the received statements that contain a text, with the known facts about their credentials.
+// received returns the received statements that contain the given text, with the known facts about their credentials.
 func received(t *testing.T, s postgres.Server, about string) []string {
 	t.Helper()
 	return s.Rows(t, "select statement from received where statement like '%"+about+"%'")

@@ -80,7 +80,7 @@ func (c *captures) around(x operators.Command) operators.Command {
 	return x
 }
 
-// capturing takes the captures of a task from its commands.
+// capturing collects a task's captures from its commands.
 type capturing struct {
 	operators.Commands
 	captures *captures

@@ -20,7 +20,7 @@ func (noDate) Eval(_ context.Context, all, _ *param.Map, _ expr.Scope) (*param.M
 }
 
 // TestInvalidDate checks that a date that moment cannot parse is reported in the log, because Digdag runs such a task,
-// and that it fails the task in a file with `zerodag: 1`. It also checks that a text that only contains these words
+// and that it fails the task in a file with `zerodag: 1`. It also checks that a string that only contains these words
 // does not count as such a date.
 func TestInvalidDate(t *testing.T) {
 	t.Parallel()

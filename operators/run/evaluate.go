@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// envFiles returns the files of variables named by the task and the groups around it.
+// envFiles returns the variable files named by the task and the groups around it.
 func (j *Job) envFiles() []param.Value {
 	files := slices.Clone(j.EnvFiles)
 	if j.Level > 0 {
@@ -122,7 +122,7 @@ func (j *Job) refuseInvalidDates(written, evaluated *param.Map) error {
 	return nil
 }
 
-// mentions reports whether a text within a value contains another.
+// mentions reports whether a string within a value contains another.
 func mentions(v param.Value, text string) bool {
 	return param.AnyText(v, func(within string) bool { return strings.Contains(within, text) })
 }

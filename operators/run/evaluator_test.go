@@ -27,7 +27,7 @@ func (b broken) Template(context.Context, string, *param.Map, expr.Scope) (strin
 
 // TestNoEvaluator checks that a task waits about a minute for an evaluator that does not start, keeps the state of
 // earlier runs in the meantime, and then fails with the reason. It also checks that the task keeps waiting if the
-// machine only lacks a resource for a while.
+// machine lacks a resource only temporarily.
 func TestNoEvaluator(t *testing.T) {
 	t.Parallel()
 	once := func(err error, state *param.Map) run.Outcome {

@@ -9,21 +9,21 @@ import (
 	"zerodag/operators"
 )
 
-// Limits of the delay before a run is repeated because a store was unavailable.
+// Limits on the delay before a run is retried because a store was unavailable.
 const (
 	shortestAway = 2 * time.Second
 	longestAway  = time.Minute
-	// mostWithoutEvaluator is how often a run is postponed for lack of an evaluator: this takes about a minute, plus
-	// half of that for the attempts to start one.
+	// mostWithoutEvaluator is how many times a run is postponed for lack of an evaluator: this takes about a minute,
+	// plus half of that for the attempts to start one.
 	mostWithoutEvaluator = 5
 )
 
-// postponedKey is the key in the state of a postponed run that holds its run number and how often it was postponed.
-// Operators do not see it.
+// postponedKey is the key in the state of a postponed run that holds its run number and how many times it was
+// postponed. Operators do not see it.
 const postponedKey = "zerodag_postponed"
 
 // Resume splits the state of a task for its next run into the operator's part, the number of the run (retries is the
-// engine's count), and how often it was postponed. A postponed run keeps its number: work that it may have begun
+// engine's count), and how many times it was postponed. A postponed run keeps its number: work that it may have begun
 // elsewhere before its agent died is named after it.
 func Resume(state *param.Map, retries int) (own *param.Map, run, away int) {
 	kept, there := state.Get(postponedKey)

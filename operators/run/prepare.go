@@ -99,7 +99,7 @@ func (j *Job) called(ctx context.Context, e Evaluator, vars *param.Map) (*param.
 	return filled, nil
 }
 
-// outputs evaluates `outputs` of the file.
+// outputs evaluates the file's `outputs`.
 func (j *Job) outputs(ctx context.Context, e Evaluator, vars *param.Map) (*Prepared, error) {
 	list, written := keys.ReadOutputs(j.Own), param.New()
 	for _, o := range list {
@@ -140,7 +140,7 @@ func (j *Job) evalKey(ctx context.Context, e Evaluator, vars *param.Map, key str
 	return value, nil
 }
 
-// seen returns the parameters that expressions of the task may name, without its own keys.
+// seen returns the parameters that the task's expressions may name, without its own keys.
 func (j *Job) seen() *param.Map {
 	vars := param.Merge(j.Vars.Without(j.steering()...), param.DataMap(j.variables()))
 	if j.Level > 0 && !vars.Has("failed") { // so that `${!!failed.load}` is not an error before +load has failed

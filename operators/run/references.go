@@ -11,13 +11,13 @@ import (
 	"zerodag/operators"
 )
 
-// references records which `${secret:key}` of a run's parameters a user wrote: in a workflow, an `_export` or a file of
-// the project. Evaluation puts a mark that data cannot guess into each of them; the marks are removed before an
-// operator sees a parameter. Anything else that looks like a reference is data: for example, text that another task
-// fetched must not decide which secrets are given to whom.
+// references records which `${secret:key}` of a run's parameters a user wrote: in a workflow, an `_export` or a project
+// file. Evaluation puts a mark that data cannot guess into each of them; the marks are removed before an operator sees
+// a parameter. Anything else that looks like a reference is data: for example, text that another task fetched must not
+// decide which secrets are given to whom.
 //
-// A text is recognized by the address of its bytes, not by its content: a server from which a task fetches can send a
-// text that looks exactly like one of the project's texts.
+// A string is recognized by the address of its bytes, not by its content: a server from which a task fetches can send a
+// string that looks exactly like one of the project's strings.
 type references struct {
 	mark    string
 	form    *regexp.Regexp // of a reference with its mark
@@ -25,7 +25,7 @@ type references struct {
 	keys    map[string]bool // keys of the task's own config, which are never evaluated
 }
 
-// writtenText is a text with references, without and with their marks.
+// writtenText is a string with references, without and with their marks.
 type writtenText struct{ text, marked string }
 
 func newReferences() *references {

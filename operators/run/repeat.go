@@ -13,8 +13,8 @@ import (
 	"zerodag/operators"
 )
 
-// repeatKey is the state param that counts how often a task with `_repeat` was run again; it contains a separate state,
-// in which engine.RetryPolicy counts.
+// repeatKey is the state param that counts how many times a task with `_repeat` was run again; it contains a separate
+// state, in which engine.RetryPolicy counts.
 const repeatKey = "repeat"
 
 // repeat requests another run of a task with `_repeat` that is not done. It is a new try, without the state of the

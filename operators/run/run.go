@@ -33,7 +33,7 @@ type Job struct {
 	operators.Task            // Params, Local and Template are filled in by Run
 	Own            *param.Map // the task's own config, unevaluated
 	Env            *param.Map // variables that groups around it set for its command, below its own `_env`
-	// EnvFiles are the files of variables of groups around it, unevaluated; its own files come after them.
+	// EnvFiles are the variable files of groups around it, unevaluated; its own files come after them.
 	EnvFiles []param.Value
 	Vars     *param.Map // the parameters it sees from others, unevaluated (engine.State.ParamsOf)
 	Scope    expr.Scope
@@ -43,10 +43,10 @@ type Job struct {
 	Prepare bool
 	Ends    bool           // for such a run: it evaluates `outputs` of the file, after all tasks
 	Timeout *claim.Timeout // time limits of the run; nil for none
-	Away    int            // how often this run was postponed, see Resume
+	Away    int            // how many times this run was postponed, see Resume
 	Vault   SecretStore    // all secrets of the project; `_secrets` is applied here
 
-	// EvalStored evaluates stored values of operators as Digdag does: again before each task, secrets included.
+	// EvalStored evaluates values stored by operators as Digdag does: again before each task, secrets included.
 	// Otherwise they are data.
 	EvalStored bool
 
@@ -69,7 +69,7 @@ type Outcome struct {
 	LogIncomplete bool // some text of its log could not be stored; set by the host
 }
 
-// Run evaluates the parameters of a task, finds its operator and runs it. It logs what Digdag logs, and a panic of an
+// Run evaluates the parameters of a task, finds its operator and runs it. It logs what Digdag logs, and a panic in an
 // operator only fails the task.
 func Run(ctx context.Context, r operators.Registry, e Evaluator, j *Job) (out Outcome) {
 	defer func() {

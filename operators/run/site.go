@@ -4,7 +4,7 @@ import "context"
 
 type siteKey struct{}
 
-// WithSite returns a context of work for a site; Run does so for each task.
+// WithSite returns a context for a site's work; Run does so for each task.
 func WithSite(ctx context.Context, site int64) context.Context {
 	return context.WithValue(ctx, siteKey{}, site)
 }

@@ -5,7 +5,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Stored decides whether `${...}` in stored values of operators is evaluated before each task that sees it, as in
+// Stored decides whether `${...}` in values stored by operators is evaluated before each task that sees it, as in
 // Digdag, secrets included. Otherwise stored values are data: text from a server that `http>` called, or from a row in
 // a database, cannot run as code.
 type Stored int

@@ -57,7 +57,7 @@ func storedPairs(text []byte) (*param.Map, error) {
 	return out, nil
 }
 
-// storedValue reads a value of `_store` from a text; nil if there is none and it is optional.
+// storedValue reads a value of `_store` from a string; nil if there is none and it is optional.
 func storedValue(s keys.Stored, text []byte, there bool) (param.Value, error) {
 	v, missing, err := findStored(s, text, there)
 	switch {
@@ -79,7 +79,7 @@ func storedValue(s keys.Stored, text []byte, there bool) (param.Value, error) {
 	return v, nil
 }
 
-// findStored finds a value in a text, or returns why it is missing.
+// findStored finds a value in a string, or returns why it is missing.
 func findStored(s keys.Stored, text []byte, there bool) (v param.Value, missing string, err error) {
 	switch {
 	case !there && s.From == "file":
@@ -134,7 +134,7 @@ func decoded(as, text string) (param.Value, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// below returns the element of a value with a name or an index; nil if there is none.
+// below returns the element of a value with the given name or index; nil if there is none.
 func below(v param.Value, name string) param.Value {
 	switch x := v.(type) {
 	case *param.Map:

@@ -10,8 +10,8 @@ import (
 	"zerodag/operators"
 )
 
-// inTime runs a try that ends when its time is over, together with everything that it left running elsewhere. `_retry`
-// may repeat it, whatever the operator; when the time for all tries is over, nothing is repeated.
+// inTime runs a try that ends when its time is up, together with everything that it left running elsewhere. `_retry`
+// may retry it, whatever the operator; when the time for all tries is up, nothing is retried.
 func (j *Job) inTime(ctx context.Context, e Evaluator, op operators.Operator) (operators.Result, error) {
 	defer j.tellSlow(ctx)()
 	end, kind := j.Timeout.Deadline(j.Now)
@@ -83,13 +83,13 @@ func (j *Job) tellSlow(ctx context.Context) (stop func()) {
 	}
 }
 
-// bound adds the rest of the try's time to a request for another run.
+// bound adds the try's remaining time to a request for another run.
 func (j *Job) bound(l *operators.Later) {
 	l.Until, _ = j.Timeout.Deadline(j.Now)
 	l.SlowAt, l.Warned = j.Timeout.SlowAt(j.Now), j.warned
 }
 
-// graceful gives commands their time to end.
+// graceful gives commands time to end.
 type graceful struct {
 	operators.Commands
 	grace time.Duration

@@ -28,7 +28,7 @@ func (j *Job) try(ctx context.Context, e Evaluator, op operators.Operator) (oper
 	return operators.Result{}, j.again(policy, err)
 }
 
-// retries returns `_retry` of the task.
+// retries returns the task's `_retry`.
 func (j *Job) retries() (engine.RetryPolicy, error) {
 	value, ok := j.Params.Get("_retry")
 	if !ok {
@@ -80,7 +80,7 @@ func (j *Job) canceled() error {
 	return operators.Failf("Got a cancel-requested: attempt_id=%d, task_id=%d", j.AttemptID, j.TaskID)
 }
 
-// find returns the operator with a name: listed operators take precedence over those of the project.
+// find returns the operator with the given name: listed operators take precedence over those of the project.
 func find(r operators.Registry, t *operators.Task, name string) (operators.Operator, error) {
 	if o, ok := r[name]; ok && name != operators.AnyOther {
 		return o, nil

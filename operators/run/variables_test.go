@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestVariablesHaveTheirPlace checks that the page for users lists every built-in variable.
+// TestVariablesHaveTheirPlace checks that the user page lists every built-in variable.
 func TestVariablesHaveTheirPlace(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/language/variables.md")

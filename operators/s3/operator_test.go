@@ -23,7 +23,7 @@ import (
 	ours "zerodag/operators/s3"
 )
 
-// bed is a bucket of LocalStack.
+// bed is a LocalStack bucket.
 type bed struct {
 	bucket string
 	client *s3.Client
@@ -308,7 +308,7 @@ func TestCopyMoveDelete(t *testing.T) {
 	b.want(t, "again", "moved/b c+d", "moved/deep/ü", "moved/other")
 }
 
-// TestMessages checks that an error of S3 is reported as one sentence with a remedy.
+// TestMessages checks that an S3 error is reported as one sentence with a remedy.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -85,7 +85,7 @@ func optional(text string) *string {
 	return &text
 }
 
-// awaited returns the object of the command, or else of bucket and key.
+// awaited returns the object named by the command, or else by bucket and key.
 func (t *task) awaited() (place, error) {
 	p := t.params
 	command, bucket, key := p.Has("_command"), p.Has("bucket"), p.Has("key")
@@ -108,7 +108,7 @@ func (t *task) awaited() (place, error) {
 	return at, err
 }
 
-// lookAgain requests another poll, unless the time is over. counter selects the polls to count.
+// lookAgain requests another poll, unless the time is up. counter selects the polls to count.
 func (t *task) lookAgain(o waitOptions, counter string) (operators.Result, error) {
 	next := t.State.Clone()
 	exists := t.State.Map(existsKey).Clone()

@@ -107,7 +107,7 @@ func message(t *operators.Task, p *operators.Params) (*param.Map, error) {
 	return m, err
 }
 
-// text returns a file of the project with `${...}` evaluated, or the parameter; "" for none.
+// text returns a project file with `${...}` evaluated, or the parameter; "" for none.
 func text(t *operators.Task, p *operators.Params) (string, error) {
 	if !p.Has("_command") && !p.Has("text") {
 		return "", nil

@@ -184,7 +184,7 @@ func TestExercise(t *testing.T) {
 	}
 }
 
-// TestPosts compares the messages that Slack got and the values that the task stores.
+// TestPosts compares the messages that Slack got, and the values that the task stores, with the expected ones.
 func TestPosts(t *testing.T) {
 	t.Parallel()
 	const stored = `{"slack":{"last_message":{"channel":"C0123456789","ts":"1503435956.000247"}}}`
@@ -235,7 +235,7 @@ func TestRefused(t *testing.T) {
 		`{"text": "outage"}`:                                    "slack>: HTTP status 503: the message may have been posted; check the channel, then run the task again or give it a `_retry`",
 		`{"text": "echo"}`:                                      "slack>: rollup_error at ***: the message may have been posted; check the channel, then run the task again or give it a `_retry`",
 		`{"text": "lost"}`:                                      "slack>: Slack is not responding (EOF): the message may have been posted; check the channel, then run the task again or give it a `_retry`",
-		`{"text": "a", "channel": "C1", "endpoint": "BASE/no"}`: "slack>: HTTP status 400: see https://api.slack.com/methods/chat.postMessage#errors", // no JSON
+		`{"text": "a", "channel": "C1", "endpoint": "BASE/no"}`: "slack>: HTTP status 400: see https://api.slack.com/methods/chat.postMessage#errors", // not JSON
 	} {
 		w := world(t, base, strings.ReplaceAll(params, "BASE", base))
 		got := operatortest.RunOnce(t, slack.Operator(), w)

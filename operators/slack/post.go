@@ -94,7 +94,7 @@ func (d destination) post(ctx context.Context, t *operators.Task, m *param.Map) 
 	return d.judge(t, response, string(body))
 }
 
-// unanswered returns the failure of a request without a response: Slack may have the message, so it is not repeated
+// unanswered returns the failure of a request without a response: Slack may have the message, so it is not sent again
 // unless the task requests that.
 func (d destination) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -162,7 +162,7 @@ func wait(t *operators.Task, r *http.Response) error {
 	return &operators.Later{After: after, State: t.State.Clone()}
 }
 
-// remedyFor returns what users can do about an error of Slack; "" if nothing.
+// remedyFor returns what users can do about a Slack error; "" if nothing.
 func remedyFor(code string) string {
 	return map[string]string{
 		"account_inactive":        "renew the secret slack.token",
@@ -214,7 +214,7 @@ func (d destination) refused(r *http.Response, code, scope string) error {
 	return operators.Failf("slack>: %s: %s", d.masked(cmp.Or(code, "HTTP status "+strconv.Itoa(r.StatusCode))), remedy)
 }
 
-// masked returns a text without secrets.
+// masked returns a string without secrets.
 func (d destination) masked(text string) string {
 	if d.token != "" {
 		return strings.ReplaceAll(text, d.token, "***")

@@ -17,7 +17,7 @@ import (
 	ours "zerodag/operators/sns"
 )
 
-// bed is a topic of LocalStack with a queue that subscribes to it.
+// bed is a LocalStack topic with a queue that subscribes to it.
 type bed struct {
 	topic, queue string
 	sqs          *sqs.Client

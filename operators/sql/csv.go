@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// CSV is a file of the project to which rows are written. The rows are never all in memory.
+// CSV is a project file to which rows are written. The rows are never all in memory.
 type CSV struct {
 	folder, name string
 	root         *os.Root // these are set once the header is written
@@ -88,7 +88,7 @@ func (c *CSV) Close() {
 	}
 }
 
-// download writes the rows of a query to a CSV file of the project.
+// download writes the rows of a query to a CSV file in the project.
 type download struct {
 	*CSV
 	fields []Column
@@ -125,7 +125,7 @@ func (d *download) Result(func([]Column) error) (operators.Result, error) {
 	return operators.Result{}, d.Keep()
 }
 
-// CSVText quotes text if necessary; line ends within a value become line feeds.
+// CSVText quotes text if necessary; line breaks within a value become line feeds.
 func CSVText(text string) string {
 	switch {
 	case text == "":

@@ -7,7 +7,7 @@ import (
 )
 
 // TestObjects compares the stored values and the values in a file with those that Digdag's driver and JSON library
-// wrote for the same texts of a server.
+// wrote for the same texts from a server.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -48,7 +48,8 @@ func quoted(t *testing.T, text string) param.Value {
 	return v
 }
 
-// FuzzValues checks that no text from a server causes a panic, and that a text that does not fit its type remains text.
+// FuzzValues checks that no text from a server causes a panic, and that a string that does not fit its type remains
+// text.
 func FuzzValues(f *testing.F) {
 	for _, text := range []string{"1 day 02:03:04.5", "-00:00:00.5", "(1,2)", "<(1,2),3>", "infinity", "12:00:00+09", "[(1e5,-2)]", ""} {
 		f.Add(text)

@@ -11,7 +11,7 @@ import (
 // Query is a task's query to a database.
 type Query struct {
 	SQL          string
-	create, into *Table // destination of the rows of SQL; at most one
+	create, into *Table // destination of the SQL's rows; at most one
 	Wanted
 
 	Strict bool          // exactly once

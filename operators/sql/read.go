@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// Read executes a query whose rows are needed, in a transaction that can change nothing.
+// Read executes a query whose rows are needed, in a transaction that cannot change anything.
 func (q *Query) Read(ctx context.Context, t *operators.Task, at *Server) (operators.Result, error) {
 	to, err := q.Rows(t, at.kind.Name)
 	if err != nil {
@@ -60,7 +60,7 @@ func (w Wanted) WouldWrite() error {
 	return param.Errorf("Query must be read-only if download_file is set")
 }
 
-// Rows returns the receiver of the rows of a query that is ReadOnly; results are stored under key.
+// Rows returns the receiver for the rows of a query that is ReadOnly; results are stored under key.
 func (w Wanted) Rows(t *operators.Task, key string) (Rows, error) {
 	if w.store != "" {
 		return newLastResults(t, key, w.store == "all")

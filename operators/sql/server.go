@@ -148,7 +148,7 @@ func (s *Server) Login() Login {
 // Project returns the name of the task's project.
 func (s *Server) Project() string { return s.project }
 
-// Plain returns a text from the server without known secrets.
+// Plain returns a string from the server without known secrets.
 func (s *Server) Plain(text string) string { return s.hide.Replace(text) }
 
 // Hide hides further secrets in the server's messages.
@@ -216,7 +216,7 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	return session, nil
 }
 
-// Farewell is how long a server has to end a query for which no task waits any more.
+// Farewell is how long a server has to end a query for which no task is waiting anymore.
 const Farewell = 5 * time.Second
 
 // Dial opens a connection, within the task's time limit.

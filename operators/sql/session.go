@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// Session is a connection to a server. After an error its transaction is lost: closing rolls it back.
+// Session is a connection to a server. After an error, its transaction is lost: closing rolls it back.
 type Session struct {
 	conn *pgconn.PgConn
 	at   *Server

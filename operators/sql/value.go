@@ -72,7 +72,7 @@ const (
 	timestamptzForm = "2006-01-02 15:04:05-07"
 )
 
-// value returns the stored form of a text from the server.
+// value returns the stored form of a string from the server.
 func (c Column) value(text string) param.Value {
 	f, known := forms[c.OID]
 	if c.singleBit() {
@@ -90,7 +90,7 @@ func (c Column) value(text string) param.Value {
 	return object(c.Kind, text)
 }
 
-// csv returns a text from the server for a file.
+// csv returns a string from the server for a file.
 func (c Column) csv(text string) string {
 	if c.singleBit() {
 		return strconv.FormatBool(text == "1")
@@ -121,7 +121,7 @@ func asFloat(text string) (param.Value, bool) {
 	return f, err == nil && !notANumber(text)
 }
 
-// notANumber reports whether JSON has no number for a text: NaN and the infinities.
+// notANumber reports whether JSON has no number for a string: NaN and the infinities.
 func notANumber(text string) bool { return strings.ContainsAny(text, "NI") }
 
 func floatText(text string) string {

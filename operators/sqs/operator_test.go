@@ -19,7 +19,7 @@ import (
 	ours "zerodag/operators/sqs"
 )
 
-// bed is a queue of LocalStack.
+// bed is a LocalStack queue.
 type bed struct {
 	name, url string
 	client    *sqs.Client

@@ -20,7 +20,7 @@ import (
 	"zerodag/operators/operatortest/sshd"
 )
 
-// world returns a task for a server, with the key of that server.
+// world returns a task for a server, with that server's key.
 func world(t *testing.T, s sshd.Server, more string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, params(s, more))

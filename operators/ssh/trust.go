@@ -27,7 +27,7 @@ func (e *unknownKeyError) Error() string {
 		"write `host_key: \"%[2]s\"`. If the task trusted a different key before, the connection may be intercepted", e.address, e.fingerprint, e.kind)
 }
 
-// readTrust reads `host_key` and the secret `ssh.known_hosts`. Without them no server is trusted, and the error shows
+// readTrust reads `host_key` and the secret `ssh.known_hosts`. Without them, no server is trusted, and the error shows
 // the server's key; `host_key_checking: false` trusts any, like the Digdag plugin.
 func readTrust(t *operators.Task, p *operators.Params, host, address string) (trust, error) {
 	check, err := p.BoolOr("host_key_checking", true)

@@ -20,7 +20,7 @@ import (
 // Operator returns `step_functions>`.
 func Operator() operators.Operator {
 	account := &aws.Account{}
-	return operators.Operator{Name: "step_functions", Summary: "runs a state machine of AWS Step Functions", Retries: true,
+	return operators.Operator{Name: "step_functions", Summary: "runs an AWS Step Functions state machine", Retries: true,
 		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
 			e, err := open(ctx, account, t)
 			if err != nil {

@@ -14,7 +14,7 @@ import (
 // mostRedirects is how many redirects a call follows.
 const mostRedirects = 8
 
-// connect reads the account and address of the task's calls. The key is looked up last, so that mistakes in parameters
+// connect reads the account and address for the task's calls. The key is looked up last, so that mistakes in parameters
 // are reported first.
 func (w *work) connect() error {
 	if !w.anywhere {

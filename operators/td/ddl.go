@@ -150,8 +150,8 @@ func (p progress) with(state *param.Map) *param.Map {
 	return next
 }
 
-// run performs the steps. Before each rename it stores the progress of the task: earlier steps are never repeated after
-// a rename.
+// run performs the steps. Before each rename, it stores the progress of the task: earlier steps are never repeated
+// after a rename.
 func (d *ddl) run(ctx context.Context) error {
 	p, err := d.progress()
 	if err != nil {

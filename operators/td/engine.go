@@ -41,7 +41,7 @@ func (w *work) engineOptions() (o engineOptions, err error) {
 	return o, err
 }
 
-// quote returns the quote character for names of tables.
+// quote returns the quote character for table names.
 func (o engineOptions) quote() string {
 	if o.engine == "hive" {
 		return "`"

@@ -126,8 +126,8 @@ func readResultExport(w *work) (job, error) {
 	return e, err
 }
 
-// start sends a request for which Treasure Data has no domain key. It is repeated only if it cannot have taken effect:
-// a repeated export writes its rows twice.
+// start sends a request for which Treasure Data has no domain key. It is sent again only if it cannot have taken
+// effect: a repeated export writes its rows twice.
 func (e *resultExport) start(ctx context.Context, w *work, _ string) (string, error) {
 	connection, err := w.client.Connection(ctx, e.connection)
 	if err != nil {

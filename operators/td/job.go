@@ -143,8 +143,7 @@ func (w *work) info(ctx context.Context, id string) (api.JobInfo, error) {
 	return info, err
 }
 
-// bring starts a job and polls it until it succeeds. Every other outcome is an error of the task, or a request for
-// another run.
+// bring starts a job and polls it until it succeeds. Every other outcome is a task error, or a request for another run.
 func (w *work) bring(ctx context.Context, start func(domainKey string) (string, error)) (string, error) {
 	r, err := w.running()
 	switch {

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// load is the job of `td_load>`: a bulk load by a configuration, or one saved in Treasure Data.
+// load is the job of `td_load>`: a bulk load defined by a configuration, or one saved in Treasure Data.
 type load struct {
 	session string // name of a saved one; "" for a configuration
 	config  *param.Map

@@ -198,8 +198,8 @@ func TestLargeResult(t *testing.T) {
 	}
 }
 
-// TestEndOfContext checks that a kill that comes during a call leaves a state from which the job is ended, whether or
-// not the service has started it by then, and that a run whose time is over reports this.
+// TestEndOfContext checks that a kill that arrives during a call leaves a state from which the job can be ended,
+// whether or not the service has started it by then, and that a run whose time is up reports this.
 func TestEndOfContext(t *testing.T) {
 	t.Parallel()
 	o := operator(t, "td")

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators/td"
 )
 
-// operator returns the operator with a name.
+// operator returns the operator with the given name.
 func operator(t *testing.T, name string) operators.Operator {
 	t.Helper()
 	for _, o := range td.Operators() {
@@ -52,7 +52,7 @@ func (b *bed) world(t *testing.T, params string) *operatortest.World {
 	return w
 }
 
-// sent returns the requests as lines, with the domain key as KEY.
+// sent returns the requests as lines, with KEY in place of the domain key.
 func (b *bed) sent() []string {
 	var lines []string
 	for _, r := range b.Requests() {

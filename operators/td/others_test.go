@@ -15,7 +15,7 @@ const accountOptions = `"endpoint": "e", "use_ssl": true, "proxy": {"enabled": f
 
 const queryOptions = `"engine": "hive", "engine_version": "v", "hive_engine_version": "w", "hive_pool_name": "p", "priority": 1, "job_retry": 2`
 
-// TestExercise checks the rules for every operator, with each operator except `td>`.
+// TestExercise checks, for each operator except `td>`, the rules that every operator must follow.
 func TestExercise(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]operatortest.Subject{
@@ -154,7 +154,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestErrors checks Digdag's messages about wrong parameters.
+// TestErrors checks Digdag's messages about invalid parameters.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ operator, params, want string }{
@@ -335,7 +335,7 @@ func TestWaitTable(t *testing.T) {
 	w := b.world(t, `{"_command": "new_table", "rows": 2, "interval": "1m"}`)
 	operatortest.Waits(t, operator(t, "td_wait_table"), w, 30, 30)
 	b.Put("sample_datasets", "new_table")
-	faults := map[int]fake.Fault{} // of a call and its repetitions, twice
+	faults := map[int]fake.Fault{} // of a call and its retries, twice
 	for n := range 4 {
 		faults[3+n], faults[7+n] = fake.Broken, fake.Throttled
 	}

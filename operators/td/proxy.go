@@ -70,5 +70,5 @@ func (e noTLS) Error() string {
 	return "the proxy " + e.proxy + " does not speak TLS: remove proxy.use_ssl, and its user and password are sent to it unencrypted"
 }
 
-// Lasting reports that repeating the call does not help.
+// Lasting reports that retrying the call does not help.
 func (noTLS) Lasting() bool { return true }

@@ -220,7 +220,7 @@ func TestRefused(t *testing.T) {
 	same(t, operatortest.Ended{Error: "[TARGET_NOT_FOUND] [404:Not Found] API request to /v3/job/issue/presto/nowhere has failed: Couldn't find database nowhere (td client http not found)"}, got)
 }
 
-// TestSecrets checks the errors about wrong secrets. The first is p03-td-no-config of the recorded cases.
+// TestSecrets checks the errors for wrong secrets. The first is p03-td-no-config of the recorded cases.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	for text, change := range map[string]func(v operatortest.Vault){

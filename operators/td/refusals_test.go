@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rough is a task with the values that it stores at its end.
+// rough is a task with the values that it stores when it ends.
 type rough struct{ operator, params, store, failure string }
 
 func roughTasks() map[string]rough {

@@ -10,7 +10,7 @@ import (
 )
 
 // Places for a command in a query, as in Digdag. In Digdag's regular expressions, a dot does not match any kind of line
-// end.
+// break.
 var (
 	insertLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\A|\r?\n)--\s*DIGDAG_INSERT_LINE` + restOfLine) })
 	headComment = sync.OnceValue(func() *regexp.Regexp {

@@ -20,7 +20,7 @@ type work struct {
 	logger   string            // source of messages in the task's log
 	poll     interval          // between polls of a job
 	pause    interval          // between runs, after a failed call
-	pauses   []time.Duration   // within a run, before the call is repeated
+	pauses   []time.Duration   // within a run, before the call is retried
 	client   *api.Client
 	database string
 	anywhere bool // no database is needed
@@ -64,7 +64,7 @@ func newWork(t *operators.Task, logger string) (*work, error) {
 	return w, err
 }
 
-// A failed call is repeated within the run this many times, after pauses that double, as in Digdag.
+// A failed call is retried within the run this many times, after pauses that double, as in Digdag.
 const (
 	repetitions = 3
 	firstPause  = 500 * time.Millisecond
@@ -83,8 +83,8 @@ func (w *work) log(level operators.Level, format string, args ...any) {
 	w.Log.Line(level, w.logger, fmt.Sprintf(format, args...))
 }
 
-// unreadable is how often a request is repeated if its response is unreadable: it may have taken effect, and the domain
-// key finds the job.
+// unreadable is how many times a request is retried if its response is unreadable: it may have taken effect, and the
+// domain key finds the job.
 const unreadable = 3
 
 // failed decides what happens to a task after a failed call: another run if that may help, otherwise failure. n counts

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Characters that look like ASCII spaces, but do not count as indentation or end a key's colon in YAML.
+// Characters that look like ASCII spaces, but in YAML neither count as indentation nor let a colon before them end a
+// key.
 const (
 	IdeographicSpace = '\u3000'
 	NoBreakSpace     = '\u00a0'
@@ -26,7 +27,7 @@ func IsInvisible(c rune) bool {
 	return false
 }
 
-// Visible returns a text without its invisible characters.
+// Visible returns a string without its invisible characters.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if IsInvisible(r) {

@@ -85,7 +85,7 @@ func (c *critic) functionsOf(file string) map[string][]function {
 	return s.functions
 }
 
-// argumentsOf returns the names of the arguments of a function, by its definitions. found is false unless there is
+// argumentsOf returns the names of a function's arguments, according to its definitions. found is false unless there is
 // exactly one definition, without decorators and without arbitrary arguments.
 func argumentsOf(all []function) (names []string, found bool) {
 	if len(all) != 1 || !all[0].called || all[0].decorated || strings.Contains(all[0].arguments, "**") {

@@ -25,7 +25,7 @@ func (c *critic) workdir(config *param.Map) (folder string, known bool) {
 	return folder, !strings.Contains(folder, "${")
 }
 
-// script is a file of the project that runs in a task.
+// script is a project file that runs in a task.
 type script struct {
 	code      []byte
 	words     map[string]bool // all words in it, and "*" if it imports everything from another module
@@ -104,14 +104,15 @@ type Known struct {
 	BuiltIn []string
 	// Exported are the names in an _export that operators read.
 	Exported []string
-	// Folder lists the names of the files and folders in a folder of the project, by its slash path, "." for the
-	// project's root; there is false if the folder does not exist. May be nil.
+	// Folder lists the names of the files and folders in a folder in the project, by its slash path, "." for the
+	// project's root; the result there is false if the folder does not exist. May be nil.
 	Folder func(name string) (entries []string, there bool)
-	// Below are the keys of mappings with a meaning, such as sandbox:, by the name of the mapping.
+	// Below are the keys that have a meaning in mappings such as sandbox:, by the name of the mapping.
 	Below map[string][]string
-	// Syntax returns what is wrong with the expressions in a text. May be nil.
+	// Syntax returns what is wrong with the expressions in a string. May be nil.
 	Syntax func(text string) error
-	// Uses lists the ways in which the expressions of a text use parameters whose types decide the outcome. May be nil.
+	// Uses lists the ways in which the expressions of a string use parameters whose types decide the outcome. May be
+	// nil.
 	Uses func(text string) []param.Use
 	// Stop reports whether to skip the remaining checks, because the caller has left or the time is up. May be nil.
 	Stop func() bool
@@ -157,7 +158,7 @@ type critic struct {
 	exports     *param.Scope           // exports of the tasks around the current one
 	loops       []string               // variables of the loops around the current task
 	pooled      string                 // the group around the current task that holds slots of a pool
-	makesFiles  bool                   // an earlier task runs commands, and so may create files
+	makesFiles  bool                   // an earlier task runs commands, and may therefore create files
 	madeFiles   map[string]string      // files that earlier tasks write, with the names of these tasks
 	sources     map[string]*script     // by file; nil for one that does not exist
 	noFolders   []string               // values of _workdir that were already reported

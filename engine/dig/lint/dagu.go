@@ -7,7 +7,7 @@ import (
 )
 
 // dagu warns about a key of a Dagu step at an operator that does not read it. Files without `zerodag: 1` may have
-// variables of that name, and so may operators that pass all of their keys to a function or a command.
+// variables with that name, and so may operators that pass all of their keys to a function or a command.
 func (c *critic) dagu(place []string, task, operator, key string, config *param.Map) bool {
 	meant := keys.OfDagu(key)
 	if c.level == 0 || meant == "" || operator == "py" || operator == "rb" || c.readingOf(config).asks(key) {

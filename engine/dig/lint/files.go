@@ -52,7 +52,7 @@ func isAddress(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
-// script checks the program of the project with which a command begins.
+// script checks the project's program that a command begins with.
 func (c scripts) script(place []string, task, folder, command string) {
 	first, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
 	word, arguments, _ := strings.Cut(first, " ")
@@ -95,7 +95,7 @@ func unixEnds(file string) string {
 }
 
 // pythonModules lists standard modules of Python whose names projects are likely to use for files, and digdag and
-// zerodag, which the runner provides. Python finds these modules before the files of a project.
+// zerodag, which the runner provides. Python finds these modules before a project's files.
 var pythonModules = []string{"array", "ast", "calendar", "code", "collections", "copy", "csv", "dataclasses", "datetime", "digdag", "email", "enum", "fractions", "glob", "graphlib",
 	"html", "http", "io", "json", "locale", "logging", "mailbox", "math", "numbers", "operator", "os", "pickle", "platform", "profile", "queue", "random", "re", "sched",
 	"secrets", "select", "shelve", "signal", "site", "socket", "sqlite3", "statistics", "string", "subprocess", "sys", "tempfile", "threading", "time", "token", "trace",
@@ -163,7 +163,7 @@ func (c scripts) function(place []string, task, folder, text string, config *par
 	}
 }
 
-// envFiles checks the files of variables that a task names: whether they exist, and can be read.
+// envFiles checks the variable files that a task names: whether they exist, and can be read.
 func (c scripts) envFiles(path []string, task string, config *param.Map) {
 	if c.level == 0 {
 		return

@@ -20,7 +20,7 @@ func mapFiles(files map[string]string) dig.Source {
 	}
 }
 
-// TestEnvFilesAreThere checks the warnings about missing or wrong files of variables, and that there are no others.
+// TestEnvFilesAreThere checks the warnings about missing or invalid variable files, and that there are no others.
 func TestEnvFilesAreThere(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"main.dig": `zerodag: 1

@@ -22,7 +22,7 @@ func told(known Known, files map[string]string, text string) string {
 	return Warnings(read, []string{"main.dig"}, known).Error()
 }
 
-// wantTold checks that the warnings about each text contain a part; "" means no warnings.
+// wantTold checks that the warnings about each text contain the given part; "" means no warnings.
 func wantTold(t *testing.T, known Known, files, cases map[string]string) {
 	t.Helper()
 	for text, want := range cases {

@@ -9,7 +9,7 @@ import (
 )
 
 // module checks the module that py> names if no file was found for it: parts are the names between the dots. Python may
-// have modules that are in no project, so only two mistakes are reported: a part that is missing in a project folder
+// have modules that are in no project, so only two mistakes are reported: a part that is missing from a project folder
 // with other modules, and a first part that is similar to a module of the project that has the named member.
 func (c scripts) module(place []string, task, folder string, parts []string, config *param.Map) {
 	if c.known.Folder == nil || c.makesFiles || config.Map("_env").Has("PYTHONPATH") {
@@ -39,7 +39,7 @@ func (c scripts) module(place []string, task, folder string, parts []string, con
 	}
 }
 
-// moduleHint returns the hint for a part of the name of a module that is not in a folder; near is the similar name that
+// moduleHint returns the hint for a part of a module's name that is not in a folder; near is the similar name that
 // exists.
 func moduleHint(folder string, parts []string, i int, near string) string {
 	if near != "" {
@@ -65,7 +65,7 @@ func (c scripts) isMadeElsewhere(folder string, entries []string, part string) b
 	return !slices.ContainsFunc(entries, isPython) || c.definedIn(path.Join(folder, "__init__.py"), part)
 }
 
-// nameOfFolder returns a readable name for a folder of the project.
+// nameOfFolder returns a readable name for a folder in the project.
 func nameOfFolder(folder string) string {
 	if folder = path.Clean(folder); folder != "." {
 		return folder + "/"
@@ -87,7 +87,7 @@ func (c scripts) modulesIn(folder string, entries []string) (names []string) {
 	return names
 }
 
-// hasMember reports whether a module, a file or a folder, has a member with a name.
+// hasMember reports whether a module (a file or a folder) has a member with the given name.
 func (c scripts) hasMember(module, name string) bool {
 	if c.wordsOf(module + ".py")[name] {
 		return true

@@ -340,7 +340,7 @@ func (c *critic) syntax(place []string, task string, v param.Value) {
 // reservedWords lists words that JavaScript reserves and that authors use as names of parameters.
 var reservedWords = []string{"class", "default", "new", "delete", "function", "return", "switch", "case", "in", "var", "void", "with", "enum", "export", "import", "package", "public", "private", "if", "else", "for", "do", "while", "try", "catch"}
 
-// syntaxHint returns the hint for an expression in a text that is not valid JavaScript.
+// syntaxHint returns the hint for an expression in a string that is not valid JavaScript.
 func syntaxHint(text string) string {
 	for inner := range keys.Expressions(text) {
 		alike := strings.IndexFunc(inner, func(r rune) bool {

@@ -33,5 +33,5 @@ func projectFiles(read dig.Source, known Known) (list dig.Errors) {
 	return list
 }
 
-// keyName matches names of files with private keys.
+// keyName matches the names of private key files.
 var keyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^id_(rsa|dsa|ecdsa|ed25519)$|\.(pem|key)$`) })

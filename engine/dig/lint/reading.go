@@ -10,7 +10,7 @@ import (
 // Limits on comparisons, so that a check takes linear time: larger numbers of keys or words are data, not mistakes.
 const (
 	mostKeys  = 1000 // of one task that neither the language nor its operator reads
-	mostWords = 100  // of a text that are tried as names of files
+	mostWords = 100  // of a string that are tried as file names
 )
 
 // reading holds everything that may read the keys of a task, collected once for all of them.
@@ -81,8 +81,8 @@ func addCodes(list []keyed, key string, v param.Value) []keyed {
 	return list
 }
 
-// used reports whether an expression of the task names one of its other keys, so that the key is a variable of its
-// author.
+// used reports whether an expression of the task names one of its other keys, so that the key is one of its author's
+// variables.
 func (r *reading) used(key string) bool {
 	for _, code := range r.codes {
 		if code.key != key && strings.Contains(code.text, key) {
@@ -92,7 +92,7 @@ func (r *reading) used(key string) bool {
 	return false
 }
 
-// asks reports whether a text contains $NAME or ${NAME}: a command gets each key of its task as a variable.
+// asks reports whether a string contains $NAME or ${NAME}: a command gets each key of its task as a variable.
 func (r *reading) asks(name string) bool {
 	return strings.Contains(r.texts, "$"+name) || strings.Contains(r.texts, "{"+name)
 }

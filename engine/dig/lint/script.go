@@ -13,10 +13,10 @@ import (
 	"zerodag/engine/param"
 )
 
-// scripts checks the scripts of tasks, in a workflow and in files of the project.
+// scripts checks the scripts of tasks, in a workflow and in project files.
 type scripts struct{ *critic }
 
-// otherStore warns about another tool's way to store a value: by a variable, or by a keyword after two colons.
+// otherStore warns about another tool's way of storing a value: with a variable, or with a keyword after two colons.
 func (c scripts) otherStore(place []string, task, variable, word string) {
 	what := "$" + variable
 	if variable == "" {
@@ -88,7 +88,7 @@ func (c scripts) ownVariable(place []string, task, script string) {
 	}
 }
 
-// programFile checks a program of the project that is named in a form in which no shell finds it.
+// programFile checks a program in the project that is named in a form in which no shell finds it.
 func (c scripts) programFile(place []string, task, folder, word string) bool {
 	if word == "" || strings.ContainsAny(word, "$*?;|&<>()'\"`") {
 		return false

@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// endless warns about a request that Digdag's language repeats without limit. A file with `zerodag: 1` has a limit.
+// endless warns about a request that Digdag's language retries without limit. A file with `zerodag: 1` has a limit.
 func (c *critic) endless(place []string, task, operator string, config *param.Map) {
 	if c.level > 0 || c.toldEndless || operator != "http" && operator != "http_call" {
 		return
@@ -44,7 +44,7 @@ func (c *critic) retryCount(at []string, task, operator string, config *param.Ma
 		"retry of %s> must be true or false; %d does not set the number of retries", operator, n)
 }
 
-// sqlOperators run SQL from a text or a file.
+// sqlOperators run SQL from text or a file.
 var sqlOperators = []string{"pg", "redshift", "mysql", "td", "td_for_each", "td_wait", "athena", "bq"}
 
 // dollars warns about `$$` in a command or in SQL, which becomes a single `$`: the shell's process id, or the quotes of
@@ -93,8 +93,8 @@ func (c *critic) dollarsInFile(place []string, task string, command param.Value,
 	}
 }
 
-// twoDollars returns the line of the first `$$` of a text that is neither before an expression nor written twice; 0 for
-// none.
+// twoDollars returns the line of the first `$$` of a string that is neither before an expression nor written twice; 0
+// for none.
 func twoDollars(text string) int {
 	for i := 0; i < len(text); {
 		if text[i] != '$' {

@@ -30,13 +30,13 @@ func (c *critic) misread(at []string, task, operator, command string, config *pa
 	}
 }
 
-// Forms in which other tools write variables in a text.
+// Forms in which other tools write variables in text.
 var (
 	jinja  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[-\s]*([A-Za-z_][A-Za-z0-9_]*)[^{}]*\}\}`) })
 	dollar = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`) })
 )
 
-// Further forms: `$ {name}`, `$[name]` and `{name}`; and a command in a text, as in a shell.
+// Further forms: `$ {name}`, `$[name]` and `{name}`; and a command in text, as in a shell.
 var (
 	otherForms = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\$\s+\{([A-Za-z_]\w*)\}|\$\[([A-Za-z_]\w*)\]|(?:^|[^${\w])\{([A-Za-z_]\w*)\}`)

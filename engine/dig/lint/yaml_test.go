@@ -35,7 +35,7 @@ func TestScalarsThatAreChanged(t *testing.T) {
 	wantEach(t, Known{Operators: []string{"sh", "echo"}}, nil, map[string]string{
 		"+a:\n  sh>: >\n    echo start   # first\n    ./load.sh\n":                                                         "2:8: " + joined + `"echo start   # first ./load.sh\n"`,
 		"+a:\n  sh>: >-\n    set -e\n    test -f x\n":                                                                      "2:8: " + joined + `"set -e test -f x"`,
-		"+a:\n  sh>: >\n    ./a.sh\n      --in\n    ./b.sh\n":                                                              "", // line ends next to deeper lines are kept
+		"+a:\n  sh>: >\n    ./a.sh\n      --in\n    ./b.sh\n":                                                              "", // line breaks next to deeper lines are kept
 		"+a:\n  sh>: >\n    ./a.sh\n\n    ./b.sh\n":                                                                        "",
 		"+a:\n  sh>: >-\n    ./load.sh --from x\n    --to y |\n    sort\n    && echo done \\\n    well\n    > out.txt\n":   "",
 		"+a:\n  sh>: |\n    ./a.sh\n    ./b.sh\n":                                                                          "",

@@ -48,7 +48,7 @@ func ruleWords() map[string][]string {
 // Formats returns the values of `format` for text.
 func Formats() []string { return []string{"date", "date-time", "email", "uri"} }
 
-// mostDeep limits how deep rules may nest, and so the cost of checking a value.
+// mostDeep limits how deep rules may nest, and therefore the cost of checking a value.
 const mostDeep = 10
 
 // Reader reads rules and reports their mistakes.

@@ -14,7 +14,7 @@ import (
 // Choose picks a number from 0 to n-1. Its source decides what is random; smaller numbers lead to simpler results.
 type Choose func(label string, n int) int
 
-// One returns true in one of `in` cases.
+// One returns true in one case out of `in`.
 func (c Choose) One(label string, in int) bool { return c(label, in) == in-1 }
 
 // Workflow returns a random tree of groups and operators, with all kinds of order and with retries, handlers and

@@ -372,7 +372,7 @@ func asInt(b bool) int {
 	return 0
 }
 
-// afterEnd checks that only End, once, and releases of slots are owed, and that no event applies any more.
+// afterEnd checks that only End, once, and releases of slots are owed, and that no event applies anymore.
 func (s *Attempt) afterEnd() error {
 	ends, slots := 0, 0
 	for _, g := range s.guards {

@@ -50,7 +50,7 @@ func (m *Model) subtasksAndCheck(t *row, o engine.Outcome) (added bool, err erro
 	return added, nil
 }
 
-// Failed is taskFailed of 2.6. The text of errors is not modeled.
+// Failed is taskFailed of 2.6. Error texts are not modeled.
 func (m *Model) Failed(id int, failure *param.Map) {
 	t := m.row(id)
 	switch {
@@ -134,8 +134,8 @@ func (m *Model) SLADue() {
 	m.loop()
 }
 
-// rowOf finds the row of a task of the engine: the nth one with its name. Ids differ, since the model and the engine
-// each assign their own.
+// rowOf finds the row of an engine task: the nth one with its name. Ids differ, since the model and the engine each
+// assign their own.
 func (m *Model) rowOf(s *engine.State, t *engine.Task) (int, error) {
 	nth := 0
 	for _, x := range s.Tasks() {
@@ -172,7 +172,7 @@ func (m *Model) Same(s *engine.State) error {
 	return nil
 }
 
-// byName keeps tasks of the same name in the order of their ids: iterations must agree.
+// byName keeps tasks with the same name in the order of their ids: iterations must agree.
 func byName(a, b string) int {
 	x, _, _ := strings.Cut(a, " ")
 	y, _, _ := strings.Cut(b, " ")

@@ -19,7 +19,7 @@ func parseDate(text string, local *time.Location) (f [7]float64, zone *time.Loca
 	return f, zone, ok
 }
 
-// reader consumes a text from its start.
+// reader consumes a string from its start.
 type reader struct{ rest string }
 
 // digits reads a number of exactly n digits.
@@ -139,7 +139,7 @@ func (r *reader) zone(local *time.Location) (*time.Location, bool) {
 	return time.FixedZone("", sign*int(h*3600+m*60)), h < 24 && m < 60
 }
 
-// loose collects the meaning of the words and numbers of a text.
+// loose collects the meaning of the words and numbers of a string.
 type loose struct {
 	numbers []float64
 	month   int // 1 to 12; 0 for none

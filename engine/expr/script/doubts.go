@@ -73,7 +73,7 @@ func (u *uses) part(name string, with ast.Expression) {
 	}
 }
 
-// methodOf returns the name of the method of a call; "" for a function.
+// methodOf returns the name of the method that is called; "" for a function.
 func methodOf(n *ast.CallExpression) string {
 	if dot, is := n.Callee.(*ast.DotExpression); is {
 		return dot.Identifier.Name.String()
@@ -81,7 +81,7 @@ func methodOf(n *ast.CallExpression) string {
 	return ""
 }
 
-// isMoment reports whether an expression is a call of moment, or of a method of its result.
+// isMoment reports whether an expression calls moment, or a method of its result.
 func isMoment(e ast.Expression) bool {
 	for {
 		call, is := e.(*ast.CallExpression)
@@ -143,13 +143,13 @@ func isOtherLanguage(texts []string) bool {
 	return len(texts) == 1 && texts[0] != "" && !strings.HasPrefix(texts[0], "en")
 }
 
-// isPattern reports whether a text has characters with a special meaning in patterns, although it is probably not meant
-// as a pattern.
+// isPattern reports whether a string has characters with a special meaning in patterns, although it is probably not
+// meant as a pattern.
 func isPattern(text string) bool {
 	return strings.ContainsAny(text, ".*+?^$|()[]{}") && !strings.Contains(text, `\`)
 }
 
-// ofMoment checks a call of a method of moments that takes units, and reports whether it is such a call. texts are the
+// ofMoment checks a call to a moment method that takes units, and reports whether it is such a call. texts are the
 // arguments that are literals.
 func (u *uses) ofMoment(name string, texts []string, arguments []ast.Expression) bool {
 	unit := ""
@@ -204,7 +204,7 @@ func (u *uses) index(n *ast.BracketExpression) {
 	}
 }
 
-// isDuration reports whether moment can add a text: a duration of ISO 8601, or 01:30.
+// isDuration reports whether moment can add a string: a duration of ISO 8601, or 01:30.
 func isDuration(text string) bool {
 	return strings.ContainsAny(text, ":0123456789")
 }

@@ -16,7 +16,7 @@ var guardSource string
 var dateSource string
 
 // Moment is moment.js, compiled. A process compiles it once, when the first script needs it, and shares it: it never
-// changes afterwards.
+// changes afterward.
 type Moment struct {
 	program *goja.Program
 	err     error
@@ -50,7 +50,7 @@ func compileLibraries(o Options) *libraries {
 	}
 }
 
-// guard limits the library of the runtime and adds the functions that Digdag's has.
+// guard limits the runtime's library and adds the functions that Digdag's library has.
 func (x *script) guard(p plan, params goja.Value) error {
 	json := x.rt.Get("JSON").ToObject(x.rt)
 	x.put(json, x.rt.ToValue("stringify"), x.rt.ToValue(x.stringify))

@@ -40,8 +40,8 @@ var backtracking sync.Once //nolint:gochecknoglobals // the variable that it gua
 
 const matchGrace = 150 * time.Millisecond
 
-// watcher interrupts a script that takes too much time or memory. The heap is that of the whole process, so a script
-// may be blamed for allocations of others. That can only happen to a script that takes some time, as the first check
+// watcher interrupts a script that takes too much time or memory. The heap belongs to the whole process, so a script
+// may be blamed for other scripts' allocations. That can only happen to a script that takes some time, as the first check
 // comes after a pause, and only if it is blamed in every attempt.
 //
 // In a separate process, all memory and time used belong to the script. In that case its time is processor time, and an

@@ -222,7 +222,7 @@ func (s *stringify) quoted(text string) {
 	s.text(string(b))
 }
 
-// must rethrows an exception of a function of the script.
+// must rethrows an exception thrown by one of the script's functions.
 func (s *stringify) must(v goja.Value, err error) goja.Value {
 	if err != nil {
 		panic(err)

@@ -1,7 +1,7 @@
 // Command bed runs another command while the functions of a stage on LocalStack are subject to the rules of a real
 // account: it rejects calls that the policies of their roles do not allow, requests that are larger than AWS accepts,
-// and calls of SSM beyond forty a second. With -fresh, it imitates a new account, in which ten calls of functions can
-// run at once. It writes the functions' usage to FILE, in the units of the bill.
+// and calls of SSM beyond forty a second. With -fresh, it imitates a new account, in which ten function calls can run
+// at once. It writes the functions' usage to FILE, in the units of the bill.
 //
 //	go run ./integration/localstack/bed [-fresh] [-usage FILE] STAGE COMMAND...
 //
@@ -32,7 +32,7 @@ import (
 // parameterCalls is how many calls such as GetParametersByPath SSM accepts per second from an account.
 const parameterCalls = 40
 
-// How many calls of functions can run at once in a new account, and in an older one.
+// How many function calls can run at once in a new account, and in an older one.
 const (
 	freshCalls = 10
 	usualCalls = 1000

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBoundary proves, by the rules of IAM in a simulator, that a deploy with the policy of infra/policy can create no
-// role without the boundary, give no right to a role that lacks it, and remove the boundary from no role.
+// TestBoundary checks, by IAM's rules in a simulator, that a deploy with the policy of infra/policy cannot create a
+// role without the boundary, give a right to a role that lacks it, or remove the boundary from a role.
 func TestBoundary(t *testing.T) {
 	t.Parallel()
 	judge, err := Open()

@@ -102,7 +102,7 @@ func pack(to []byte, v any) []byte {
 	panic("a type that no test has")
 }
 
-// TestPlanted proves that one violation of each rule is found in each protocol, and nothing else, and that the same
+// TestPlanted checks that one violation of each rule is found in each protocol, and nothing else, and that the same
 // request without the violation has none.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestUnnamed proves that the operation is found even if the emulator failed before it knew the operation.
+// TestUnnamed checks that the operation is found even if the emulator failed before it knew the operation.
 func TestUnnamed(t *testing.T) {
 	t.Parallel()
 	var messages []judge.Message
@@ -248,7 +248,7 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// TestAnnounced proves that a violation that a test announces does not count, but that any other violation and the
+// TestAnnounced checks that a violation that a test announces does not count, but that any other violation and the
 // absence of the announced one do.
 func TestAnnounced(t *testing.T) {
 	t.Parallel()
@@ -268,7 +268,7 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// TestNothing proves that a verdict on no requests is a failure.
+// TestNothing checks that a verdict on no requests is a failure.
 func TestNothing(t *testing.T) {
 	t.Parallel()
 	if v := judged(t); len(v.Missing) != 1 || v.Requests != 0 {
@@ -276,7 +276,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestAnswers proves that fields that an emulator adds to the model are reported but do not fail the run.
+// TestAnswers checks that fields that an emulator adds to the model are reported but do not fail the run.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	list := jsonCall("sqs", "1.0", "ListQueues", `{}`)

@@ -93,7 +93,7 @@ func tableAccess(operation string, body []byte) ([]iam.Access, error) {
 		TransactItems        []struct{ Put, Update, Delete, ConditionCheck, Get *part }
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, fmt.Errorf("read the call %s of DynamoDB: %w", operation, err)
+		return nil, fmt.Errorf("read the DynamoDB call %s: %w", operation, err)
 	}
 	table := func(name string) string {
 		return arn("dynamodb", "table/"+name[strings.LastIndexByte(name, '/')+1:])
@@ -121,7 +121,7 @@ func tableAccess(operation string, body []byte) ([]iam.Access, error) {
 		add(operation, &part{in.TableName})
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("the call %s of DynamoDB has no table name", operation)
+		return nil, fmt.Errorf("the DynamoDB call %s has no table name", operation)
 	}
 	return list, nil
 }

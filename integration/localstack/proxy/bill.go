@@ -65,7 +65,7 @@ func (p *Proxy) Look() Bill {
 	return b
 }
 
-// chargeable matches the operations of DynamoDB that return their cost.
+// chargeable matches the DynamoDB operations that return their cost.
 var chargeable = regexp.MustCompile(`Items?$|^(Query|Scan)$`)
 
 // metered makes DynamoDB report the cost of the call.
@@ -118,7 +118,7 @@ func (p *Proxy) countUnits(c Call, body []byte, a answer) {
 	}
 }
 
-// consumed returns the consumption in an answer of DynamoDB, which is for one table or a list of tables.
+// consumed returns the consumption in a DynamoDB answer, which is for one table or a list of tables.
 func consumed(body []byte) float64 {
 	var one struct{ ConsumedCapacity capacity }
 	if json.Unmarshal(body, &one) == nil {

@@ -86,7 +86,7 @@ func (p *Proxy) draw(c Call) fate {
 	return fate{hit(f.Throttle), hit(f.Before), hit(f.After), hit(f.Duplicate), hit(f.Redeliver), f.random.IntN(2)}
 }
 
-// refuse returns a refusal in the form of the service.
+// refuse returns a refusal in the service's form.
 func refuse(c Call, f fate) answer {
 	if c.Service == "s3" {
 		status, code := http.StatusInternalServerError, "InternalError"
@@ -138,10 +138,10 @@ func fifo(body []byte) bool {
 	return json.Unmarshal(body, &o) == nil && strings.HasSuffix(o.QueueUrl, ".fifo")
 }
 
-// Order is a task that a message of the queue of tasks tells an agent to run.
+// Order is a task that a message in the task queue tells an agent to run.
 type Order struct{ Attempt, Task int64 }
 
-// note records how often each task was sent.
+// note records how many times each task was sent.
 func (p *Proxy) note(c Call, body []byte, a answer) {
 	var o outgoing
 	if c.Service != "sqs" || !strings.HasPrefix(c.Operation, "SendMessage") || a.status != http.StatusOK || json.Unmarshal(body, &o) != nil {
@@ -168,7 +168,7 @@ func (p *Proxy) note(c Call, body []byte, a answer) {
 	}
 }
 
-// Sent returns how often each task was sent to the agents since Trouble was first called.
+// Sent returns how many times each task was sent to the agents since Trouble was first called.
 func (p *Proxy) Sent() map[Order]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

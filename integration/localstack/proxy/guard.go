@@ -21,7 +21,7 @@ type guard struct {
 
 	mu      sync.Mutex
 	refused []string
-	asked   map[string]map[string]int // by function: how often each action was requested
+	asked   map[string]map[string]int // by function: how many times each action was requested
 }
 
 // Guard makes the proxy refuse, from now on, calls that the policies of the calling function's role do not allow. It
@@ -56,7 +56,7 @@ func (p *Proxy) Refused() []string {
 	return slices.Compact(list)
 }
 
-// Asked returns how often each function used each action.
+// Asked returns how many times each function used each action.
 func (p *Proxy) Asked() map[string]map[string]int {
 	g := p.guard
 	g.mu.Lock()

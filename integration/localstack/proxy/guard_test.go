@@ -30,7 +30,7 @@ func request(t *testing.T, method, url, target, service, body string) *http.Requ
 	return r
 }
 
-// TestAccesses proves that each call is judged by the actions and resources that AWS checks for it:
+// TestAccesses checks that each call is judged by the actions and resources that AWS checks for it:
 // the parts of a transaction, the messages of a batch, the source of a copy, the roles of a definition.
 func TestAccesses(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestAccesses(t *testing.T) {
 	}
 }
 
-// TestGuard proves that calls that a role does not allow are refused like on AWS and recorded, that allowed calls pass,
+// TestGuard checks that calls that a role does not allow are refused as on AWS and recorded, that allowed calls pass,
 // and that calls with a task's own keys are not judged.
 func TestGuard(t *testing.T) {
 	t.Parallel()
@@ -131,7 +131,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestQuota proves that only calls beyond a service's quota per second are refused.
+// TestQuota checks that only calls beyond a service's quota per second are refused.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	var none *quota

@@ -27,7 +27,7 @@ type Proxy struct {
 	URL string // for AWS_ENDPOINT_URL
 
 	target string
-	tables string // address for calls of DynamoDB; "" means the target
+	tables string // address for DynamoDB calls; "" means the target
 	client *http.Client
 	stop   []func()
 	mu     sync.Mutex
@@ -147,7 +147,7 @@ func (p *Proxy) serve(caller string, w http.ResponseWriter, r *http.Request) {
 	a.write(w)
 }
 
-// to returns the target of a call: calls of DynamoDB, which are half of all calls, go directly to DynamoDB, because
+// to returns the target of a call: DynamoDB calls, which are half of all calls, go directly to DynamoDB, because
 // LocalStack would only forward them.
 func (p *Proxy) to(r *http.Request) string {
 	if p.tables != "" && strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {

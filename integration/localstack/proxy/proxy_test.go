@@ -72,7 +72,7 @@ func send(t *testing.T, c aws.Config, queue, body string) error {
 	return err
 }
 
-// TestBill proves that calls are distinguished and counted at AWS's charges.
+// TestBill checks that calls are distinguished and counted at AWS's charges.
 func TestBill(t *testing.T) {
 	t.Parallel()
 	s, p, c := setup(t, `{"ConsumedCapacity":{"TableName":"t","CapacityUnits":3}}`)
@@ -116,7 +116,7 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// TestFaults proves that each kind of fault looks like AWS's to a client, and whether the call was carried out.
+// TestFaults checks that each kind of fault looks like AWS's to a client, and whether the call was carried out.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	code := func(err error) string {
@@ -164,8 +164,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestSent proves that the proxy knows how often a task was sent, even by a client that was killed before it got its
-// answer.
+// TestSent checks that the proxy knows how many times a task was sent, even by a client that was killed before it got
+// its answer.
 func TestSent(t *testing.T) {
 	t.Parallel()
 	_, p, c := setup(t, `{}`)

@@ -26,7 +26,7 @@ const (
 	mostLevels      = 15        // of a parameter's name
 	mostInvocation  = 6 << 20   // bytes of a call that waits for its answer
 	mostLaterOne    = 1 << 20   // bytes of a call that does not wait
-	mostOverrides   = 8192      // characters of the overrides of a task of ECS
+	mostOverrides   = 8192      // characters of an ECS task's overrides
 	metadataPrefix  = "X-Amz-Meta-"
 	invocationIsOne = "RequestResponse"
 )
@@ -191,7 +191,7 @@ func overrideExcess(body []byte) *excess {
 	return nil
 }
 
-// answer returns the error in the form of the service.
+// answer returns the error in the service's form.
 func (e *excess) answer(c Call) answer {
 	switch c.Service {
 	case "s3":

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestSizes proves that requests larger than AWS accepts are refused, that requests of the largest accepted size are
-// not, and that the refusal is in the form of the service. LocalStack itself accepts all of these.
+// TestSizes checks that requests larger than AWS accepts are refused, that requests of the largest accepted size are
+// not, and that the refusal is in the service's form. LocalStack itself accepts all of these.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	parameter := func(name, tier string, size int) string {
@@ -82,7 +82,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestObjectSizes proves the same for requests to S3.
+// TestObjectSizes checks the same for requests to S3.
 func TestObjectSizes(t *testing.T) {
 	t.Parallel()
 	r := request(t, http.MethodPut, "http://h/b/k", "", "s3", "x")
@@ -102,7 +102,7 @@ func TestObjectSizes(t *testing.T) {
 	}
 }
 
-// TestRefusedForSize proves that such a call never reaches LocalStack and is recorded.
+// TestRefusedForSize checks that such a call never reaches LocalStack and is recorded.
 func TestRefusedForSize(t *testing.T) {
 	t.Parallel()
 	p := Start(t, "http://127.0.0.1:1")

@@ -106,7 +106,7 @@ func tell(ctx context.Context, stage, function string, variables map[string]stri
 	}
 }
 
-// Environment returns the environment of a function of a stage.
+// Environment returns the environment of a stage's function.
 func Environment(ctx context.Context, stage, function string) (map[string]string, error) {
 	var c struct {
 		Environment struct{ Variables map[string]string }
@@ -115,14 +115,14 @@ func Environment(ctx context.Context, stage, function string) (map[string]string
 	return c.Environment.Variables, err
 }
 
-// Memory returns the memory of a function of a stage in MiB.
+// Memory returns the memory of a stage's function in MiB.
 func Memory(ctx context.Context, stage, function string) (int, error) {
 	var c struct{ MemorySize int }
 	err := lambda(ctx, http.MethodGet, stage, function, nil, &c)
 	return c.MemorySize, err
 }
 
-// Invoke calls a function like EventBridge and waits for its end. While the function has no free concurrency, it
+// Invoke calls a function as EventBridge does and waits for its end. While the function has no free concurrency, it
 // retries, as EventBridge would.
 func Invoke(ctx context.Context, stage, function string, event any) error {
 	body, err := json.Marshal(event)
@@ -160,7 +160,7 @@ func ask(ctx context.Context, method, path string, body []byte, into any) error 
 	return askPath(ctx, method, "/2015-03-31/"+path, body, into)
 }
 
-// askPath calls the API of Lambda. LocalStack checks only the signature's scope.
+// askPath calls Lambda's API. LocalStack checks only the signature's scope.
 func askPath(ctx context.Context, method, path string, body []byte, into any) error {
 	r, err := http.NewRequestWithContext(ctx, method, localstack.Endpoint()+path, bytes.NewReader(body))
 	if err != nil {
@@ -188,8 +188,8 @@ func Concurrency(ctx context.Context, most int) error {
 	return askPath(ctx, http.MethodPut, fmt.Sprint("/_lsproc/concurrency/", most), nil, nil)
 }
 
-// Drops make receives of a queue for a function fail, as when Lambda has given up a throttled batch: no function is
-// called, and the messages reappear after the queue's visibility timeout, with one more receive.
+// Drops makes receives from a queue for a function fail, as when Lambda has given up on a throttled batch: no function
+// is called, and the messages reappear after the queue's visibility timeout, with one more receive.
 type Drops struct{ queue, path string }
 
 // DropReceives drops a share of the batches of a queue until End.

@@ -25,7 +25,7 @@ const (
 	// insideName is the first argument of this program within the new namespaces.
 	insideName = "inside"
 	mostFiles  = 1024
-	// signalled is added to the number of the signal that ended the program, like in shells.
+	// signalled is added to the number of the signal that ended the program, as in shells.
 	signalled = 128
 )
 

@@ -3,8 +3,8 @@
 //
 //	tap TARGET SOCKET
 //
-// The plugin of LocalStack starts it, reads its address from its output, and ends it by closing its input.
-// It handles only DynamoDB and its streams, whose operations are in a header.
+// LocalStack's plugin starts it, reads its address from its output, and ends it by closing its input. It handles only
+// DynamoDB and its streams, whose operations are in a header.
 package main
 
 import (
@@ -50,7 +50,7 @@ type tap struct {
 	judge io.Writer
 }
 
-// ServeHTTP answers only when the judge has the request, so that no request of a client is missing from a verdict.
+// ServeHTTP answers only when the judge has the request, so that no client request is missing from a verdict.
 func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

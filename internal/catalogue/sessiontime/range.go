@@ -129,7 +129,7 @@ func (f Range) dates() ([]time.Time, error) {
 	return list, f.ahead(list)
 }
 
-// scheduled returns the sessions of a schedule at a time, or on a day.
+// scheduled returns the sessions of a schedule at a given time, or on a given day.
 func (f Range) scheduled(text string, t time.Time, isDay bool) ([]time.Time, error) {
 	end := t.Add(time.Second)
 	if isDay {
@@ -146,8 +146,8 @@ func (f Range) scheduled(text string, t time.Time, isDay bool) ([]time.Time, err
 	return list, nil
 }
 
-// firstFrom returns the schedule's first session at or after a time. It compares session times, not the times at which
-// sessions start.
+// firstFrom returns the schedule's first session at or after a given time. It compares session times, not the times at
+// which sessions start.
 func (f Range) firstFrom(t time.Time) time.Time { return f.Times.Next(t.Add(-time.Second)).Time }
 
 func (f Range) shown(t time.Time) string { return t.In(f.Zone).Format(time.RFC3339) }

@@ -45,15 +45,15 @@ type Document struct {
 	*param.Map // the document, with its keys as Dagu writes them today
 
 	File    string // the file that contains it
-	Name    string // of the translated workflow file
+	Name    string // the name of the translated workflow file
 	Inner   bool   // it is not the first document of its file
 	Release Release
 	Today   bool                 // today's releases read it
 	Beside  map[string]*Document // the documents of the file, by name
-	Lines   []string             // of the whole file
+	Lines   []string             // the lines of the whole file
 	Notes   []Note
-	Itself  Verdict  // about the whole workflow: if it is refused, no step may run
-	About   *Verdict // about the step that is being translated and gets the notes; nil for none
+	Itself  Verdict  // on the whole workflow: if it is refused, no step may run
+	About   *Verdict // on the step that is being translated and gets the notes; nil for none
 
 	at     func(m *param.Map, key string) dig.Place
 	origin map[*param.Map]*param.Map // the original of a translated mapping

@@ -15,7 +15,7 @@ type handling int
 const (
 	// translated marks keys that the translation supports.
 	translated handling = iota + 1
-	// elsewhere marks a key for a setting that a server has in another place: it gets a note.
+	// elsewhere marks a key for a setting that is configured elsewhere on a server: it gets a note.
 	elsewhere
 	// dropped marks a key without a counterpart that affects neither what a command does nor where it runs: it gets a
 	// warning.
@@ -91,7 +91,7 @@ var StepKeys = sync.OnceValue(func() map[string]Key {
 	})
 })
 
-// earlier maps names of keys in earlier Dagu releases to today's names.
+// earlier maps key names of earlier Dagu releases to today's names.
 func earlier() map[string]string {
 	return map[string]string{"precondition": "preconditions", "dir": "working_dir", "steptypes": "step_types"}
 }

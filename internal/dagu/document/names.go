@@ -27,8 +27,8 @@ func Latin(text string) string {
 // longestName limits the length of a name so that it fits a task below others.
 const longestName = 100
 
-// TaskName returns the name of a task for the name of a step. A name that is mostly written in other alphabets is
-// unusable: then TaskName returns other.
+// TaskName returns the name of a task for the name of a step. A name written mostly in other alphabets is unusable: in
+// that case, TaskName returns other.
 func TaskName(name, other string) string {
 	letters, foreign := 0, 0
 	for _, r := range name {
@@ -69,7 +69,7 @@ func FileName(name string) string {
 	}
 }
 
-// Variable converts a name to one that is valid in expressions and in the environment of commands.
+// Variable converts a name to one that is valid in expressions and in commands' environments.
 func Variable(name string) string {
 	name = strings.NewReplacer("-", "_", ".", "_", "=", "_").Replace(Latin(name))
 	if name == "" || '0' <= name[0] && name[0] <= '9' {

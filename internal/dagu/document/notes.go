@@ -14,8 +14,8 @@ type Note struct {
 	dig.Place
 	Message string
 	Remedy  string
-	// Lost means that the translated workflow does less or something different. Other notes concern settings that a server
-	// has in another place.
+	// Lost means that the translated workflow does less or something different. Other notes concern settings that are
+	// configured elsewhere on a server.
 	Lost bool
 }
 

@@ -131,8 +131,8 @@ func (f Reader) kind(m *param.Map) string {
 	return kind
 }
 
-// inherited returns the type of a step without one: `ssh` and `redis` at the top of the workflow apply to all of its
-// commands, as `harness` did in the past.
+// inherited returns the type of a step that specifies none: `ssh` and `redis` at the top of the workflow apply to all
+// of its commands, as `harness` did in the past.
 func (f Reader) inherited(m *param.Map) string {
 	command := m.Has("command") || m.Has("script") || m.Has("exec")
 	if !command || m.Has("container") || f.Map.Has("container") || m.Has("call") || m.Has("foreach") {
@@ -215,7 +215,7 @@ func (f Reader) WrittenToday() bool {
 	return false
 }
 
-// runs reads `run`: commands of a shell or, in earlier releases, the name of another workflow.
+// runs reads `run`: shell commands or, in earlier releases, the name of another workflow.
 func (f Reader) runs(m *param.Map) {
 	v, _ := m.Get("run")
 	name := document.TextOf(v)

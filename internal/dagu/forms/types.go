@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/dagu/precomputed"
 )
 
-// typedStep replaces a step whose type the workflow defines by the step that the type stands for, and returns other
+// typedStep replaces a step whose type the workflow defines with the step for which the type stands, and returns other
 // steps unchanged.
 func (f Reader) typedStep(m *param.Map) *param.Map {
 	kind := document.Text(m, "type")

@@ -125,7 +125,7 @@ func line(list []string) *param.Map {
 	return out
 }
 
-// parameter returns the translated name of a parameter of a called workflow.
+// parameter returns the translated name of a called workflow's parameter.
 func (c calling) parameter(name string) string {
 	if c.target != nil {
 		if v := c.target.Values["params."+name]; v.Kind == references.OfParam {

@@ -27,7 +27,7 @@ func exec(s *tasks.Step) *param.Map {
 	return s.CommandTask(strings.Join(words, " "), tasks.Program{Shell: nil, POSIX: true, Stops: true})
 }
 
-// withinQuotes returns a text for use between the double quotes of a shell.
+// withinQuotes returns a text for use between double quotes in a shell command.
 func withinQuotes(s *tasks.Step, m *param.Map, key, text string) string {
 	var b strings.Builder
 	last := 0
@@ -44,8 +44,8 @@ func withinQuotes(s *tasks.Step, m *param.Map, key, text string) string {
 	return b.String() + references.Literal(text[last:])
 }
 
-// orItself returns a reference to a variable of the machine for which a shell keeps the text if the variable is unset,
-// as Dagu does without a shell.
+// orItself returns a reference to an environment variable that a shell leaves unchanged if the variable is unset, as
+// Dagu does without a shell.
 func orItself(s *tasks.Step, whole string) string {
 	name := strings.TrimPrefix(strings.Trim(whole[1:], "{}"), "env.")
 	if !document.Identifier().MatchString(name) || s.Meaning(name).Expression != "" || s.Values[name].Kind != 0 ||
@@ -55,7 +55,7 @@ func orItself(s *tasks.Step, whole string) string {
 	return "${" + name + "-" + strings.NewReplacer("$", `\$`, "}", `\}`).Replace(whole) + "}"
 }
 
-// word returns a text as one word of a shell. Computed values go through a variable, so that the shell does not parse
+// word returns a text as a single shell word. Computed values go through a variable, so that the shell does not parse
 // them.
 func word(s *tasks.Step, m *param.Map, key, text string) string {
 	switch {

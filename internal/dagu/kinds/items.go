@@ -54,8 +54,8 @@ func listed(s *tasks.Step, key, text string) param.Value {
 	return "${(" + separatedScript + ")(('' + " + x + ").trim())}"
 }
 
-// separated splits a text into items as Dagu does: at the ends of lines, or else at the most frequent separator among
-// commas, semicolons, bars and tabs, or else at spaces. Quotes keep an item together, and a JSON object is one item.
+// separated splits a text into items as Dagu does: at line ends, or else at the most frequent separator among commas,
+// semicolons, bars and tabs, or else at spaces. Quotes keep an item together, and a JSON object is one item.
 func separated(text string) (items []string) {
 	text = strings.TrimSpace(text)
 	quoted := strings.Count(text, `"`) > 1 &&

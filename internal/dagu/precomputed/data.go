@@ -17,7 +17,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// DataForm describes what the actions for data read and write, and in which format.
+// DataForm describes what the data actions read and write, and in which format.
 type DataForm struct {
 	From, To        string
 	Header, Headers bool
@@ -104,7 +104,7 @@ func part(v any, path []any) (any, error) {
 	return v, nil
 }
 
-// read returns data as values of JSON.
+// read returns data as JSON values.
 func (f DataForm) read(data param.Value) (v any, err error) {
 	text, isText := data.(string)
 	switch f.From {
@@ -132,7 +132,7 @@ func (f DataForm) read(data param.Value) (v any, err error) {
 	return Native(data), nil
 }
 
-// comma returns the separator of fields in a format.
+// comma returns the field separator of a format.
 func (f DataForm) comma(form string) rune {
 	for _, r := range f.Delimiter {
 		return r

@@ -21,7 +21,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Fill fills a template of Dagu. Values that are known only when a workflow runs are represented by their `${...}`: a
+// Fill fills a Dagu template. Values that are known only when a workflow runs are represented by their `${...}`: a
 // template that does more than insert them is refused with ErrDecides.
 func Fill(text string, data any) (string, error) {
 	t, err := template.New("").Option("missingkey=error").Funcs(functions()).Parse(text)
@@ -53,7 +53,7 @@ type limited struct{ strings.Builder }
 
 const longestText = 1 << 20
 
-// largeNumber matches numbers that take long to count up to, in any notation that templates accept.
+// largeNumber matches numbers that take a long time to count up to, in any notation that templates accept.
 var largeNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9_]{5}|[0-9][eEpPxX]`) })
 
 func (l *limited) Write(text []byte) (int, error) {
@@ -84,7 +84,7 @@ func insertsOnly(list *parse.ListNode) bool {
 	return true
 }
 
-// functions returns the functions of templates. They come from the library that Dagu uses. Functions that depend on the
+// functions returns the template functions. They come from the library that Dagu uses. Functions that depend on the
 // machine or the time, or create texts of any length, are excluded; some take their arguments in a different order.
 func functions() template.FuncMap {
 	all := template.FuncMap{}

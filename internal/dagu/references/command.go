@@ -17,7 +17,7 @@ type Reader int
 // The kinds of readers.
 const (
 	ShellReader   Reader = iota + 1 // a POSIX shell
-	quotesReader                    // a POSIX shell, between its double quotes, for a text that no shell reads in Dagu
+	quotesReader                    // a POSIX shell, inside double quotes, for a text that no shell reads in Dagu
 	ProgramReader                   // another program, for which `${` means something else or nothing
 )
 
@@ -53,13 +53,13 @@ func (t Translator) Command(m *param.Map, key, text string, by Reader) string {
 	return b.String()
 }
 
-// WithinDoubleQuotes translates a text that Dagu reads without a shell, and that is between double quotes of a shell
+// WithinDoubleQuotes translates a text that Dagu reads without a shell, but that is inside a shell's double quotes
 // here: a reference that Dagu keeps must not become a reference for the shell.
 func (t Translator) WithinDoubleQuotes(m *param.Map, key, text string) string {
 	return t.Command(m, key, text, quotesReader)
 }
 
-// mentioned provides a command with the variables of Dagu that it names without a `$`, as in os.environ["DAG_RUN_ID"].
+// mentioned provides a command with the Dagu variables that it names without a `$`, as in os.environ["DAG_RUN_ID"].
 func (t Translator) mentioned(m *param.Map, key, text string) {
 	for _, name := range managed().FindAllString(text, -1) {
 		t.variable(m, key, name, name)
@@ -89,7 +89,7 @@ type use struct {
 	safe                        bool // `$NAME` is the same as `${NAME}` in the whole text
 }
 
-// numbered reports whether the reference is the position of a parameter.
+// numbered reports whether the reference is to a parameter by its position.
 func (u use) numbered() bool {
 	_, err := strconv.Atoi(u.inner)
 	return err == nil
@@ -98,7 +98,7 @@ func (u use) numbered() bool {
 // byShell reports whether a shell reads the command.
 func (u use) byShell() bool { return u.by != ProgramReader }
 
-// quoted reports whether the reference is between single quotes of a shell.
+// quoted reports whether the reference is inside a shell's single quotes.
 func (u use) quoted() bool { return u.byShell() && inSingleQuotes(u.before) }
 
 // inCommand translates a reference in a command.
@@ -139,7 +139,7 @@ func (t Translator) leftToReader(u use) (text string, left bool) {
 	return "", false
 }
 
-// inOneLine refuses a value of several lines in a command of one line.
+// inOneLine refuses a multi-line value in a one-line command.
 func (t Translator) inOneLine(u use) {
 	name := u.inner[strings.LastIndex(u.inner, ".")+1:]
 	value := document.Text(t.Env, name) + document.Text(t.Params.Map(name), "default")
@@ -172,7 +172,7 @@ func (t Translator) byReader(u use, owned bool) string {
 	return Literal(u.whole)
 }
 
-// workFolder reports whether a reference means the folder of the run.
+// workFolder reports whether a reference is to the folder of the run.
 func workFolder(inner string) bool { return strings.TrimPrefix(inner, "context.") == "paths.work_dir" }
 
 // inShell returns a reference to a shell variable, for use between single quotes if quoted is true.
@@ -183,8 +183,9 @@ func inShell(variable string, quoted bool) string {
 	return variable
 }
 
-// ofMachine returns `${env.NAME}` for a variable of the machine. If the variable does not exist, Dagu leaves the text
-// unchanged: a shell then fails, unless the text is between single quotes or the shell only computes the value.
+// ofMachine returns `${env.NAME}` for an environment variable of the machine. If the variable does not exist, Dagu
+// leaves the text unchanged: a shell then fails, unless the text is between single quotes or the shell only computes
+// the value.
 func (t Translator) ofMachine(u use) string {
 	name := u.inner[len("env."):]
 	text := "${" + name + "}"
@@ -242,7 +243,7 @@ func (t Translator) QuotedPath(m *param.Map, key, text string) string {
 	return home + "\"" + t.WithinDoubleQuotes(m, key, rest) + "\""
 }
 
-// Into are the lines of a shell that change into a folder, which is created if it is missing.
+// Into returns shell lines that change into a folder, which is created if it is missing.
 func (t Translator) Into(m *param.Map, folder string) string {
 	if folder == "." {
 		return ""

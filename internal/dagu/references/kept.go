@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// keeps reports whether Dagu leaves a reference without a value unchanged. It does so for references to its own
-// namespaces whose name is unknown or not visible in the step.
+// keeps reports whether Dagu leaves a reference without a value unchanged. It does so for references into its own
+// namespaces if the name is unknown or not visible in the step.
 func (s *Scope) keeps(inner string) bool {
 	if !dotted().MatchString(inner) {
 		return false
@@ -59,7 +59,7 @@ func (s *Scope) keepsName(name string) bool {
 	return s.Values[name].Kind == 0 && (s.current == nil || !document.Entries(s.current.Map).Has(name)) || s.hidden(name)
 }
 
-// fromMachine reports whether Dagu passes on a variable of the machine.
+// fromMachine reports whether Dagu passes on an environment variable of the machine.
 func fromMachine(name string) bool {
 	known := strings.Fields(`PATH HOME USER SHELL TMPDIR TERM EDITOR VISUAL LANG TZ LD_LIBRARY_PATH XDG_CONFIG_HOME
 		XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME DOCKER_HOST DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION PWD`)

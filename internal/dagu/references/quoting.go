@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Literal escapes a text, in which `${` would begin an expression and `$$` would become `$`.
+// Literal escapes a text in which `${` would otherwise begin an expression and `$$` would become `$`.
 func Literal(text string) string {
 	text = strings.ReplaceAll(text, "$$", "$$$$")
 	return strings.ReplaceAll(text, "${", `${'$\x7b'}`)
@@ -47,7 +47,7 @@ func QuotedScript(text string) string {
 	return "'" + r.Replace(text) + "'"
 }
 
-// AsCommand returns the command of a text in backticks or `$(...)`, and reports whether it is one.
+// AsCommand returns the command in a text of the form `$(...)` or in backticks, and reports whether the text is one.
 func AsCommand(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	inner, ok := strings.CutPrefix(text, "`")

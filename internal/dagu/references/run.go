@@ -13,11 +13,11 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// Artifacts is the exported name of the folder for files of a run, on the machine that runs the commands.
+// Artifacts is the exported name of the folder for a run's files, on the machine that runs the commands.
 const Artifacts = "artifacts_dir"
 
-// ArtifactsIn returns that folder. All attempts of a session have the same one, so that a resumed run finds the files
-// of its tasks.
+// ArtifactsIn returns that folder. All attempts of a session share it, so that a resumed run finds the files of its
+// tasks.
 func (s *Scope) ArtifactsIn() string {
 	return "/tmp/artifacts-" + s.Name + "-${project_id}-${session_unixtime}"
 }
@@ -83,7 +83,7 @@ func (s *Scope) writesLog(m *param.Map, key string) {
 }
 
 // paramsJSON returns an expression for the values of all named parameters in the form of DAG_PARAMS_JSON: a JSON object
-// of texts, ordered by name, in which Go escapes three characters of HTML. Parameters without a value are omitted.
+// of texts, ordered by name, in which Go escapes three HTML characters. Parameters without a value are omitted.
 func (s *Scope) paramsJSON() string {
 	as := map[string]string{}
 	for name, v := range s.Values {
@@ -106,7 +106,7 @@ func (s *Scope) paramsJSON() string {
 		`].filter(String).join(',').replace(/</g, '\\u003c').replace(/>/g, '\\u003e').replace(/&/g, '\\u0026') + '\x7d'`
 }
 
-// Called returns the name of the workflow in Dagu.
+// Called returns the workflow's name in Dagu.
 func (s *Scope) Called() string {
 	if own := document.Text(s.Map, "name"); own != "" {
 		return own
@@ -145,10 +145,10 @@ func (s *Scope) contextual(field string) string {
 	return s.builtIn()[name]
 }
 
-// OutputFile is the variable with the name of the file to which a step writes its declared outputs.
+// OutputFile is the variable that names the file to which a step writes its declared outputs.
 const OutputFile = "DAGU_OUTPUT_FILE"
 
-// WritesOutputs reports whether a step has a file for outputs that its command uses.
+// WritesOutputs reports whether a step has an output file that its command uses.
 func WritesOutputs(step *param.Map) bool {
 	if step.Has("outputs") {
 		return true

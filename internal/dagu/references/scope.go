@@ -178,10 +178,10 @@ func (s *Scope) named(name string) string {
 	return s.held(v)
 }
 
-// held returns the expression for a value; "" if its step may not have run yet. Handlers may run before a step stored
-// its value.
+// held returns the expression for a value; "" if its step may not have run yet. Handlers may run before a step has
+// stored its value.
 func (s *Scope) held(v Value) string {
-	own := v.By != nil && v.By == s.current // the step's condition for a repetition may name it
+	own := v.By != nil && v.By == s.current // the step's repetition condition may name it
 	if v.By != nil && s.current != nil && s.Handles == "" && !own && !s.current.Follows(v.By) {
 		return ""
 	}
@@ -224,14 +224,14 @@ var jsonPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])*$`)
 })
 
-// reservedWords lists the reserved words of JavaScript.
+// reservedWords lists JavaScript's reserved words.
 func reservedWords() []string {
 	return strings.Fields(`break case catch class const continue debugger default delete do else enum export extends false
 		finally for function if implements import in instanceof interface let new null package private
 		protected public return static super switch this throw true try typeof var void while with yield`)
 }
 
-// namedAs returns the expression for a variable. A name that is a reserved word of JavaScript needs `this.`.
+// namedAs returns the expression for a variable. A name that is a JavaScript reserved word needs `this.`.
 func namedAs(name string) string {
 	if slices.Contains(reservedWords(), name) {
 		return "this." + name
@@ -239,7 +239,7 @@ func namedAs(name string) string {
 	return name
 }
 
-// isScoped reports whether a dotted name begins with a namespace of Dagu.
+// isScoped reports whether a dotted name begins with a Dagu namespace.
 func isScoped(inner string) bool {
 	name, _, isDotted := strings.Cut(inner, ".")
 	return isDotted && slices.Contains([]string{"params", "consts", "env", "steps", "foreach", "context"}, name)
@@ -269,13 +269,13 @@ type Scope struct {
 	Params     *param.Map        // parameters that the workflow declares
 	Positional map[int]string    // the names of the parameters that $1, $2, ... stand for
 	Env        *param.Map        // variables of all commands
-	Exports    []string          // lines that set variables of commands that only a shell can compute
-	Used       map[string]bool   // values that expressions name
+	Exports    []string          // lines that set command variables that only a shell can compute
+	Used       map[string]bool   // values that expressions refer to
 	Partial    string            // the condition (errors were ignored) under which a last task fails; "" for none
 	Handles    string            // which handler is being translated; "" for none
 }
 
-// NewScope returns the scope of a document that has no names yet. local has the scopes of the workflows of the file.
+// NewScope returns the scope of a document that has no names yet. local contains the scopes of the file's workflows.
 func NewScope(d *document.Document, local map[string]*Scope) *Scope {
 	return &Scope{
 		Document: d, Local: local, Values: map[string]Value{}, Taken: map[string]bool{}, Used: map[string]bool{},

@@ -91,8 +91,8 @@ func (t Translator) Script(m *param.Map, key, text string) string {
 	return "'' + " + strings.Join(parts, " + ")
 }
 
-// Fits returns the condition that a text equals expected, or matches it if expected is "re:...". If lines is true, the
-// text may have several lines, of which at least one must match.
+// Fits returns an expression for the condition that a text equals expected, or matches it if expected is "re:...". If
+// lines is true, the text may have several lines, of which at least one must match.
 func (t Translator) Fits(m *param.Map, text, expected string, lines bool) string {
 	if pattern, isPattern := strings.CutPrefix(expected, "re:"); isPattern {
 		flags := ""
@@ -124,7 +124,7 @@ var foreignPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\(\?[^:]|\[\[:|\\[AzpPQEC]`)
 })
 
-// SeveralLines reports whether a text may have several lines when its references are replaced.
+// SeveralLines reports whether a text may have several lines once its references are replaced.
 func (t Translator) SeveralLines(text string) bool {
 	for _, found := range document.Reference().FindAllStringSubmatch(text, -1) {
 		inner := found[1] + found[2]

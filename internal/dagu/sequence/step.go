@@ -1,5 +1,5 @@
-// Package sequence describes a workflow's steps from the outside: their names, what each waits for, and under which
-// condition it runs. It must not depend on the work of a step.
+// Package sequence describes a workflow's steps from the outside: their names, what each one waits for, and the
+// condition under which it runs. It must not depend on the work of a step.
 package sequence
 
 import (
@@ -14,21 +14,21 @@ import (
 type Node struct {
 	document.Verdict
 	*param.Map
-	Name    string // of its task, without "+"
-	Called  string // name in Dagu
-	ID      string // id by which other steps name it
+	Name    string // the name of its task, without "+"
+	Called  string // its name in Dagu
+	ID      string // the id by which other steps refer to it
 	Within  *Node  // the `foreach` that contains it; nil for none
 	Depends []*Node
 	Own     string     // its condition, as an expression; "" for none
 	Before  string     // the part of its whole condition that comes from earlier steps
 	all     *string    // its whole condition, once it has been computed
-	Stores  []string   // names of its stored values in expressions
-	Extra   *param.Map // additional variables of its command
+	Stores  []string   // the names of its stored values in expressions
+	Extra   *param.Map // additional variables for its command
 	// InFolder is true if the command needs the variable for the folder of the run.
 	InFolder bool
 }
 
-// With is the configuration of a step for its type.
+// With returns the type-specific configuration of a step.
 func (s *Node) With() *param.Map {
 	if m := s.Map.Map("with"); m != nil {
 		return m
@@ -36,7 +36,7 @@ func (s *Node) With() *param.Map {
 	return param.New()
 }
 
-// Named returns the step with an id or with a name in Dagu; nil for none.
+// Named returns the step with the given id or Dagu name; nil if there is none.
 func Named(steps []*Node, name string) *Node {
 	for _, s := range steps {
 		if s.ID == name || s.Called == name {

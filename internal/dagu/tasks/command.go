@@ -105,7 +105,7 @@ func (s *Step) finished(text string, shell []param.Value) *param.Map {
 	return task
 }
 
-// hosted returns a shell command that runs a script of another program.
+// hosted returns a shell command that runs a script for another program.
 func hosted(text string, p Program) string {
 	end := "END_OF_SCRIPT"
 	for strings.Contains(text, end) {
@@ -136,8 +136,8 @@ func (s *Step) plainEntries() *param.Map {
 	return out
 }
 
-// plainEntry reports whether an expression can compute a variable: the variable uses no variable of the machine and
-// none of the variables before it.
+// plainEntry reports whether an expression can compute a variable: the variable uses neither environment variables of
+// the machine nor any of the variables before it.
 func (s *Step) plainEntry(before *param.Map, text string) bool {
 	for _, found := range document.Reference().FindAllStringSubmatch(text, -1) {
 		if before.Has(found[1] + found[2]) {

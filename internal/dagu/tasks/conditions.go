@@ -44,7 +44,7 @@ func (c Conditions) Expression(name string) (all string, checks []*param.Map) {
 	return all, checks
 }
 
-// condition is one precondition as it is written.
+// condition is one precondition as written.
 type condition struct {
 	text      string
 	expected  string // the value that the text must have; "" if it is a command that must succeed

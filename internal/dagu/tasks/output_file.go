@@ -30,9 +30,9 @@ func (s *Step) declarations() (all []declaration) {
 	return all
 }
 
-// declared returns shell lines that read the file of outputs as Dagu does and store the outputs; "" for a step without
-// such a file. The step fails if the file has another format, lacks an output or has an undeclared one. The lines then
-// write the reason to $ZERODAG_STORE; because the text is invalid there, it becomes the error message of the task.
+// declared returns shell lines that read the output file as Dagu does and store the outputs; "" for a step without such
+// a file. The step fails if the file has another format, lacks an output or has an undeclared one. The lines then write
+// the reason to $ZERODAG_STORE; because the text is invalid there, it becomes the error message of the task.
 func (s *Step) declared() string {
 	if !references.WritesOutputs(s.Map) {
 		return ""
@@ -61,7 +61,8 @@ func (s *Step) declared() string {
 		"\" >> \"$ZERODAG_STORE\"\n"
 }
 
-// outputReader is a script that reads lines `name=value` and `name<<END` and prints the values as a JSON object.
+// outputReader is a script that reads lines such as `name=value` and `name<<END`, and prints the values as a JSON
+// object.
 const outputReader = `
 function fail(text) { print text; failed = 1; exit }
 function take(name, text) {
@@ -98,8 +99,8 @@ END {
   print "}"
 }`
 
-// jsonReader is the test for JSON that is added to the script: it replaces texts, then numbers and keywords, then lists
-// and mappings of such values.
+// jsonReader is the JSON test that is added to the script: it replaces texts, then numbers and keywords, then lists and
+// mappings of such values.
 const jsonReader = `function isJSON(text) {
   if (text ~ /[\001\002]/) return 0
   gsub(/"([^"\\]|\\["\\\/bfnrt]|\\u[0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F])*"/, "\001", text)

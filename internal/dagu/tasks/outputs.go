@@ -61,7 +61,7 @@ func (s *Step) output(v param.Value) {
 	}
 }
 
-// declare declares the values that the command writes to its file of outputs.
+// declare declares the values that the command writes to its output file.
 func (s *Step) declare() {
 	for _, d := range s.declarations() {
 		if !document.Identifier().MatchString(d.name) {
@@ -133,8 +133,7 @@ func (s *Step) printedOutputs() *param.Map {
 	return out
 }
 
-// Written returns the values that a step of type outputs.write returns to the caller of the workflow; nil for any other
-// step.
+// Written returns the values that an outputs.write step returns to the caller of the workflow; nil for any other step.
 func (s *Step) Written() *param.Map {
 	if document.Text(s.Map, "type") != "outputs.write" {
 		return nil
@@ -199,8 +198,8 @@ func (s *Step) left() {
 	}
 }
 
-// leavesCode reports whether the file, given as text, refers to the exit code of the step, or the outcome of the run
-// depends on it.
+// leavesCode reports whether the file, given as text, refers to the exit code of the step, or whether the outcome of
+// the run depends on that code.
 func (s *Step) leavesCode(text string) bool {
 	ends := s.Ignores() && len(s.Stores) > 0 && s.EndsRun()
 	return ends || strings.Contains(text, "${"+s.ID+".exit_code}") || strings.Contains(text, "${"+s.ID+".exitCode}")

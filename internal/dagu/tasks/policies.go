@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/dagu/references"
 )
 
-// Policies translates the keys about errors, time and repetition.
+// Policies translates the keys for errors, time limits and repetition.
 func (s *Step) Policies(task *param.Map) {
 	s.Only(s.Map.Map("retry_policy"), "limit", "interval_sec", "backoff", "max_interval_sec", "exit_code")
 	s.Only(s.Map.Map("repeat_policy"), "repeat", "limit", "interval_sec", "backoff", "max_interval_sec", "condition",
@@ -65,7 +65,8 @@ func Retry(d *document.Document, m *param.Map, operator string) param.Value {
 	return r
 }
 
-// failureCodes returns the given exit codes without 0 and 503, which a failed command cannot have; nil if none is left.
+// failureCodes returns the given exit codes without 0 and 503, which a failed command cannot have; nil if none are
+// left.
 func failureCodes(v param.Value) param.Value {
 	var list []param.Value
 	for _, code := range keys.ListOf(v) {
@@ -123,7 +124,7 @@ func (s *Step) Ignores() bool {
 }
 
 // EndsRun reports whether an ignored failure of the step ends the run with an error after all steps and the success
-// handler: in Dagu such a run partially succeeds, with exit code 1. A last task causes this error, unless something
+// handler: in Dagu, such a run partially succeeds, with exit code 1. A last task causes this error, unless something
 // else would treat it as the failure of the workflow: a retry of the whole workflow, a failure handler at the top, or
 // an exit handler that uses the status.
 func (s *Step) EndsRun() bool {
@@ -185,7 +186,7 @@ func (s *Step) ignored(operator string) param.Value {
 	return out
 }
 
-// oneOf returns a pattern for lines of output: a text that the line contains or, for several texts and for "re:...", a
+// oneOf returns a pattern for output lines: a text that the line contains or, for several texts and for "re:...", a
 // regular expression between slashes.
 func oneOf(list []string) string {
 	patterns := make([]string, len(list))

@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Shell returns the shell of a workflow or a step as a list, nil if it has none, and whether it is a POSIX shell. Dagu
-// adds -e to a shell that no step names.
+// Shell returns the shell of a workflow or a step as a list (nil if it has none), and reports whether it is a POSIX
+// shell. Dagu adds -e to a shell that no step names.
 func Shell(d *document.Document, m *param.Map, ofStep bool) (list []param.Value, posix bool) {
 	parts := document.Texts(m, "shell")
 	if len(parts) == 1 {
@@ -112,7 +112,7 @@ func (s *Step) program() Program {
 	return p
 }
 
-// takesNoScript refuses a script of several lines for a shell with -c, because today's Dagu does not run it.
+// takesNoScript refuses a multi-line script for a shell with -c, because today's Dagu does not run it.
 func (s *Step) takesNoScript(text string) {
 	named := s.Map
 	if !named.Has("shell") {
@@ -208,7 +208,7 @@ func isPOSIX(name string) bool {
 }
 
 // continuing returns a shell that continues after a failed line unless its own options prevent that: `sh>` would end
-// the script there, but Dagu does not for a shell that a step names.
+// the script there, but Dagu does not do so for a shell that a step names.
 func continuing(shell []param.Value) []param.Value {
 	for i, word := range shell[:min(len(shell), 2)] {
 		name, _ := word.(string)

@@ -56,7 +56,7 @@ func (r *repetition) asked(s *Step) (name string, yes bool) {
 	return document.Variable(s.Name) + "_again", byCode || r.condition != "" && (r.expected == "" || isCommand)
 }
 
-// untilSuccess reports whether the step runs until its command succeeds, which `exit_code: 0` of `_repeat` does.
+// untilSuccess reports whether the step runs until its command succeeds, as `exit_code: 0` of `_repeat` does.
 func (r *repetition) untilSuccess() bool {
 	return r.until && r.condition == "" && slices.Equal(r.codes, []string{"0"})
 }

@@ -1,5 +1,5 @@
-// Package tasks creates the task for a step that runs a command: its program and container, its variables, conditions,
-// outputs, and its policies about errors and repetition. Steps of all kinds get their policies here.
+// Package tasks creates the task for a step that runs a command: its program, container, variables, conditions and
+// outputs, and its policies for errors and repetition. Steps of all kinds get their policies here.
 //
 // It must not know the kinds of steps: package kinds creates commands for them and calls this package.
 package tasks
@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// Step is one step, or several that a list in the list of steps runs concurrently.
+// Step is one step, or several steps in a nested list, which run concurrently.
 type Step struct {
 	references.Translator
 	*sequence.Node

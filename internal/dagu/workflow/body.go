@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// body returns the tasks: the setup, the steps, and the tasks after their success.
+// body returns the tasks: the setup, the steps, and the tasks that run after the steps succeed.
 func (w *Workflow) body(steps []*tasks.Step, on map[string]*tasks.Step) *param.Map {
 	condition, checks := tasks.Conditions{Translator: w.Translator, Of: w.Map, Before: w.prelude}.Expression("whole")
 	var init *param.Map
@@ -41,7 +41,7 @@ func onlyIf(condition string, task *param.Map) *param.Map {
 	return param.Merge(param.New("_if", "${"+condition+"}"), task)
 }
 
-// last returns the tasks that run after the steps succeeded.
+// last returns the tasks that run after the steps have succeeded.
 func (w *Workflow) last(steps []*tasks.Step, on map[string]*tasks.Step, condition string) *param.Map {
 	last := param.New()
 	if on["success"] != nil {
@@ -139,7 +139,7 @@ func (w *Workflow) handler(s *tasks.Step, name string) *param.Map {
 	return task
 }
 
-// prelude returns the shell lines before the command of a condition of the workflow.
+// prelude returns the shell lines that precede the command of a workflow condition.
 func (w *Workflow) prelude() string {
 	before := strings.Join(w.Exports, "")
 	if folder := strings.TrimSpace(document.Text(w.Map, "working_dir")); folder != "" {
@@ -148,9 +148,9 @@ func (w *Workflow) prelude() string {
 	return before
 }
 
-// apart reports whether the failure handler belongs to the group of the steps: in Dagu it does not run if the init or
-// success handler fails, or if the run only partially succeeds. The time limit of a workflow ends no group with an
-// error, so such a workflow has the handler at its top.
+// apart reports whether the failure handler belongs to the group of the steps: in Dagu, it does not run if the init or
+// success handler fails, or if the run only partially succeeds. A workflow's time limit does not end a group with an
+// error, so a workflow with a time limit has the handler at its top level.
 func (w *Workflow) apart(on map[string]*tasks.Step) bool {
 	return (on["success"] != nil || on["init"] != nil || w.Partial != "") && on["failure"] != nil &&
 		!w.Map.Has("timeout_sec")

@@ -27,7 +27,7 @@ func (w *Workflow) constants() {
 	}
 }
 
-// secret reads the variables that come from a store of secrets.
+// secret reads the variables that come from a secret store.
 func (w *Workflow) secret() {
 	v, _ := w.Get("secrets")
 	for _, e := range keys.ListOf(v) {

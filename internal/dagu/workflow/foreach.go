@@ -55,7 +55,7 @@ func (s loop) item(as, x string) {
 	s.Values["foreach.item"] = references.Value{Kind: references.OfItem, As: x}
 }
 
-// numbers reports whether a step names the number or the key of an item.
+// numbers reports whether a step refers to the number or the key of an item.
 func (s loop) numbers(m *param.Map) bool {
 	text := param.Text(m)
 	return strings.Contains(text, "${foreach.index}") || strings.Contains(text, "${foreach.key}")

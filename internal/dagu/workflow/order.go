@@ -107,7 +107,7 @@ func (w *Workflow) group(steps []*tasks.Step) *param.Map {
 	return out
 }
 
-// ordered sorts steps so that each follows the steps that it waits for. A circle is broken and refused.
+// ordered sorts steps so that each follows the steps that it waits for. A cycle is broken and refused.
 func (w *Workflow) ordered(steps []*tasks.Step) (list []*tasks.Step) {
 	of := map[*sequence.Node]*tasks.Step{}
 	for _, s := range steps {

@@ -54,7 +54,7 @@ func (w *Workflow) declared() {
 	}
 }
 
-// schema reads parameters that a JSON Schema declares; `values` has defaults.
+// schema reads parameters that a JSON Schema declares; `values` contains the defaults.
 func (w *Workflow) schema(m *param.Map) {
 	of, values := m.Map("schema"), m.Map("values")
 	if of == nil {
@@ -92,7 +92,7 @@ func (w *Workflow) pairs(m *param.Map) {
 	}
 }
 
-// given reads parameters in the form of a command line: NAME=VALUE, or a value for the next one of $1, $2, ...
+// given reads parameters in command-line form: NAME=VALUE, or a value for the next of $1, $2, ...
 func (w *Workflow) given(list []string) {
 	for _, word := range list {
 		name, text, isPair := strings.Cut(word, "=")

@@ -27,7 +27,7 @@ func (w *Workflow) schedule() param.Value {
 	return s
 }
 
-// patterns returns the cron patterns of starts.
+// patterns returns the cron patterns for starts.
 func (w *Workflow) patterns() (patterns []string) {
 	v, there := w.Get("schedule")
 	if !there || v == nil {

@@ -70,8 +70,8 @@ func (w *Workflow) tags() param.Value {
 	return list
 }
 
-// labelsOf reads labels, which are words or NAME=VALUE. They may be a text with commas, or with spaces if there are
-// values, a list, or a mapping.
+// labelsOf reads labels, which are words or NAME=VALUE. They may be a list, a mapping, or a text separated by commas
+// (or by spaces if there are values).
 func labelsOf(v param.Value) (list []string) {
 	switch x := v.(type) {
 	case *param.Map:
@@ -111,8 +111,8 @@ func (w *Workflow) concurrency() *param.Map {
 	return out
 }
 
-// queue returns the pool that replaces a queue; nil for none. In Dagu the size of a queue may also be a setting of the
-// server. A workflow that another workflow of the file calls runs with the slots of its caller.
+// queue returns the pool that replaces a queue; nil for none. In Dagu, the size of a queue may also be a server
+// setting. A workflow that another workflow of the file calls runs with the slots of its caller.
 func (w *Workflow) queue() param.Value {
 	v, there := w.Get("queue")
 	name := document.TextOf(v)
@@ -135,7 +135,7 @@ func (w *Workflow) queue() param.Value {
 	return pools[0].Name
 }
 
-// dotenv returns the files of variables, all of which may be missing; nil for none.
+// dotenv returns the variable files, any of which may be missing; nil for none.
 func (w *Workflow) dotenv() param.Value {
 	v, _ := w.Get("dotenv")
 	var files []param.Value
@@ -146,7 +146,7 @@ func (w *Workflow) dotenv() param.Value {
 		}
 		if _, err := keys.ParseEnvFiles(name); err != nil {
 			w.Lost(w.Map, "dotenv",
-				"rename the file without a leading dot and write it in `_env_files`; for variables of your machine only, use `zerodag run --env-file "+
+				"rename the file so that it has no leading dot, and list it in `_env_files`; for variables of your machine only, use `zerodag run --env-file "+
 					name+"`",
 				"%s is not translated: a push omits such files", name)
 			continue

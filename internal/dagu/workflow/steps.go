@@ -32,7 +32,7 @@ func (w *Workflow) steps() []*tasks.Step {
 	return steps
 }
 
-// flattened lists the steps, and those in lists of steps.
+// flattened lists the steps, including those in nested lists.
 func flattened(steps []*tasks.Step) (list []*tasks.Step) {
 	for _, s := range steps {
 		if s.Beside != nil {
@@ -94,7 +94,7 @@ func (w *Workflow) stepsOf(v param.Value) (steps []*tasks.Step) {
 	return read(v, 0)
 }
 
-// stepOf reads one step, the entry number `at` of its list.
+// stepOf reads one step, which is entry number `at` of its list.
 func (w *Workflow) stepOf(m *param.Map, name string, at int, taken map[string]bool) *tasks.Step {
 	s := &tasks.Step{Translator: w.Translator, Node: &sequence.Node{Extra: param.New()}, Ruled: param.New()}
 	w.Every = append(w.Every, s.Node)

@@ -1,5 +1,5 @@
 // Package workflow translates a whole workflow: its settings, parameters and variables, its handlers, and its steps in
-// their order. It must not know the kinds of steps: package kinds creates their tasks.
+// order. It must not know the kinds of steps: package kinds creates their tasks.
 package workflow
 
 import (
@@ -22,7 +22,7 @@ type Workflow struct {
 	forms     forms.Reader
 	positions int        // number of positional parameters
 	handed    int        // number of nameless parameters that callers in the file pass
-	finders   []string   // scripts for a first task that compute variables
+	finders   []string   // scripts that compute variables, for a first task
 	found     *param.Map // scripts that store a parameter that was not passed, by its name
 	secrets   *param.Map
 }
@@ -43,7 +43,8 @@ func All(docs []*document.Document) []*Workflow {
 	return all
 }
 
-// newWorkflow begins the translation of a document. local has the workflows of the file, to which it is added.
+// newWorkflow begins the translation of a document. local contains the workflows of the file; the new one is added to
+// it.
 func newWorkflow(d *document.Document, local map[string]*references.Scope, handed int) *Workflow {
 	names := references.NewScope(d, local)
 	local[d.Name] = names
@@ -62,7 +63,7 @@ func (w *Workflow) declare() {
 	w.parameters()
 }
 
-// Written returns the workflow file. Its notes are complete after that.
+// Written returns the workflow file. After that, its notes are complete.
 func (w *Workflow) Written() written.File {
 	tree := w.translate()
 	return written.File{Name: w.Name + ".dig", Text: written.Print(w.Document, w.heading(), tree)}
@@ -121,7 +122,7 @@ func (w *Workflow) translate() *param.Map {
 	return out
 }
 
-// stopped returns a tree of tasks with every operator replaced by a failure.
+// stopped returns a task tree with every operator replaced with a failure.
 func (w *Workflow) stopped(tree *param.Map) *param.Map {
 	out := param.New()
 	if keys.OperatorOf(tree) != "" {

@@ -15,7 +15,7 @@ import (
 // Comment is a key that is printed as a comment.
 const Comment = "#"
 
-// Print writes a workflow as a person would: short texts without quotes, commands of several lines as blocks. It begins
+// Print writes a workflow as a person would: short texts without quotes, and multi-line commands as blocks. It begins
 // with comments: an optional heading, and the steps and keys that the workflow lacks.
 func Print(d *document.Document, heading string, tree *param.Map) []byte {
 	var b strings.Builder
@@ -78,8 +78,8 @@ func printValue(b *strings.Builder, v param.Value, indent string) {
 	}
 }
 
-// flowMap prints a mapping of a few plain values on one line; "" if it is not such a mapping, is long, or is at the top
-// level.
+// flowMap prints a mapping of a few plain values on one line; "" if it is not such a mapping, is too long, or is at the
+// top level.
 func flowMap(m *param.Map, indent string) string {
 	if m.Len() == 0 {
 		return "{}"
@@ -130,7 +130,7 @@ func flow(list []param.Value) string {
 	return ""
 }
 
-// block prints a text as a value: a command of several lines keeps its line breaks.
+// block prints a text as a value: a multi-line command keeps its line breaks.
 func block(text, indent string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) < 2 || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") ||

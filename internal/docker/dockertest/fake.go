@@ -1,7 +1,7 @@
 // Package dockertest is a program that stands in for docker's command line without an engine: it records its arguments
 // and runs the commands of containers on this machine.
 //
-// It proves how the driver calls docker and interprets the answers, not that a real engine behaves the same way. Only
+// It checks how the driver calls docker and interprets the answers, not that a real engine behaves the same way. Only
 // tests may import it.
 package dockertest
 
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Main makes a test binary act as the fake if it was started under the name docker. TestMain calls it first.
+// Main makes a test binary act as the fake if it was started under the name docker. TestMain must call it first.
 func Main() {
 	if filepath.Base(os.Args[0]) != "docker" {
 		return
@@ -159,7 +159,7 @@ func (f fake) inspect() int {
 // flags lists options without a value.
 var flags = []string{"--init", "--privileged", "--rm"} // never changed
 
-// run runs the command of a container, with the variables that it would have.
+// run runs a container's command with the variables that it would have.
 func (f fake) run(args []string) int {
 	env := []string{"PATH=" + os.Getenv("PATH")}
 	dir, name := "/", ""

@@ -170,7 +170,7 @@ func (db Commands) End(ctx context.Context, attempt int64, name, runner string, 
 	return c, err
 }
 
-// Ended records that no process of a stopped command is running any more.
+// Ended records that no process of a stopped command is still running.
 func (db Commands) Ended(ctx context.Context, attempt int64, name, runner string) error {
 	_, err := db.t.Update(ctx, commandKey(attempt, name), table.Where{Text: "SET #en = :yes", Names: []string{cEnded}, Values: table.Item{":yes": table.Yes()}}, inState(runner, sandbox.Over))
 	if errors.Is(err, table.ErrCondition) {
@@ -179,7 +179,7 @@ func (db Commands) Ended(ctx context.Context, attempt int64, name, runner string
 	return err
 }
 
-// Note records a problem of a waiting command; "" only reads it.
+// Note records a problem with a waiting command; "" only reads it.
 func (db Commands) Note(ctx context.Context, attempt int64, name, trouble string) (sandbox.Command, error) {
 	if trouble != "" {
 		_, err := db.t.Update(ctx, commandKey(attempt, name), table.Where{Text: "SET #tr = :tr ADD #tn :one", Names: []string{cTrouble, cTroubles},

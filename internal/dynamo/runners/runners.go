@@ -95,8 +95,8 @@ func (db Runners) runnersIn(ctx context.Context, begin string, lists ...string) 
 	return runners, err
 }
 
-// changeRunner changes and returns a runner that still has rights and fulfils the condition must, if there is one. With
-// ErrConflict it returns the current state of the runner.
+// changeRunner changes and returns a runner that still has rights and meets the condition in must, if there is one.
+// With ErrConflict it returns the current state of the runner.
 func (db Runners) changeRunner(ctx context.Context, name string, change, must table.Where) (sandbox.Runner, error) {
 	free := table.Where{Text: "attribute_not_exists(#fe)", Names: append([]string{rFenced}, must.Names...), Values: must.Values}
 	if must.Text != "" {
@@ -208,7 +208,7 @@ func (db Runners) Discard(ctx context.Context, name string, asked int) error {
 	return db.removeRunner(ctx, name, asked, table.Where{Text: "#id = :id AND attribute_not_exists(#se)", Names: []string{rID, rSeen}})
 }
 
-// removeRunner deletes a runner with the id :id that fulfils a condition.
+// removeRunner deletes a runner with the id :id that meets a condition.
 func (db Runners) removeRunner(ctx context.Context, name string, asked int, is table.Where) error {
 	k, id, err := placeOf(name)
 	if err != nil {

@@ -17,7 +17,7 @@ func (t *Table) PutAll(ctx context.Context, items []Item) error {
 	return t.writeAll(ctx, ask)
 }
 
-// DeleteAll deletes items, like PutAll in no particular order and not atomically.
+// DeleteAll deletes items: like PutAll, in no particular order and not atomically.
 func (t *Table) DeleteAll(ctx context.Context, keys []Key) error {
 	ask := make([]types.WriteRequest, len(keys))
 	for i, k := range keys {

@@ -8,12 +8,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// conflicts returns the codes of the errors for writes that conflicted with a transaction, which may be repeated.
+// conflicts returns the error codes of writes that conflicted with a transaction and may be retried.
 func conflicts() []string {
 	return []string{"TransactionConflictException", "TransactionInProgressException"}
 }
 
-// translate turns DynamoDB's answer after all tries into an error of the host.
+// translate turns DynamoDB's answer after all tries into a host error.
 func translate(doing string, err error) error {
 	return border.Translate(doing, err, conflicts()...)
 }

@@ -52,7 +52,7 @@ func madeAt(id int64) time.Time {
 	return epoch.Add(time.Duration(id>>RandomBits) * time.Millisecond)
 }
 
-// IDAt returns the lowest id of objects that were created at or after a time.
+// IDAt returns the lowest id of objects that were created at or after a given time.
 func IDAt(t time.Time) int64 {
 	if t.Before(epoch) {
 		return 0

@@ -44,22 +44,22 @@ func (k Key) Item() Item {
 // KeyOf returns the key of an item.
 func KeyOf(it Item) Key { return Key{it.Str(Partition), it.Str(Sort)} }
 
-// Text returns a text as a value of DynamoDB.
+// Text returns a text as a DynamoDB value.
 func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// Number returns a whole number as a value of DynamoDB.
+// Number returns a whole number as a DynamoDB value.
 func Number(n int64) types.AttributeValue { return &types.AttributeValueMemberN{Value: Decimal(n)} }
 
-// Bytes returns bytes as a value of DynamoDB.
+// Bytes returns bytes as a DynamoDB value.
 func Bytes(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
 
-// Yes returns true as a value of DynamoDB; false is not stored.
+// Yes returns true as a DynamoDB value; false is not stored.
 func Yes() types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: true} }
 
 // Decimal formats a number as part of a key.
 func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Ordered formats a number so that texts sort like the numbers.
+// Ordered formats a number so that the strings sort like the numbers.
 func Ordered(n int64) string { return fmt.Sprintf("%019d", n) }
 
 // SetStr sets a text; "" is omitted.

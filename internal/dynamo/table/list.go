@@ -163,7 +163,7 @@ func (l *List) Peek(ctx context.Context) (Item, error) {
 }
 
 // Rows reads pages of rows and passes them to f in the order of the list, until f returns enough. It omits rows that
-// were deleted meanwhile.
+// were deleted in the meantime.
 func (l *List) Rows(ctx context.Context, f func([]Item) (enough bool, err error)) error {
 	for {
 		keys, err := l.Next(ctx, min(l.page, batchesAtOnce*maxBatchGet))
@@ -196,8 +196,8 @@ func SortByID[T any](list []T, id func(T) int64, descending bool) {
 	})
 }
 
-// Shards is the number of partitions of its index over which a list is spread, because one accepts only 1,000 writes a
-// second.
+// Shards is the number of partitions of its index over which a list is spread, because one partition accepts only 1,000
+// writes a second.
 const Shards = 8
 
 // ShardOf returns the shard of a row.

@@ -53,7 +53,7 @@ func (t *Table) GetAll(ctx context.Context, keys []Key) (map[Key]Item, error) {
 	return rows, nil
 }
 
-// getPart reads the items of one call, and repeats the call until all of them are answered.
+// getPart reads the items of one call, and repeats the call until all of them have been returned.
 func (t *Table) getPart(ctx context.Context, keys []Key) (found []Item, err error) {
 	var ask []map[string]types.AttributeValue
 	for _, k := range keys {

@@ -53,7 +53,7 @@ type Met struct {
 }
 
 // Transact does all actions or none. With ErrCondition it returns the conflicting items. A transaction that conflicts
-// with a concurrent one is repeated, because it has not changed anything.
+// with a concurrent one is retried, because it has not changed anything.
 func (t *Table) Transact(ctx context.Context, actions []Action) ([]Met, error) {
 	var list []types.TransactWriteItem
 	for _, a := range actions {
@@ -86,7 +86,7 @@ func (t *Table) Transact(ctx context.Context, actions []Action) ([]Met, error) {
 // tries limits how often a transaction that conflicts with another call is tried.
 const tries = 10
 
-// Pause waits a random time that grows with the number of failed tries.
+// Pause waits for a random time that grows with the number of failed tries.
 func Pause(ctx context.Context, try int) error {
 	if try >= tries {
 		return fmt.Errorf("DynamoDB: giving up after %d attempts: %w", try, host.ErrUnavailable)

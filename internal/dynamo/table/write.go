@@ -57,7 +57,7 @@ func (t *Table) Update(ctx context.Context, k Key, change, w Where) (Item, error
 	return refused("update "+k.Partition, err)
 }
 
-// Updated is Update, but returns the updated item.
+// Updated is like Update, but returns the updated item.
 func (t *Table) Updated(ctx context.Context, k Key, change, w Where) (Item, error) {
 	in := t.updateInput(k, change, w)
 	in.ReturnValues = types.ReturnValueAllNew

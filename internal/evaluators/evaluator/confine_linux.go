@@ -22,7 +22,7 @@ const (
 
 // confine takes everything from this process that an evaluator does not need: memory beyond its limits, new files and
 // sockets, files that it could write, other programs and processes, and all except a few system calls. The last
-// restriction applies if the kernel and the sandbox around this process allow it, the others always.
+// restriction applies if the kernel and the sandbox around this process allow it; the others always apply.
 func confine() error {
 	// If the machine runs out of memory, the kernel ends this process before others.
 	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // without this file, the kernel has no such preference
@@ -39,8 +39,8 @@ func confine() error {
 			return fmt.Errorf("limit the evaluator (%d): %w", l.what, err)
 		}
 	}
-	// Some sandboxes, such as Lambda's, refuse both calls because they have their own filter. The limits above still
-	// apply.
+	// Some sandboxes, such as Lambda's, refuse both calls because they have their own filter. The limits set above
+	// still apply.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil && !isRefused(err) {
 		return fmt.Errorf("give up privileges: %w", err)
 	}
@@ -53,7 +53,7 @@ func isRefused(err error) bool {
 	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOSYS)
 }
 
-// closeInherited closes the files with which this process was started except its three pipes; files that Go's runtime
+// closeInherited closes the files with which this process was started, except its three pipes; files that Go's runtime
 // opened stay open.
 func closeInherited() {
 	entries, _ := os.ReadDir("/proc/self/fd") // without /proc they cannot be listed

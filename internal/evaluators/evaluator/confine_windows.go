@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// confine leaves the folder of the user. Only the engine's own checks limit memory, and the calling process limits
-// time.
+// confine leaves the user's folder. Only the engine's own checks limit memory, and the calling process limits time.
 func confine() error { return os.Chdir(filepath.VolumeName(os.Getenv("SYSTEMROOT")) + `\`) }
 
 func boundTime() {}

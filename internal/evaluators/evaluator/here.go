@@ -10,7 +10,7 @@ import (
 )
 
 // Here evaluates in this process, where only the engine's own checks limit a script: for tests, and for programs that
-// run only their own workflows. At most as many scripts run at a time as there are processors.
+// run only their own workflows. No more scripts run at a time than there are processors.
 type Here struct {
 	options script.Options
 	idle    chan *script.Engine // elements may be nil: not created yet

@@ -15,12 +15,12 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// A frame consists of texts, each preceded by its length. A question contains settings, template and parameters; an
+// A frame consists of texts, each preceded by its length. A question contains settings, a template and parameters; an
 // answer contains a letter and a text.
 const (
-	maxQuestion = 64 << 20 // bytes of the largest text of a question
-	maxAnswer   = 2 << 20  // bytes of the largest text of an answer: more than a result may have
-	maxProblem  = 16 << 10 // bytes of a problem's description
+	maxQuestion = 64 << 20 // the size in bytes of the largest text of a question
+	maxAnswer   = 2 << 20  // the size in bytes of the largest text of an answer: more than a result may have
+	maxProblem  = 16 << 10 // the size in bytes of a problem's description
 )
 
 // LastTime is how long an evaluation may take if it gets no processor time.

@@ -121,7 +121,7 @@ func databaseCounts(t *testing.T, s suite.Stores) {
 	want("after the end of the attempt", 0, 0, 2)
 }
 
-// databaseCensus checks the numbers of workflows and pools: unfinished attempts, the last success, slots and claims.
+// databaseCensus checks the figures for workflows and pools: unfinished attempts, the last success, slots and claims.
 func databaseCensus(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	empty := suite.Got(s.Database.Census(ctx, 10))(t)

@@ -2,7 +2,7 @@
 // that carry messages are in package messages; the parts that suites share are in package suite.
 //
 // Three suites test a database as a whole: its host.Database, which changes survive the end of a process (Reopen), and
-// errors of its library (Outage).
+// errors from its library (Outage).
 //
 // Each driver calls Exercise with a Harness that creates its ports, and names the ports that it does not implement. A
 // suite tests the promises in the comments of package host. It must never require anything that only one driver can do.

@@ -43,7 +43,7 @@ func wantSilent(t *testing.T, s suite.Stores, want ...host.Attempt) {
 	}
 }
 
-// inventoryOf checks attempts whose ids begin with each other's digits.
+// inventoryOf checks attempts whose ids are prefixes of one another.
 func inventoryOf(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	send := func(q host.Queue, attempt int64, name, group string) {

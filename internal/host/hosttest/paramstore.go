@@ -60,7 +60,7 @@ func paramsAtOnce(t *testing.T, s suite.Stores) {
 			for round := range 5 {
 				value := fmt.Sprint(writer, "/", round)
 				var err error
-				for range 20 { // a transaction that conflicts with another may be refused, and is repeated
+				for range 20 { // a transaction that conflicts with another may be refused, and is then retried
 					if err = s.ParamStore(1).Set(t.Context(), map[string]string{"left": value, "right": value}); err == nil {
 						break
 					}

@@ -46,7 +46,7 @@ func reopen(t *testing.T, s suite.Stores, crash bool, leases map[host.Queue]host
 }
 
 // wantDelivery checks the fields of a delivery that describe earlier receivers. They depend on the kind of database: a
-// shared one never sets restarted and crashed, and only a host.Marker sets begun.
+// shared one never sets restarted or crashed, and only a host.Marker sets begun.
 func wantDelivery(t *testing.T, s suite.Stores, what string, d host.Delivery, count int, restarted, crashed bool, begun string) {
 	t.Helper()
 	restarted, crashed = restarted && !s.Shared, crashed && !s.Shared

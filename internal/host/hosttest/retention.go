@@ -35,7 +35,7 @@ func retentionSuite(t *testing.T, h suite.Harness) {
 	}.Run(t, h)
 }
 
-// over creates a session with attempts of these names that ended at a time.
+// over creates a session whose attempts have these names and ended at the given time.
 func over(t *testing.T, s suite.Stores, w host.Workflow, session, end int64, names ...string) []host.Attempt {
 	t.Helper()
 	var list []host.Attempt
@@ -49,7 +49,7 @@ func over(t *testing.T, s suite.Stores, w host.Workflow, session, end int64, nam
 	return list
 }
 
-// noise returns a text that stays large when it is compressed.
+// noise returns text that stays large when it is compressed.
 func noise() string {
 	var b strings.Builder
 	for range 350 {
@@ -58,13 +58,13 @@ func noise() string {
 	return b.String()
 }
 
-// forget requests the removal of a session if it was over before a time.
+// forget requests the removal of a session if it was over before the given time.
 func forget(t *testing.T, s suite.Stores, a host.Attempt, before int64) bool {
 	t.Helper()
 	return suite.Got(s.Retention.Forget(t.Context(), a.Site, a.SessionID, suite.Instant(before), nil))(t)
 }
 
-// gone reports whether no list or lookup shows the attempts of a session any more.
+// gone checks that no list or lookup shows the attempts of a session anymore.
 func gone(t *testing.T, s suite.Stores, list []host.Attempt) {
 	t.Helper()
 	ctx := t.Context()

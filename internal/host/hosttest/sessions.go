@@ -136,7 +136,7 @@ func sessionsList(t *testing.T, s suite.Stores) {
 func sessionsBounded(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	w := suite.Definition(t, s, 1, "demo")
-	const each = 500 << 10 // more than fits into an item of DynamoDB
+	const each = 500 << 10 // more than fits into a DynamoDB item
 	var all []host.Attempt
 	for i := range 7 {
 		n := suite.AttemptOf(1, w, suite.Instant(int64(i)), "")

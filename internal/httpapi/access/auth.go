@@ -96,13 +96,13 @@ func actorOf(u User) Actor {
 	return Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role}
 }
 
-// Same compares two texts in constant time; it compares hashes, which also hides the lengths.
+// Same compares two strings in constant time; it compares hashes, which also hides the lengths.
 func Same(a, b string) int {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:])
 }
 
-// ByToken looks up a token by its hash, so that the time that it takes reveals nothing about the token.
+// ByToken looks up a token by its hash, so that the time the lookup takes reveals nothing about the token.
 func (c *Caller) ByToken(secret string) error {
 	found, err := c.bearer(hashOf(secret))
 	if err != nil || found {
@@ -115,7 +115,7 @@ func (c *Caller) ByToken(secret string) error {
 	return c.wrong(who, User{}, "a token")
 }
 
-// bearer sets the actor to the owner of the token with a hash; found reports whether it exists.
+// bearer sets the actor to the owner of the token with the given hash; found reports whether it exists.
 func (c *Caller) bearer(hash []byte) (found bool, err error) {
 	if c.gate.Auth.Tokens == nil {
 		return false, nil
@@ -139,7 +139,7 @@ func (c *Caller) bearer(hash []byte) (found bool, err error) {
 	return true, nil
 }
 
-// ExpiresSoon is how long before its end a token's use is reported.
+// ExpiresSoon is how long before a token expires the server starts to report its use.
 const ExpiresSoon = 14 * 24 * time.Hour
 
 // current refuses a token that has expired, and warns of one that soon will: once a day, because programs call often.
@@ -157,8 +157,8 @@ func (c *Caller) current(t host.Token) error {
 // tokenPrefix lets users and secret scanners recognize a leaked token.
 const tokenPrefix = "zdt_"
 
-// NewToken creates the secret of a token and its hash. Only the hash is stored; 26 random characters need neither a
-// salt nor a slow hash.
+// NewToken creates a token's secret and its hash. Only the hash is stored; 26 random characters need neither a salt nor
+// a slow hash.
 func NewToken() (secret string, hash []byte) {
 	secret = tokenPrefix + rand.Text()
 	return secret, hashOf(secret)

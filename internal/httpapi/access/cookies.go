@@ -18,15 +18,15 @@ import (
 // data that ties them to the browser from which they left. Scripts of pages can read neither.
 //
 // If the server is called over https, their names begin with __Host-: a browser then accepts them only from this very
-// host over https, and no other host of the domain can replace them. Browsers keep the cookies of all ports of a host
-// together, and several servers may run on a user's own machine: so there the port is part of the name.
+// host over https, and no other host of the domain can replace them. Browsers do not separate a host's cookies by port,
+// and several servers may run on a user's own machine, so there the port is part of the name.
 const (
 	sessionCookie = "zerodag_session"
 	LandingCookie = "zerodag_oidc"
 	hostPrefix    = "__Host-"
 )
 
-// onLoopback reports whether a name refers to the machine of the caller.
+// onLoopback reports whether a name refers to the caller's machine.
 func onLoopback(hostport string) bool {
 	name := hostOf(hostport)
 	address, err := netip.ParseAddr(name)
@@ -39,7 +39,7 @@ func (c *Caller) plainly() bool {
 	return c.R.TLS == nil && onLoopback(c.R.Host) && !strings.HasPrefix(c.R.Header.Get("Origin"), "https://")
 }
 
-// KeepsCookies refuses to sign in if the browser would not keep the session: on a page loaded without TLS from another
+// KeepsCookies refuses a sign-in if the browser would not keep the session: on a page loaded without TLS from another
 // machine, where anyone on the network path could read it.
 func (c *Caller) KeepsCookies() error {
 	origin, err := url.Parse(c.R.Header.Get("Origin"))
@@ -75,8 +75,8 @@ func (c *Caller) cookie(name string) string {
 	return ""
 }
 
-// SetCookie sets a cookie in the browser for a time; "" removes it. With strict, the browser does not send it when a
-// page of another site leads here.
+// SetCookie sets a cookie in the browser for the given time; "" removes it. With strict, the browser does not send it
+// when another site's page leads here.
 func (c *Caller) SetCookie(name, value string, lasts time.Duration, strict bool) {
 	name = c.ported(name)
 	k := &http.Cookie{Name: hostPrefix + name, Value: value, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode} // #nosec G124 -- Secure is removed below, only on the caller's own machine

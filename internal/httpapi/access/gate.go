@@ -55,7 +55,7 @@ type User struct {
 type OIDC struct {
 	Provider host.Identities
 	Name     string  // name on the button
-	Grants   []Grant // the first one that fits a user applies; users without one are refused
+	Grants   []Grant // the first one that matches a user applies; users without one are refused
 }
 
 // The path where a browser starts signing in at the provider, and the path to which the provider sends it back.
@@ -88,7 +88,7 @@ type Rules struct {
 	Hosts []string
 	// Proxies are the addresses of proxies whose X-Forwarded-For names the caller.
 	Proxies []netip.Prefix
-	// AnyOrigin lets pages of every origin call.
+	// AnyOrigin lets pages from any origin call.
 	AnyOrigin bool
 	Logger    *slog.Logger
 	Now       func() time.Time

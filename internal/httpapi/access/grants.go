@@ -11,7 +11,7 @@ import (
 
 // Grant gives a role to users that an identity provider has authenticated.
 type Grant struct {
-	// Who is an e-mail address, "@" and a domain, or "group:" and the name of a group.
+	// Who is an e-mail address, "@" followed by a domain, or "group:" and the name of a group.
 	Who  string
 	Role Role
 	Site int64
@@ -20,7 +20,7 @@ type Grant struct {
 // groupPrefix is the prefix of a Who that names a group.
 const groupPrefix = "group:"
 
-// ParseGrants reads grants, separated by commas or line ends: WHO=ROLE, or WHO=ROLE/SITE for a site other than 0. At
+// ParseGrants reads grants, separated by commas or line breaks: WHO=ROLE, or WHO=ROLE/SITE for a site other than 0. At
 // least one is required: by default no one can sign in.
 func ParseGrants(text string) ([]Grant, error) {
 	var list []Grant
@@ -82,7 +82,7 @@ func parseRight(entry, text string) (g Grant, err error) {
 	return g, nil
 }
 
-// GrantOf returns the first grant that fits a user.
+// GrantOf returns the first grant that matches a user.
 func GrantOf(list []Grant, p host.Person) (Grant, bool) {
 	email := strings.ToLower(p.Email)
 	_, domain, at := strings.Cut(email, "@")
@@ -98,7 +98,7 @@ func GrantOf(list []Grant, p host.Person) (Grant, bool) {
 	return list[i], true
 }
 
-// grantTo returns the grant to exactly who.
+// grantTo returns the grant whose Who is exactly who.
 func grantTo(list []Grant, who string) (Grant, bool) {
 	i := slices.IndexFunc(list, func(g Grant) bool { return g.Who == who })
 	if i < 0 {

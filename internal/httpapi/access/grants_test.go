@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestGrants proves how grants are read, and that ambiguous grants are refused.
+// TestGrants checks how grants are read, and that ambiguous grants are refused.
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	got, err := ParseGrants(" Alice@Example.com=owner,\n@example.com = viewer/3 ,group:Data Team=operator\n\ngroup:a=b=admin,")
@@ -25,7 +25,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// FuzzParseGrants proves that a user who fits a parsed grant has an address, a domain or a group that the text names.
+// FuzzParseGrants proves that a user who matches a parsed grant has an address, a domain or a group that the text
+// names.
 func FuzzParseGrants(f *testing.F) {
 	f.Add("alice@example.com=owner,@example.com=viewer/3", "alice@example.com", "ops")
 	f.Add("group:ops=admin", "", "ops")

@@ -38,7 +38,7 @@ type guess struct {
 	last     time.Time
 }
 
-// The first failures cause no wait; then the wait doubles up to the longest. Callers that have not failed for a while
+// The first failures cause no wait; then the wait doubles up to the maximum. Callers that have not failed for a while
 // start over.
 const (
 	freeFailures   = 10
@@ -120,8 +120,8 @@ func (c *Caller) Origin() host.Origin {
 // longestPath limits how much of a path the audit log keeps.
 const longestPath = 500
 
-// with describes how the caller was identified. It names tokens and sessions so that their other requests can be found,
-// but not so that they could be used.
+// with describes how the caller was identified. It identifies tokens and sessions so that their other requests can be
+// found, but not in a way that would allow their use.
 func (a *Actor) with() string {
 	text := a.By
 	switch a.By {
@@ -183,7 +183,7 @@ func (c *Caller) guesser(user string) guesser {
 	return who
 }
 
-// wrong answers a failed login, and logs it. user must exist: an unknown name must not be logged, because it may be a
+// wrong responds to a failed login and logs it. user must exist: an unknown name must not be logged, because it may be a
 // password that was typed into the wrong field.
 func (c *Caller) wrong(who guesser, user User, what string) error {
 	failures, tell := c.gate.Memory.guesses.failed(who, c.gate.Now())

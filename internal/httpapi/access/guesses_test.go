@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestPenalty proves how long failed logins must wait: not at all at first, then twice as long each time up to a limit.
-// A success or enough time resets the wait. Many names neither use up memory nor make the server forget the name under
-// attack.
+// TestPenalty checks how long callers must wait after failed logins: not at all at first, then twice as long each time
+// up to a limit. A success or enough time resets the wait. Many names neither use up memory nor make the server forget
+// the name under attack.
 func TestPenalty(t *testing.T) {
 	t.Parallel()
 	g, now := newGuesses(), time.Unix(1_700_000_000, 0)

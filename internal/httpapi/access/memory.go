@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Memory records failed logins and sign-ins of a program's callers, and remembers for a moment what the store knows about
+// Memory records failed logins and sign-ins of a program's callers, and briefly remembers what the store knows about
 // ended sessions. It is safe for concurrent use, and is not shared with other programs.
 type Memory struct {
 	guesses *guesses
@@ -32,14 +32,14 @@ func NewMemory() *Memory {
 // user holds the data of one user who signs in.
 type user struct {
 	before time.Time // all sessions that began until then are over
-	read   time.Time // when the store was last asked for before
+	read   time.Time // when before was last read from the store
 	last   time.Time // when the user was last recorded
 
 	minute  time.Time // the beginning of the minute in which sign-ins are counted
 	signIns int
 }
 
-// signInEntry is the last entry of the audit log about sign-ins of a user from an address.
+// signInEntry is the last audit log entry about a user's sign-ins from an address.
 type signInEntry struct {
 	at   time.Time
 	more int // sign-ins since then
@@ -48,8 +48,8 @@ type signInEntry struct {
 // signInEvery is the shortest time between two such entries: a script may sign in all day.
 const signInEvery = time.Hour
 
-// noteSignIn counts a sign-in of a user from an address. due reports whether the audit log gets an entry; more is how many
-// sign-ins since the last entry have none.
+// noteSignIn counts a sign-in of a user from an address. due reports whether the audit log gets an entry; more is the
+// number of sign-ins since the last entry, which have no entry.
 func (m *Memory) noteSignIn(who string, now time.Time) (more int, due bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +112,7 @@ func (m *Memory) maySignIn(who string, now time.Time) bool {
 	return u.signIns <= mostSignIns
 }
 
-// end records that a user ended all sessions that began until a time.
+// end records that a user ended all sessions that began up to a given time.
 func (m *Memory) end(who string, until, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,8 +124,8 @@ func (m *Memory) end(who string, until, now time.Time) {
 // Recheck is how long a session or token may still be accepted after another server ended it.
 const Recheck = 2 * time.Second
 
-// ended returns until when the sessions of a user began that are over; zero for none. It reads the store, unless that
-// was done less than fresh ago. Without a store, only this process knows.
+// ended returns the latest time at which a user's ended sessions may have begun; zero for none. It reads the store
+// unless it did so less than fresh ago. Without a store, only this process knows.
 func (m *Memory) ended(ctx context.Context, store host.Users, who string, now time.Time, fresh time.Duration) (time.Time, error) {
 	m.mu.Lock()
 	u := m.of(who, now)

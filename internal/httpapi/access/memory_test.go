@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// ends is a store of the ends of sessions that two servers share.
+// ends is a store, shared by two servers, that records when sessions ended.
 type ends struct {
 	host.Users
 	until map[string]time.Time
@@ -75,7 +75,7 @@ func TestSignInsAreLimited(t *testing.T) {
 }
 
 // TestSignInEntries proves that the audit log gets an entry for the first sign-in of a user from an address and one an
-// hour later, which counts those in between, and that others have their own.
+// hour later, which counts those in between, and that other users have separate entries.
 func TestSignInEntries(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
@@ -93,7 +93,7 @@ func TestSignInEntries(t *testing.T) {
 	}
 }
 
-// TestAddress proves whose address counts: that of the connection, unless it is a trusted proxy, and never one that a
+// TestAddress checks which address counts: that of the connection, unless it is a trusted proxy, and never one that a
 // caller could have made up.
 func TestAddress(t *testing.T) {
 	t.Parallel()

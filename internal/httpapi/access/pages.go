@@ -19,8 +19,8 @@ import (
 //   - ownPage: a page of another origin is refused, everywhere.
 //   - deliberate: requests that a page can send without a preflight change nothing.
 
-// Named refuses foreign names if there is no login: if the name of a page is made to point here, the page has the same
-// origin for its browser (DNS rebinding).
+// Named refuses foreign names if there is no login: if a page's host name is made to resolve to this server, the
+// browser considers the page same-origin (DNS rebinding).
 func (g *Gate) Named(r *http.Request) error {
 	if g.Bound == "" || !g.Auth.Open() || g.isOurs(r.Host) {
 		return nil

@@ -19,7 +19,7 @@ var principalForms = sync.OnceValue(func() (forms struct{ granted, signed *regex
 	return forms
 })
 
-// ParsePrincipals reads grants of the form ARN=ROLE or ARN=ROLE/SITE. The ARN names a role or a user of IAM, or ends in
+// ParsePrincipals reads grants of the form ARN=ROLE or ARN=ROLE/SITE. The ARN names an IAM role or user, or ends in
 // ":root" for all principals of the account, as in policies.
 func ParsePrincipals(entries []string) (Principals, error) {
 	var list Principals
@@ -34,7 +34,7 @@ func ParsePrincipals(entries []string) (Principals, error) {
 }
 
 func parsePrincipal(entry string) (Grant, error) {
-	cut := strings.LastIndex(entry, "=") // names in IAM may contain one
+	cut := strings.LastIndex(entry, "=") // IAM names may contain one
 	if cut < 0 {
 		return Grant{}, fmt.Errorf("%q is not ARN=ROLE", entry)
 	}
@@ -55,7 +55,7 @@ func parsePrincipal(entry string) (Grant, error) {
 	return g, nil
 }
 
-// of returns the first grant that fits the signer of a request, whose ARN comes from AWS.
+// of returns the first grant that matches the signer of a request, whose ARN comes from AWS.
 func (p Principals) of(arn string) (Grant, bool) {
 	m := principalForms().signed.FindStringSubmatch(arn)
 	if m == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPrincipals proves how grants to principals are read, and that ambiguous grants are refused.
+// TestPrincipals checks how grants to principals are read, and that ambiguous grants are refused.
 func TestPrincipals(t *testing.T) {
 	t.Parallel()
 	got, err := ParsePrincipals([]string{
@@ -29,8 +29,8 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
-// TestPrincipalOf proves which callers a grant fits: it uses AWS's ARNs of users, sessions of roles, federated users
-// and the root user (IAM User Guide, "IAM identifiers").
+// TestPrincipalOf checks which callers a grant matches: it uses AWS's ARNs of users, role sessions, federated users and
+// the root user (IAM User Guide, "IAM identifiers").
 func TestPrincipalOf(t *testing.T) {
 	t.Parallel()
 	list, err := ParsePrincipals([]string{

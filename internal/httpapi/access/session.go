@@ -57,8 +57,7 @@ const (
 
 func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// OnPurpose refuses requests that a page of another origin might have made the browser send with the session of its
-// user.
+// OnPurpose refuses requests that a page of another origin might have made the browser send with its user's session.
 func (c *Caller) OnPurpose() error {
 	if reads(c.R.Method) || c.R.Header.Get(PageHeader) == fromPage {
 		return nil
@@ -130,7 +129,7 @@ func (c *Caller) markOf(u User) ([]byte, error) {
 	return c.gate.Auth.Seal.Mark(c.R.Context(), u.Name+"\x00"+u.Password)
 }
 
-// Begin signs the actor in: their browser gets a new session. grant is the grant of a user of a provider.
+// Begin signs the actor in: their browser gets a new session. grant is the grant of a user who signed in at a provider.
 func (c *Caller) Begin(grant string) error {
 	now := c.gate.Now()
 	s := &signedIn{ID: rand.Text(), By: c.Actor.By, Token: c.Actor.token, User: c.Actor.Name, Grant: grant, Begun: now.UnixMilli(), Last: now.Unix()}

@@ -17,7 +17,7 @@ type changes struct {
 	Changes []wire.Change `json:"changes"`
 	// Next is the value of after= for the changes that follow these.
 	Next int64 `json:"next"`
-	// More means that there are already more.
+	// More means that more changes already exist.
 	More bool `json:"more"`
 	// Done means that the attempt is over and that there are no more changes.
 	Done bool  `json:"done"`

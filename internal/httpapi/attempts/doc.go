@@ -1,3 +1,3 @@
-// Package attempts serves sessions and their attempts: how they are listed, searched, started, paused, killed and run
-// again, their tasks, history and logs, and streams of their events. It does not depend on other groups of endpoints.
+// Package attempts serves sessions and their attempts: listing, searching, starting, pausing, killing and rerunning
+// them, their tasks, history and logs, and streams of their events. It does not depend on other groups of endpoints.
 package attempts

@@ -19,7 +19,7 @@ import (
 const chunk = 64 << 10
 
 // feed is one server-sent-event stream of an attempt: `attempt` when its row changed, `task` for each changed task,
-// `log` for text of a run, and finally `end`.
+// `log` for text from a run, and finally `end`.
 type feed struct {
 	*eventStream
 	row     string // the attempt as it was last sent
@@ -80,7 +80,7 @@ func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 	if err := f.sendLogs(ctx, a, last || a.Done); err != nil {
 		return false, err
 	}
-	// The row comes last: once it is marked done, all tasks and texts have been sent.
+	// The row comes last: once it is marked done, all tasks and all log text have been sent.
 	shown, err := withPause(ctx, f.Call, a)
 	if err != nil {
 		return false, err

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPosition proves that a position that a client sends back has the same meaning.
+// TestPosition proves that a position keeps its meaning when a client sends it back.
 func TestPosition(t *testing.T) {
 	t.Parallel()
 	f := &feed{logs: map[string]*logPart{

@@ -12,13 +12,13 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// logPiece is text of a log file, as far as the file is written.
+// logPiece is text from a log file, as far as the file has been written.
 type logPiece struct {
 	After int64  `json:"after"` // bytes of the decompressed file before the text
 	Text  string `json:"text"`  // invalid UTF-8 is shown as U+FFFD
 	Next  int64  `json:"next"`  // the value of after= for the text that follows
 	More  bool   `json:"more"`  // there is already more
-	// Done means that the attempt is over, so that the file does not grow any more.
+	// Done means that the attempt is over, so that the file no longer grows.
 	Done bool `json:"done"`
 }
 
@@ -79,7 +79,7 @@ func plainText(c *endpoint.Call, file io.Reader, after int64) (any, error) {
 }
 
 // copyText copies text up to its end, or to the place where the file is damaged or not written yet, and ends with a
-// whole character. It returns only errors of writing.
+// whole character. It returns only write errors.
 func copyText(to io.Writer, text io.Reader) error {
 	buf := make([]byte, 64<<10)
 	kept := 0

@@ -8,8 +8,8 @@ import (
 	"testing/iotest"
 )
 
-// TestCopyText proves that text is copied unchanged, in whatever pieces it comes, except for an incomplete character at
-// the end, so that a client that counts bytes continues where that character begins.
+// TestCopyText proves that text is copied unchanged, in whatever pieces it arrives, except for an incomplete character
+// at the end, so that a client that counts bytes continues where that character begins.
 func TestCopyText(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("a\xffé漢😀\n", 40_000)

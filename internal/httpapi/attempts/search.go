@@ -11,7 +11,7 @@ func foundWorkflow(w host.Workflow) wire.FoundWorkflow {
 	return wire.FoundWorkflow{ID: wire.ID(w.ID), Name: w.Name, Project: wire.Named(w.Project)}
 }
 
-// mostQuery is the maximum length in bytes of a text to search for.
+// mostQuery is the maximum length in bytes of a search text.
 const mostQuery = 255
 
 func search(c *endpoint.Call) (any, error) {

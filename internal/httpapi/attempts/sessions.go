@@ -144,7 +144,7 @@ func findSessions(c *endpoint.Call) (any, error) {
 	return wire.Found{Sessions: wire.Each(p.Sessions, wire.LastBriefly), Next: wire.OrNull(p.Next)}, nil
 }
 
-// states lists the names of the states of sessions.
+// states lists the names of session states.
 var states = []string{"running", "success", "error", "killed"}
 
 // sessionFilter reads the filter for sessions. stateName is the name of the parameter with the states.

@@ -138,7 +138,7 @@ func encode(v any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // only possible by a mistake in our own types
+		panic(err) // only possible through a mistake in our own types
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -72,7 +72,7 @@ func (c *Call) copy(d Download) {
 var codes = [...]int{host.Invalid: http.StatusBadRequest, host.Missing: http.StatusNotFound,
 	host.Conflict: http.StatusConflict, host.TooLarge: http.StatusRequestEntityTooLarge, host.Forbidden: http.StatusForbidden}
 
-// StatusOf returns the HTTP status of an error of the host; an error without a class is the server's fault.
+// StatusOf returns the HTTP status of a host error; an error without a class is the server's fault.
 func StatusOf(e *host.Error) int {
 	if e.Code == 0 {
 		return http.StatusServiceUnavailable
@@ -159,7 +159,7 @@ func (c *Call) write(status int, v any) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // only possible by a mistake in our own types
+		panic(err) // only possible through a mistake in our own types
 	}
 	c.writeBytes(status, wire.JSONType, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }

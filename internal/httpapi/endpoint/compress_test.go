@@ -40,7 +40,7 @@ func TestCompress(t *testing.T) {
 	all.Wait()
 }
 
-// TestPreferred proves which encoding is chosen.
+// TestPreferred checks which encoding is chosen.
 func TestPreferred(t *testing.T) {
 	t.Parallel()
 	for accept, want := range map[string]string{"": "", "gzip": "gzip", "deflate, gzip": "gzip", "deflate": "deflate", "br, deflate;q=0.5": "deflate",

@@ -35,7 +35,7 @@ func preciseInstant(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05.000000000Z")
 }
 
-// ProjectNamed returns the project with a name unless it is deleted.
+// ProjectNamed returns the project with the given name unless it is deleted.
 func (c *Call) ProjectNamed(name string) (host.Project, error) {
 	list, err := c.Node.Projects(c.Ctx(), host.ProjectQuery{Site: c.Actor.Site, Name: name, Count: 1})
 	if err == nil && (len(list) == 0 || name == "") {
@@ -71,7 +71,7 @@ func (c *Call) RevisionNamed(project int64, name string) (host.Revision, error) 
 	return list[0], nil
 }
 
-// Definition returns the definition with a name in a revision.
+// Definition returns the definition with the given name in a revision.
 func (c *Call) Definition(r host.Revision, name string) (host.Workflow, error) {
 	list, err := c.Definitions(r, name, name != "")
 	if err == nil && (len(list) == 0 || name == "") {
@@ -83,7 +83,7 @@ func (c *Call) Definition(r host.Revision, name string) (host.Workflow, error) {
 	return list[0], nil
 }
 
-// Definitions returns all definitions of a revision, or the one with a name.
+// Definitions returns all definitions of a revision, or the one with the given name.
 func (c *Call) Definitions(r host.Revision, name string, byName bool) ([]host.Workflow, error) {
 	q := host.WorkflowQuery{Site: c.Actor.Site, Revision: r.ID}
 	if byName {

@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/uploads"
 )
 
-// Options are the dependencies and settings of an API. The fields describe the zero values of optional parts.
+// Options are the dependencies and settings of an API. The field comments describe the zero values of optional parts.
 type Options struct {
 	Node    *node.Node
 	Version string
@@ -31,11 +31,11 @@ type Options struct {
 	// Memory records failed logins and sessions of callers. Handlers of one program share it; nil means that this handler
 	// has a separate one.
 	Memory *access.Memory
-	// Hosts lists further names of this server (server.http.hosts).
+	// Hosts lists additional names of this server (server.http.hosts).
 	Hosts []string
 	// Proxies are the addresses of proxies whose X-Forwarded-For names the caller (server.http.trusted-proxies).
 	Proxies []netip.Prefix
-	// AnyOrigin lets pages of every origin call (server.enable-swagger), but only if callers log in.
+	// AnyOrigin lets pages from any origin call (server.enable-swagger), but only if callers log in.
 	AnyOrigin bool
 	// UI serves everything that is not below /api; nil answers 404.
 	UI http.Handler
@@ -49,10 +49,10 @@ type Options struct {
 	Writable func(ctx context.Context) error
 	// Vitals reports how full the server is; nil if that is monitored elsewhere.
 	Vitals func(ctx context.Context) (host.Vitals, error)
-	// Census returns the numbers of workflows and pools of all sites, at most n of each; nil if that is monitored
+	// Census returns the figures for workflows and pools of all sites, at most n of each; nil if that is monitored
 	// elsewhere.
 	Census func(ctx context.Context, n int) (host.Census, error)
-	// Meter counts requests, and holds what the node has counted; nil means that it counts only requests.
+	// Meter counts requests, and holds what the node has counted; nil means a meter that counts only requests.
 	Meter *meter.Meter
 	// Outbox holds the notices that are not delivered; nil if they are not stored.
 	Outbox host.Outbox
@@ -64,19 +64,19 @@ type Options struct {
 	Queued func(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error)
 	// Dead holds the dead letters of the queues; empty if the queues have none.
 	Dead []host.DeadLetters
-	// Code analyzes the expressions in texts, for checks of files.
+	// Code analyzes the expressions in text, for checks of files.
 	Code check.Code
 	// ArchiveType is the storage type that revisions report for their archive: "db".
 	ArchiveType string
 	// Direct allows redirecting clients to the store for archives and logs if the store supports links.
 	Direct bool
-	// Uploads provides slots for archives; nil if archives come only by PUT /api/projects.
+	// Uploads provides slots for archives; nil if archives arrive only through PUT /api/projects.
 	Uploads Uploads
 	// UpgradeIfOlder and IncompatibleIfOlder are versions of clients (server.client-version-check.*).
 	UpgradeIfOlder, IncompatibleIfOlder string
-	// Draining is closed when the server takes no more work: from then on it is not ready. nil is never.
+	// Draining is closed when the server takes no more work: from then on it is not ready. nil means never.
 	Draining <-chan struct{}
-	// Stopping is closed when the server shuts down: streams end. nil is never.
+	// Stopping is closed when the server shuts down: streams end. nil means never.
 	Stopping <-chan struct{}
 	Limits   Limits
 	Logger   *slog.Logger     // slog.Default()
@@ -99,7 +99,7 @@ type Uploads interface {
 // Digdag's clients expect it.
 const UploadsHeader = "Zerodag-Uploads"
 
-// Limits are the limits of requests. Zero means the default given in the comment.
+// Limits are the request limits. Zero means the default given in the comment.
 type Limits struct {
 	Attempts int           // page_size of attempts: 100
 	Sessions int           // page_size of sessions: 100
@@ -108,7 +108,7 @@ type Limits struct {
 	Body     int64         // bytes of a decompressed JSON body: 10 MiB
 	Request  time.Duration // of a request: 1 min
 	Transfer time.Duration // of an upload or download: 15 min
-	Watch    time.Duration // between two reads of the logs of a stream: 1 s
+	Watch    time.Duration // between two reads of a stream's logs: 1 s
 	// Stream ends a stream after this long, or once it has sent something, and the client reconnects with its position:
 	// for servers that send an answer only once it is complete. 0 means never.
 	Stream time.Duration

@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// Probes of orchestrators, which are not below /api.
+// Probes for orchestrators, which are not below /api.
 const (
 	Live  = "/livez"  // whether the process must be restarted
 	Ready = "/readyz" // whether it should get requests
@@ -39,7 +39,7 @@ type Route struct {
 // Handler serves an endpoint: it returns the content of the answer, or an error.
 type Handler = func(*Call) (any, error)
 
-// Read returns the route of an endpoint that reads much, for every role.
+// Read returns the route of an endpoint that reads a lot of data, for every role.
 func Read(path, name string, serve Handler) Route {
 	rt := Get(path, name, serve)
 	rt.Cost = Costly

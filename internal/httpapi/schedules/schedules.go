@@ -93,7 +93,7 @@ func getSchedule(c *endpoint.Call) (any, error) {
 	return shownSchedule(c, s)
 }
 
-// changing reads the id and body of a change of a schedule.
+// changing reads the id and body of a schedule change.
 func changing(c *endpoint.Call, body any, optional bool) (int64, error) {
 	n, err := c.ID("id")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// The purposes of the cookies of users who are at the provider, or come back from it.
+// The purposes of the cookies of users who are at the provider, or are returning from it.
 const (
 	leavingPurpose = "oidc"
 	problemPurpose = "problem"
@@ -39,7 +39,7 @@ type leaving struct {
 // decimal formats a number.
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// mostReturn is the maximum length in bytes of the path to which a browser comes back: it must fit into a cookie.
+// mostReturn is the maximum length in bytes of the path to which a browser returns: it must fit into a cookie.
 const mostReturn = 1500
 
 // localPath returns a path of this server, or "/". However a browser interprets it, the path must not lead to another
@@ -88,7 +88,7 @@ func getOIDC(c *endpoint.Call) (any, error) {
 	return goTo(c, address)
 }
 
-// getCallback handles a browser that comes back from the provider, and signs the user in.
+// getCallback handles a browser that returns from the provider, and signs the user in.
 func getCallback(c *endpoint.Call) (any, error) {
 	o, err := providerOf(c)
 	if err != nil {

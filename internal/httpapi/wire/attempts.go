@@ -75,7 +75,7 @@ func (b *ResumeBody) Request() *catalogue.Resume {
 	return r
 }
 
-// MostStart is the maximum size of the body of a start: twice the limit of its parameters.
+// MostStart is the maximum size of a start's body: twice the limit of its parameters.
 const MostStart = 2 << 20
 
 // StartPlan is what a start would do.
@@ -84,7 +84,7 @@ type StartPlan struct {
 	Warnings []string `json:"warnings"`
 }
 
-// ForkBody requests an attempt that continues at a point of another.
+// ForkBody requests an attempt that continues from a point in another.
 type ForkBody struct {
 	Seq              *Whole     `json:"seq"`
 	RetryAttemptName *string    `json:"retryAttemptName"`

@@ -77,7 +77,7 @@ type Fill struct {
 	FinishedAt     Moment    `json:"finishedAt"`
 }
 
-// FillRun is a session that has begun. At first its attempt is unknown for a moment.
+// FillRun is a session that has begun. At first, its attempt may still be unknown.
 type FillRun struct {
 	SessionTime string `json:"sessionTime"`
 	AttemptID   *ID    `json:"attemptId"`

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// InvalidJSON is the error about a body that cannot be read.
+// InvalidJSON is the error for a body that cannot be read.
 func InvalidJSON(err error) error {
 	var user *host.Error
 	var wrongType *json.UnmarshalTypeError

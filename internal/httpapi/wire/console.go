@@ -91,7 +91,7 @@ type Overview struct {
 // SeenUnlessSaid is the default period for which failures are shown.
 const SeenUnlessSaid = 24 * time.Hour
 
-// Found is a session that a search found.
+// Found is a page of the sessions that a search found.
 type Found struct {
 	Sessions []Brief `json:"sessions"` // the last attempt of each
 	Next     *ID     `json:"next"`     // the before parameter of the next page; null on the last

@@ -95,7 +95,7 @@ func (l *TaskColumns) set(tasks []engine.TaskID) int {
 // Full reports whether more rows would make an answer too large: functions on AWS answer with at most 6 MB.
 func (l *TaskColumns) Full() bool { return l.Bytes > MostColumns }
 
-// MostColumns is the maximum size of the columns of an answer in bytes.
+// MostColumns is the maximum size in bytes of the columns of an answer.
 const MostColumns = 3 << 20
 
 // Millis returns a time in milliseconds since 1970; 0 for the zero time.
@@ -109,7 +109,7 @@ func Millis(t time.Time) int64 {
 // Outline is an attempt as a graphical page needs it: all its tasks, without their parameters.
 type Outline struct {
 	// Seq is the last entry of the history that the tasks reflect: later changes come after it. It is null if nothing will
-	// change any more.
+	// change anymore.
 	Seq    *int64       `json:"seq"`
 	At     int64        `json:"at"` // the server's clock
 	Tasks  *TaskColumns `json:"tasks"`

@@ -49,7 +49,7 @@ type Used struct {
 	Task string `json:"task"`
 }
 
-// MostPlan is the maximum size of the names of a plan in bytes.
+// MostPlan is the maximum size in bytes of the names in a plan.
 const MostPlan = 2 << 20
 
 // PlannedTasks returns as many tasks of a plan as fit into an answer; if that is not all of them, it marks the plan as

@@ -57,7 +57,7 @@ type Queue struct {
 	Next     *ID       `json:"next"`
 }
 
-// StateOf returns in which count of its queue a message is included.
+// StateOf returns which of its queue's counts includes a message.
 func StateOf(m host.Queued, now time.Time) string {
 	switch {
 	case !m.Until.IsZero():

@@ -13,7 +13,7 @@ type SignIn struct {
 	Live          string   `json:"live"`
 	AWS           bool     `json:"aws"`
 	Version       string   `json:"version"`
-	// Problem is the reason why the sign-in failed at the provider from which this browser came back. It is shown once.
+	// Problem is the reason why the sign-in failed at the provider from which this browser returned. It is shown once.
 	Problem *string `json:"problem"`
 }
 

@@ -88,8 +88,8 @@ type NameOptID struct {
 // Optional shows a reference whose id may be absent.
 func Optional(r host.Ref) NameOptID { return NameOptID{r.Name, OrNull(r.ID)} }
 
-// MostListed is the maximum size in bytes of the parameters or definitions on a page of a list: an answer of a function
-// may have 6 MB, and a page of attempts with large parameters must not use up a machine's memory.
+// MostListed is the maximum size in bytes of the parameters or definitions on a page of a list: a function's answer may
+// have up to 6 MB, and a page of attempts with large parameters must not use up a machine's memory.
 const MostListed = 4 << 20
 
 // Collection is a list under its name; it is never null.
@@ -137,7 +137,7 @@ type Workflow struct {
 	Revision string `json:"revision"`
 	Timezone string `json:"timezone"`
 	Config   Object `json:"config"`
-	// These fields are for people, and present if the file has them.
+	// These fields are for human readers, and present if the file has them.
 	Description string   `json:"description,omitempty"`
 	Owner       string   `json:"owner,omitempty"`
 	Tags        []string `json:"tags,omitempty"`

@@ -27,7 +27,7 @@ type NewToken struct {
 	Warnings []string `json:"warnings"`
 }
 
-// TokenOf shows a token as it is at a time.
+// TokenOf shows a token as it is at a given time.
 func TokenOf(t host.Token, now time.Time) ShownToken {
 	return ShownToken{ID(t.ID), t.Name, t.Site, t.Role, Moment(t.CreatedAt), Moment(t.LastUsed), Moment(t.ExpiresAt), t.Expired(now), t.Projects}
 }

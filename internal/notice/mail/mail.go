@@ -21,7 +21,7 @@ type Sender struct {
 	Server *param.Map
 	// Message holds from, to, cc, bcc, subject and html.
 	Message *param.Map
-	// Body makes the text; nil means one line per field.
+	// Body writes the text; nil means one line per field.
 	Body func(fields *param.Map) (string, error)
 }
 
@@ -47,10 +47,10 @@ func (m Sender) Send(ctx context.Context, fields *param.Map) error {
 	return err
 }
 
-// title is the first line of a mail.
+// title is the first line of an e-mail.
 const title = "Digdag Notification"
 
-// lines returns Digdag's text of a mail: a title, what happened, and where.
+// lines returns the text of an e-mail as Digdag writes it: a title, what happened, and where.
 func lines(fields *param.Map) (string, error) {
 	text := []string{title, ""}
 	for _, line := range [][2]string{{"Message", "message"}, {"Date", "timestamp"}, {}, {"Site Id", "site_id"}, {"Project Name", "project_name"},

@@ -21,7 +21,7 @@ var failed = host.Notice{Message: "Workflow session attempt failed", Revision: "
 
 var now = time.Date(2024, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// TestMail (B6) proves that a notice arrives as a mail with Digdag's text.
+// TestMail (B6) proves that a notice arrives as an e-mail with Digdag's text.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,7 @@ Time Zone: Asia/Tokyo
 Session Uuid: u
 Session Time: 2024-01-02T00:00:00+09:00`
 
-// TestMailSaysWhatFailed proves that a mail about a failed attempt shows, below Digdag's lines, the failed task, its
+// TestMailSaysWhatFailed proves that an e-mail about a failed attempt shows, below Digdag's lines, the failed task, its
 // error, its last output, and the command that resumes.
 func TestMailSaysWhatFailed(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestMailSaysWhatFailed(t *testing.T) {
 	}
 }
 
-// serveMail accepts one mail and sends its lines to got.
+// serveMail accepts one e-mail and sends its lines to got.
 func serveMail(l net.Listener, got chan<- string) {
 	c, err := l.Accept()
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // The credentials of the provider's client.
 const (
 	ClientID = "zerodag"
-	Secret   = "the-clients-secret" // #nosec G101 -- of a provider in a test
+	Secret   = "the-clients-secret" // #nosec G101 -- the secret of a test provider
 )
 
 // Provider signs in the user that the test sets, without asking.
@@ -35,8 +35,8 @@ type Provider struct {
 
 	mu     sync.Mutex
 	key    *rsa.PrivateKey
-	claims map[string]any // of the next users
-	header map[string]any // of their id tokens, overriding the correct one
+	claims map[string]any // the claims of the next users
+	header map[string]any // the header of their ID tokens, overriding the correct one
 	codes  map[string]code
 	broken bool
 
@@ -48,7 +48,7 @@ type Provider struct {
 // paths holds the addresses of a provider's endpoints: authorize and token below its pages, keys below its URL.
 type paths struct{ authorize, token, keys string }
 
-// code is the data of an authorization code, which is exchanged for an id token once.
+// code is the data of an authorization code, which can be exchanged once for an ID token.
 type code struct {
 	nonce, challenge string
 	claims           map[string]any
@@ -63,8 +63,8 @@ func New(t *testing.T) *Provider {
 	return p
 }
 
-// Cognito starts a provider like a user pool: its URL has the pool in its path, users sign in on another host, and its
-// metadata is like Cognito's.
+// Cognito starts a provider like a user pool: its URL contains the pool in its path, users sign in on another host, and
+// its metadata is like Cognito's.
 func Cognito(t *testing.T) *Provider {
 	t.Helper()
 	p := newProvider(t, paths{"/oauth2/authorize", "/oauth2/token", "/.well-known/jwks.json"})
@@ -186,7 +186,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "id_token": p.sign(header, all)})
 }
 
-// sign makes an id token. The signature is always RS256, whatever the header claims; with alg none, there is no
+// sign creates an ID token. The signature is always RS256, whatever the header claims; with alg none, there is no
 // signature.
 func (p *Provider) sign(header, claims map[string]any) string {
 	text := encode(marshal(header)) + "." + encode(marshal(claims))

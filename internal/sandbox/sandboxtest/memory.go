@@ -1,5 +1,5 @@
-// Package sandboxtest contains the contract of the ports of package sandbox as a test suite, and a
-// store in memory that passes it: the model that tests and benchmarks run on.
+// Package sandboxtest contains the contract of the ports of package sandbox as a test suite, and an in-memory store
+// that passes it: the model that tests and benchmarks run on.
 package sandboxtest
 
 import (

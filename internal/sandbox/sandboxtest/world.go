@@ -43,8 +43,8 @@ type World struct {
 	away func(*http.Request) int
 }
 
-// Away lets f choose the status with which requests of machines are refused before they are carried out, like a gateway
-// that throttles them or whose function is gone. 0 means that the request is not refused.
+// Away lets f choose the status with which requests from machines are refused before they are carried out, like a
+// gateway that throttles them or whose function is gone. 0 means that the request is not refused.
 func (w *World) Away(f func(*http.Request) int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -282,7 +282,7 @@ func (m *Machines) end() {
 	}
 }
 
-// Store keeps blobs by HTTP.
+// Store keeps blobs that are accessed over HTTP.
 type Store struct {
 	server *httptest.Server
 	mu     sync.Mutex
@@ -324,7 +324,7 @@ func (s *Store) serve(w http.ResponseWriter, r *http.Request) {
 	w.Write(content)
 }
 
-// Archive0 returns the key of the archive of tests; see SetProject.
+// Archive0 returns the key of the tests' archive; see SetProject.
 func (s *Store) Archive0() string { return "archive/0" }
 
 // SetProject makes the project's archive, a tar.gz.

@@ -42,7 +42,7 @@ func pauses() []time.Duration { return []time.Duration{time.Second, 4 * time.Sec
 
 // Options holds the settings of an Exporter.
 type Options struct {
-	URL     string            // of the signal: https://collector:4318/v1/traces
+	URL     string            // the URL for the signal: https://collector:4318/v1/traces
 	Headers map[string]string // added to each request
 	Service string            // the attribute service.name; "" is "zerodag"
 	// Resource holds further attributes of the sender, such as deployment.environment.name.
@@ -148,7 +148,7 @@ func (x *Exporter) try(ctx context.Context, text []byte) (again bool, err error)
 			ErrorMessage  string          `json:"errorMessage"`
 		} `json:"partialSuccess"`
 	}
-	if json.Unmarshal(body, &part) == nil { // an answer in another encoding has no details
+	if json.Unmarshal(body, &part) == nil { // an answer in another encoding contains no details
 		if n, _ := strconv.Atoi(strings.Trim(string(part.PartialSuccess.RejectedSpans), `"`)); n > 0 {
 			return false, fmt.Errorf("send spans to %s: it rejected %d of them: %s", r.URL.Host, n, part.PartialSuccess.ErrorMessage)
 		}
@@ -258,7 +258,7 @@ func text(key, v string) keyValue {
 	return keyValue{key, value{String: &v}}
 }
 
-// cut shortens a text between characters.
+// cut shortens a text at a character boundary.
 func cut(s string) string {
 	if len(s) <= longest {
 		return s

@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/trace/otlp"
 )
 
-// collector receives traces with the decoder of the OpenTelemetry collector, and first answers with the given statuses.
+// collector receives traces with the OpenTelemetry collector's decoder, and first answers with the given statuses.
 type collector struct {
 	t        *testing.T
 	mu       sync.Mutex
@@ -117,7 +117,7 @@ func TestExport(t *testing.T) {
 }
 
 // TestRetries proves that only answers that allow it are followed by a retry, and that errors do not contain the
-// address, which may have a key in it.
+// address, which may contain a key.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {

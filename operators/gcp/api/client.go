@@ -3,7 +3,7 @@
 //
 // The operators in operators/gcp use it, with the HTTP client of their task. Each method is one API call; it must never
 // wait, and never repeat a request that may have taken effect: the caller decides about that with Temporary. Requests
-// are trees, since much of them comes from workflows and is passed to Google unchanged.
+// are trees, since much of their content comes from workflows and is passed to Google unchanged.
 package api
 
 import (

@@ -136,7 +136,7 @@ func oauthWords(content []byte) string {
 	return ": " + bounded(said.Error, 100) + " " + bounded(said.Description, 400)
 }
 
-// watched ends requests with a context that the library does not pass on, and remembers how the last one ended.
+// watched cancels requests through a context that the library does not pass on, and remembers how the last one ended.
 type watched struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as one call
 	under  http.RoundTripper

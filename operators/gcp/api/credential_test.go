@@ -31,7 +31,7 @@ func FuzzReadCredential(f *testing.F) {
 	})
 }
 
-// TestCheckAddress checks to which addresses a key may be sent.
+// TestCheckAddress checks the addresses to which a key may be sent.
 func TestCheckAddress(t *testing.T) {
 	t.Parallel()
 	for address, good := range map[string]bool{

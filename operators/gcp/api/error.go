@@ -138,7 +138,7 @@ func refusal(r request, answer *http.Response, content []byte) error {
 	return e
 }
 
-// bounded cuts a text to at most most bytes of valid UTF-8.
+// bounded truncates a string to at most most bytes of valid UTF-8.
 func bounded(text string, most int) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "�"))
 	if len(text) > most {

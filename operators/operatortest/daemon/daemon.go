@@ -32,7 +32,7 @@ func Skip(t testing.TB, err error) {
 }
 
 // Folder creates a folder for the data of a server, which is removed with the test. who is the user that owns it, the
-// first existing one of the names; nil if the test does not run as root.
+// first of the names that exists; nil if the test does not run as root.
 func Folder(t testing.TB, server string, names ...string) (folder string, who *syscall.SysProcAttr) {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "zerodag-"+server+"-") // t.TempDir is closed to the user it runs as
@@ -103,10 +103,10 @@ func FreePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// guard runs a server until its own standard input ends, which happens when the test ends, in whatever way.
+// guard runs a server until its own standard input ends, which happens when the test ends, however it ends.
 const guard = `"$@" >"$LOG" 2>&1 & server=$!; read -r _; kill -"$SIGNAL" $server; wait $server`
 
-// Run starts a server in the folder of its data and stops it with the test by a signal ("INT"). It returns once ready,
+// Run starts a server in its data folder and stops it with a signal ("INT") when the test ends. It returns once ready,
 // which is called repeatedly, returns no error.
 func Run(t testing.TB, folder string, who *syscall.SysProcAttr, signal string, ready func() error, program string, args ...string) {
 	t.Helper()

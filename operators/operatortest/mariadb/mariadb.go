@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/operatortest/daemon"
 )
 
-// Accounts of every server. Careful may read and write Database, but create nothing in it.
+// Accounts of every server. Careful may read and write Database, but may not create anything in it.
 const (
 	User     = "digdag"
 	Careful  = "careful"
@@ -51,7 +51,7 @@ func find(program string) string {
 	return ""
 }
 
-// Start starts a server that ends with the test. Without the programs for it the test is skipped, or fails if REQUIRE
+// Start starts a server that ends with the test. Without the programs for it, the test is skipped, or fails if REQUIRE
 // names peers.
 func Start(t testing.TB) Server {
 	t.Helper()

@@ -14,7 +14,7 @@ import (
 
 // Pooler starts PgBouncer in front of a server at the given port. It pools by transaction: each transaction may get a
 // different connection of the server, and nothing that was set on a connection survives. It returns its own port.
-// Without PgBouncer the test is skipped, or fails if REQUIRE names peers.
+// Without PgBouncer, the test is skipped, or fails if REQUIRE names peers.
 func Pooler(t testing.TB, server int) int {
 	t.Helper()
 	program, err := pgbouncer()

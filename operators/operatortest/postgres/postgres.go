@@ -39,7 +39,7 @@ type Server struct {
 	settings       []string
 }
 
-// Start starts a server that ends with the test. Without the programs for it the test is skipped, or fails if REQUIRE
+// Start starts a server that ends with the test. Without the programs for it, the test is skipped, or fails if REQUIRE
 // names peers.
 func Start(t testing.TB) Server {
 	t.Helper()

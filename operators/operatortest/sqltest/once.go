@@ -121,7 +121,7 @@ func (s Subject) kill(t *testing.T) {
 	}
 }
 
-// clean checks the case of a dead agent whose query still runs.
+// clean checks the case of a dead agent whose query is still running.
 func (s Subject) clean(t *testing.T) {
 	statement := s.sleep(1003)
 	w := s.Task(t, Data(statement))

@@ -34,7 +34,7 @@ type Subject struct {
 
 	// Sleep is the format of a statement that takes some seconds: "select pg_sleep(%v)".
 	Sleep string
-	// Running counts the sessions of a task that execute a statement, Left the sessions that are not over yet.
+	// Running counts a task's sessions that are executing a statement, Left the sessions that are not over yet.
 	Running, Left func(t *testing.T, w *operatortest.World, statement string) string
 
 	Values    map[string]string // last_results, by parameters
@@ -65,7 +65,7 @@ type Statement struct {
 // Do returns a Statement.
 func Do(params, check string, want ...string) Statement { return Statement{params, check, want} }
 
-// Params returns the parameters of a task of User, with additional ones.
+// Params returns the parameters of a task that belongs to User, with additional ones.
 func (s Subject) Params(more string) string {
 	return fmt.Sprintf(`{"host": "127.0.0.1", "port": %d, "user": %q, "database": %q, %s}`, s.Port, s.User, s.Database, more)
 }
@@ -80,7 +80,7 @@ func (s Subject) Changed(t *testing.T, others string) string {
 	return param.Text(m)
 }
 
-// Task returns a task with a separate session, and so a separate query id.
+// Task returns a task with a separate session, and therefore a separate query id.
 func (s Subject) Task(t *testing.T, more string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, s.Params(more))
@@ -94,7 +94,7 @@ func Data(text string) string { return `"_command": ` + param.Text(param.New("da
 // State returns the state of a task whose query already has an id.
 func State(of string) *param.Map { return param.New(sql.QueryKey, operators.Derived(of)) }
 
-// Once runs a task like an agent that gets it back at once, until it has to wait.
+// Once runs a task as an agent would that gets it back at once, until it has to wait.
 func (s Subject) Once(ctx context.Context, w *operatortest.World) (operators.Result, error) {
 	for {
 		result, err := s.Operator.Run(ctx, &w.Task)

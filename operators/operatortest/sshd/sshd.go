@@ -32,7 +32,7 @@ type Server struct {
 
 const program = "/usr/sbin/sshd"
 
-// Start starts a server that ends with the test. Without the program the test is skipped, or fails if REQUIRE names
+// Start starts a server that ends with the test. Without the program, the test is skipped, or fails if REQUIRE names
 // peers.
 func Start(t testing.TB) Server {
 	t.Helper()
@@ -78,7 +78,7 @@ func Start(t testing.TB) Server {
 	return s
 }
 
-// NewKey creates a key pair; the private key in OpenSSH's format, encrypted with a passphrase unless that is "".
+// NewKey creates a key pair; the private key is in OpenSSH's format, encrypted with a passphrase unless that is "".
 func NewKey(t testing.TB, passphrase string) (private string, public ssh.PublicKey) {
 	t.Helper()
 	p, key, err := ed25519.GenerateKey(rand.Reader)

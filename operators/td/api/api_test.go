@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// client returns a client of a service that gives every request the same answer.
+// client returns a client for a service that gives every request the same answer.
 func client(t testing.TB, answer http.HandlerFunc) *api.Client {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -48,7 +48,7 @@ func zipped(content []byte) []byte {
 	return b.Bytes()
 }
 
-// rowsOf returns the rows of a content, as JSON.
+// rowsOf returns the rows of the content, as JSON.
 func rowsOf(c *api.Client) (string, error) {
 	var all []string
 	err := c.Rows(context.Background(), "1", taker(func(row []param.Value) (bool, error) {
@@ -58,7 +58,7 @@ func rowsOf(c *api.Client) (string, error) {
 	return strings.Join(all, "\n"), err
 }
 
-// TestRows checks how each type of MessagePack is read, and the errors about other content.
+// TestRows checks how each MessagePack type is read, and the errors about other content.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{

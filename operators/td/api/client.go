@@ -2,8 +2,8 @@
 // loads, databases and tables.
 //
 // The operators in operators/td use it, with the HTTP client of their task. Each method makes one API call, or two if
-// its comment mentions them. A call without a response is repeated a few times, unless the repetition could have a
-// second effect; the caller uses Temporary to decide whether to retry later.
+// its comment mentions them. A call without a response is retried a few times, unless that could have a second effect;
+// the caller uses Temporary to decide whether to retry later.
 package api
 
 import (
@@ -28,9 +28,9 @@ type Client struct {
 	// Key is the account's key. It is a secret: errors never contain it.
 	Key string
 	// Renew returns the current key after a response that refused the key, which may have been changed in the meantime;
-	// the call is then repeated. It may be nil.
+	// the call is then retried. It may be nil.
 	Renew func() (string, error)
-	// Pauses are the pauses before repetitions of a call without a response; nil for no repetition.
+	// Pauses are the pauses before retries of a call without a response; nil for no retries.
 	Pauses []time.Duration
 	// Silence is how long the service may be silent before a call is abandoned; 0 means one minute.
 	Silence time.Duration
@@ -101,8 +101,7 @@ func (c *Client) call(ctx context.Context, r request) error {
 	return c.do(ctx, r, func(io.Reader) error { return nil })
 }
 
-// do makes a call and passes the content of a successful response to use, which is called again if the call is
-// repeated.
+// do makes a call and passes the content of a successful response to use, which is called again if the call is retried.
 func (c *Client) do(ctx context.Context, r request, use func(io.Reader) error) error {
 	err := c.authorized(ctx, r, use)
 	for _, pause := range c.Pauses {
@@ -214,7 +213,7 @@ func authorization(key string) string {
 // nakedKey matches a key of the form TD1 without that prefix.
 var nakedKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[1-9][0-9]*/)?[a-f0-9]{40}$`) })
 
-// listened reports every part of a content that arrives, and records why the content ended early.
+// listened reports every part of the content that arrives, and records why the content ended early.
 type listened struct {
 	from   io.Reader
 	heard  func()

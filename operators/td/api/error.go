@@ -200,7 +200,7 @@ func retryAfter(header string) time.Duration {
 	return min(time.Duration(seconds)*time.Second, longestAfter)
 }
 
-// Word is a text that some responses write as a number, such as job ids.
+// Word is a string that some responses write as a number, such as job ids.
 type Word string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -18,7 +18,7 @@ type Job struct {
 	Database  string
 	Query     string
 	Priority  int64  // -2 to 2; anything else is 0, as in Digdag
-	Retries   *int64 // how often the service retries
+	Retries   *int64 // how many times the service retries
 	Pool      string
 	Table     string // of a bulk load
 	Engine    string // version of the engine
@@ -121,7 +121,7 @@ func (c *Client) JobStatus(ctx context.Context, id string) (Status, error) {
 	return Status(strings.ToLower(answer.Status)), nil
 }
 
-// JobByKey returns the job of a domain key; false if there is none.
+// JobByKey returns the job with a domain key; false if there is none.
 func (c *Client) JobByKey(ctx context.Context, key string) (id string, found bool, err error) {
 	var answer jobStatus
 	err = c.read(ctx, get(pathOf("/v3/job/status_by_domain_key", key), nil), &answer)

@@ -46,7 +46,7 @@ func (c *Client) Rows(ctx context.Context, id string, begin func() (Taker, error
 	})
 }
 
-// readRows reads the rows of a stream of MessagePack compressed with gzip.
+// readRows reads the rows of a gzip-compressed MessagePack stream.
 func readRows(from io.Reader, f func(row []param.Value) (bool, error)) error {
 	plain, err := gzip.NewReader(from)
 	if errors.Is(err, io.EOF) {

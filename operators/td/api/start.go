@@ -74,7 +74,7 @@ func (c *Client) ExportTable(ctx context.Context, e TableExport) (string, error)
 	return c.start(ctx, post(pathOf("/v3/export/run", e.Database, e.Table), form), "job_id")
 }
 
-// ExportResult starts the export of the result of a job by a connection. There is no domain key here: a repeated
+// ExportResult starts the export of a job's result through a connection. There is no domain key here: a repeated
 // request exports twice.
 func (c *Client) ExportResult(ctx context.Context, job string, connection int64, settings string) (string, error) {
 	r := post(pathOf("/v3/job/result_export", job),
@@ -83,7 +83,7 @@ func (c *Client) ExportResult(ctx context.Context, job string, connection int64,
 	return c.start(ctx, r, "job_id")
 }
 
-// PartialDelete starts the deletion of the rows of a range of hours; from and to are full hours.
+// PartialDelete starts the deletion of the rows in a range of hours; from and to are full hours.
 func (c *Client) PartialDelete(ctx context.Context, database, table string, from, to time.Time, domainKey string) (string, error) {
 	return c.start(ctx, post(pathOf("/v3/table/partialdelete", database, table),
 		url.Values{"from": {strconv.FormatInt(from.Unix(), 10)}, "to": {strconv.FormatInt(to.Unix(), 10)}, "domain_key": {domainKey}}), "job_id")

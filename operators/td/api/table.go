@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// EnsureDatabase creates a database unless it exists. Like Digdag, it checks afterwards that it exists, and otherwise
+// EnsureDatabase creates a database unless it exists. Like Digdag, it checks afterward that it exists, and otherwise
 // creates it again.
 func (c *Client) EnsureDatabase(ctx context.Context, name string) error {
 	create := func() error {

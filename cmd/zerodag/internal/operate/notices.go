@@ -16,7 +16,7 @@ import (
 // mostNotices is how many notifications are listed.
 const mostNotices = 1000
 
-// newNotices returns the command that lists notifications that are not delivered, and sends them again.
+// newNotices returns the command that lists undelivered notifications, and sends them again.
 func newNotices(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	attempt := ""
@@ -93,7 +93,7 @@ retried for another day.`}
 	})
 }
 
-// retryNotices sends the notifications with the given ids again, or all that were given up.
+// retryNotices sends the notifications with the given ids again, or all that were given up on.
 func retryNotices(ctx context.Context, r *cli.Remote, ids []string) (n int, err error) {
 	if len(ids) == 0 {
 		return r.RetryNotices(ctx)

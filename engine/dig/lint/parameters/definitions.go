@@ -19,7 +19,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Definitions holds what the files of a project define about the types of its parameters.
+// Definitions holds what a project's files define about the types of its parameters.
 type Definitions struct {
 	texts  map[string]string          // names whose values are text, with the source of the text
 	others map[string]bool            // names that may have values of other types
@@ -38,10 +38,10 @@ const (
 	fromText  = "it is text in the file"
 )
 
-// mostFiles limits how many files of a project are read for its definitions.
+// mostFiles limits how many of a project's files are read for its definitions.
 const mostFiles = 2000
 
-// Read reads the files of a project. Without a list of its folders, names that no workflow defines may be anything.
+// Read reads a project's files. Without a list of its folders, names that no workflow defines may be anything.
 func Read(read dig.Source, names, builtIn []string, folder func(string) ([]string, bool)) *Definitions {
 	d := &Definitions{texts: map[string]string{}, others: map[string]bool{"i": true, "range": true}, keys: map[string]map[string]bool{},
 		loose: map[string]bool{}, words: map[string]bool{}, open: folder == nil, builtIn: builtIn}
@@ -67,7 +67,7 @@ func Read(read dig.Source, names, builtIn []string, folder func(string) ([]strin
 	return d
 }
 
-// FilesBelow returns the files of a project below a folder, up to a limit.
+// FilesBelow returns a project's files below a folder, up to a limit.
 func FilesBelow(list func(string) ([]string, bool), folder string) (files []string) {
 	folders := []string{folder}
 	for seen := 0; len(folders) > 0 && seen < mostFiles; {
@@ -190,7 +190,7 @@ func (d *Definitions) script(text string) {
 	}
 }
 
-// textual returns why the value of a parameter is text, or may be; "" if it is not, or if that is unknown.
+// textual returns why the value of a parameter is, or may be, text; "" if it is not, or if that is unknown.
 func (d *Definitions) textual(name string) string {
 	switch from := d.texts[name]; {
 	case d.others[name]:

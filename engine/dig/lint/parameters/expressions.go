@@ -20,7 +20,7 @@ type Expressions struct {
 	Loops     []string     // variables of the loops around it
 	Answers   func() bool  // whether answers of http> may be stored
 	Defined   func() *Definitions
-	Uses      func(text string) []param.Use // lists what the expressions in a text do; nil if unavailable
+	Uses      func(text string) []param.Use // lists what the expressions in a string do; nil if unavailable
 	Variables []string                      // built-in ones
 	Taken     []string                      // further names that are not the project's: of operators and their parameters
 	Warn      func(place []string, task, hint, format string, args ...any)
@@ -83,7 +83,7 @@ var dateForms = sync.OnceValue(func() map[string]*regexp.Regexp {
 // outcomes are the values of ${outcome} in _finally.
 var outcomes = []string{"success", "error", "canceled"}
 
-// compared warns about a comparison with a text that a built-in variable never has.
+// compared warns about a comparison with a string that a built-in variable never has.
 func (c Expressions) compared(place []string, task, name, text string) {
 	if name == "outcome" && c.Level > 0 && !c.Exports.Has(name) && !slices.Contains(outcomes, text) {
 		c.Warn(place, task, "its values are "+strings.Join(outcomes, ", "), "outcome is never '%s'", text)
@@ -142,7 +142,7 @@ func (c Expressions) text(place []string, task string, use param.Use) {
 	c.Warn(place, task, c.typeHint(use.Name, from, kind, cast), "%s; %s", message, from)
 }
 
-// textual returns why the value of a parameter is text, or may be; "" if it is not, or if that is unknown.
+// textual returns why the value of a parameter is, or may be, text; "" if it is not, or if that is unknown.
 func (c Expressions) textual(name string) string {
 	if slices.Contains(c.Variables, name) || slices.Contains(c.Taken, name) {
 		return ""

@@ -115,7 +115,7 @@ func small(read dig.Source, file string) ([]byte, bool) {
 // aWord matches anything that can be a name.
 var aWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL_][\pL\pN_]*`) })
 
-// AddWords adds all words of a text that can be names of parameters.
+// AddWords adds all words of a string that can be names of parameters.
 func AddWords(words map[string]bool, text []byte) {
 	for _, word := range aWord().FindAll(text, -1) {
 		words[string(word)] = true
@@ -123,7 +123,7 @@ func AddWords(words map[string]bool, text []byte) {
 }
 
 // Unread warns about parameters of a start that a workflow cannot read: it has no commands, files or operators of its
-// project, and none of its expressions has the name.
+// project, and none of its expressions contains the name.
 func Unread(config, given *param.Map) (found dig.Errors) {
 	if given.Len() == 0 || !readsOnlyExpressions(config) {
 		return nil

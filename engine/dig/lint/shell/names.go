@@ -12,7 +12,7 @@ func LoopedOver(script string) string {
 	return ""
 }
 
-// OtherStore finds another tool's way to store a value: by a variable, or by a keyword after two colons.
+// OtherStore finds another tool's way of storing a value: with a variable, or with a keyword after two colons.
 func OtherStore(script string) (variable, word string) {
 	if m := ofActions().FindStringSubmatch(script); m != nil {
 		return m[1], m[2]

@@ -142,7 +142,7 @@ func bare(script string) string {
 	return string(out)
 }
 
-// endlessDocument returns the word that should end a text after <<, if it appears only with spaces in front of it.
+// endlessDocument returns the word that should end the text after <<, if it appears only with spaces in front of it.
 func endlessDocument(script string) string {
 	lines := strings.Split(script, "\n")
 	for i, line := range lines {

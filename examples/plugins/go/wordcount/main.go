@@ -1,6 +1,6 @@
-// Wordcount is `wordcount>: FILE`, an operator in Go that uses only the standard library: it counts the words of a file
-// of the project. It stores ${words} and, with `each: true`, generates a task for each word. It must write nothing else
-// to the file of its answer.
+// Wordcount is `wordcount>: FILE`, an operator in Go that uses only the standard library: it counts the words in a
+// project file. It stores ${words} and, with `each: true`, generates a task for each word. It must write nothing else
+// to its answer file.
 package main
 
 import (

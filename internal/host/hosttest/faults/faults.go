@@ -15,7 +15,7 @@ import (
 // ErrCrashed is the error of every call once the process has crashed.
 var ErrCrashed = errors.New("the process has crashed")
 
-// Rates are the probabilities of each fault: 0 means never, 1 every time.
+// Rates are the probabilities of the faults: 0 means never, 1 every time.
 type Rates struct {
 	Refuse      float64 // the store refuses before it does anything (throttled)
 	LoseAnswer  float64 // the store carries out the call, but the answer is an error

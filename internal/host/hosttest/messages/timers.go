@@ -15,7 +15,7 @@ func Timers(t *testing.T, h suite.Harness) {
 	suite.Cases{"store and list due messages": timersWait}.Run(t, h)
 }
 
-// dueTimers returns queue, ID and body of due timers.
+// dueTimers returns the queue, ID and body of each due timer.
 func dueTimers(t *testing.T, s suite.Stores, until time.Time, n int) (list []host.Timer, names []string) {
 	t.Helper()
 	list = suite.Got(s.Timers.Due(t.Context(), until, n))(t)

@@ -63,8 +63,7 @@ type Stores struct {
 	// Reopen ends the process that has the database open and returns the ports of the next process. In a crash, nothing
 	// is closed or flushed; otherwise Reopen calls Database.Stopping and Database.Close.
 	Reopen func(t *testing.T, crash bool) Stores
-	// Outage makes the library of the driver fail at every write until end is called, as on a full disk or a broken
-	// network.
+	// Outage makes the driver's library fail at every write until end is called, as on a full disk or a broken network.
 	Outage func(t *testing.T) (end func())
 	// Shared means that several processes use the database. Leases outlive their holders, and processes cannot see how
 	// others end.
@@ -92,7 +91,7 @@ func (c Cases) Run(t *testing.T, h Harness) {
 	}
 }
 
-// Must ends the case if a call failed that the case does not test.
+// Must ends the case if a call that the case does not test has failed.
 func Must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -133,7 +132,7 @@ func Push(ctx context.Context, s Stores, site int64, project, revision string, w
 	return s.Projects.Push(ctx, p)
 }
 
-// Config returns a definition whose order of keys and kinds of numbers must be preserved.
+// Config returns a definition whose key order and number types must be preserved.
 func Config(name string) *param.Map {
 	return param.New("+z", param.New("echo>", name), "+a", param.New("sh>", "true", "n", int64(1), "f", 1.5, "l", []param.Value{true, nil, "x"}))
 }
