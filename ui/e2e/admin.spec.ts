@@ -95,7 +95,7 @@ test.describe("on a server with tokens", () => {
     await expect(page.getByRole("button", { name: /^(Queue|Sites|Dead letters)$/ })).toHaveCount(0);
     await expect(page.getByLabel("Site")).toHaveCount(0); // sites are for owners
     await page.getByRole("button", { name: "Create a token" }).click();
-    await expect(page.getByRole("option")).toHaveText(["viewer", "operator", "admin"]);
+    await expect(page.getByLabel("Role").getByRole("option")).toHaveText(["viewer", "operator", "admin"]);
   });
 });
 

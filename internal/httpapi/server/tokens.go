@@ -117,7 +117,7 @@ func projectsAsked(role access.Role, names []string) ([]string, error) {
 	if len(names) > mostProjects {
 		return nil, wire.Invalid("A token may name at most %d projects, not %d", mostProjects, len(names))
 	}
-	if len(names) > 0 && role == access.Owner {
+	if len(names) > 0 && (role == access.Owner || role == access.Metrics) {
 		return nil, wire.Invalid("A token of the role %s acts on all sites and cannot be limited to projects: choose another role", role)
 	}
 	for _, name := range names {

@@ -94,11 +94,18 @@ function List({ tokens, onRevoke }: { tokens: Token[]; onRevoke: (token: Token) 
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
 
 const may: Record<Role, string> = {
+  metrics: "can read the metrics of all sites, and nothing else",
   viewer: "can read everything except the names of secrets",
   operator: "can also start, retry and kill attempts, and change schedules",
   admin: "can also push projects, set secrets and create tokens",
   owner: "can also manage the whole server and all sites",
 };
+
+/** The roles that a caller may grant. Those that reach all sites are for owners; null is a caller without a login. */
+const grantable = (own: Role | null) => (own === null || own === "owner" ? roles : roles.slice(roles.indexOf("viewer"), roles.indexOf(own) + 1));
+
+/** Roles that act on all sites, so that their tokens cannot be limited to projects. */
+const everywhere: Role[] = ["metrics", "owner"];
 
 /** Creates a token and shows its text, which exists only in this dialog. */
 function MakeDialog({ site, onClose }: { site: string | null; onClose: () => void }) {
@@ -108,7 +115,7 @@ function MakeDialog({ site, onClose }: { site: string | null; onClose: () => voi
   const [role, setRole] = useState<Role>("viewer");
   const [days, setDays] = useState(0);
   const [projectList, setProjectList] = useState("");
-  const projects = role === "owner" ? [] : projectList.split(",").map((p) => p.trim()).filter((p) => p !== "");
+  const projects = everywhere.includes(role) ? [] : projectList.split(",").map((p) => p.trim()).filter((p) => p !== "");
   const make = useMutation({
     gcTime: 0,
     mutationFn: () => makeToken({ name, role, projects, ...(days > 0 && { expiresAt: inDays(days) }) }, site),
@@ -145,7 +152,7 @@ function MakeDialog({ site, onClose }: { site: string | null; onClose: () => voi
         <Field label="Role" hint={`The token ${may[role]}.`}>
           {(input) => (
             <select {...input} value={role} onChange={(e) => setRole(e.target.value as Role)}>
-              {roles.slice(0, own === null ? roles.length : roles.indexOf(own) + 1).map((r) => (
+              {grantable(own).map((r) => (
                 <option key={r}>{r}</option>
               ))}
             </select>
@@ -163,7 +170,7 @@ function MakeDialog({ site, onClose }: { site: string | null; onClose: () => voi
             </select>
           )}
         </Field>
-        {role !== "owner" && (
+        {!everywhere.includes(role) && (
           <Field label="Projects" hint="The only projects that the token may use, separated by commas. Empty: all projects of the site.">
             {(input) => <input {...input} value={projectList} onChange={(e) => setProjectList(e.target.value)} autoComplete="off" spellCheck={false} />}
           </Field>
