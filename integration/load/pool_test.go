@@ -59,7 +59,7 @@ func TestPoolLoad(t *testing.T) {
 		send(http.MethodGet, "/api/pools/ten", "", "", &line)
 		most = max(most, len(line.Taken))
 		metrics := page(t, srv)
-		if value(t, metrics, "attempts_finished_total") >= attempts {
+		if ended(t, metrics, "") >= attempts {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -71,7 +71,7 @@ func TestPoolLoad(t *testing.T) {
 	if most == 0 || most > slots {
 		t.Errorf("%d had a slot at once", most)
 	}
-	if failed := value(t, page(t, srv), `attempts_failed_total`); failed != 0 || strings.Contains(srv.Log(), "[ERROR]") {
+	if failed := ended(t, page(t, srv), "error"); failed != 0 || strings.Contains(srv.Log(), "[ERROR]") {
 		t.Errorf("%d attempts failed\n%s", failed, srv.Log())
 	}
 }

@@ -16,6 +16,15 @@ import (
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
+	if server.deployed() {
+		c := caller{server, t, server.token(t, 1, "operator")}
+		for method, path := range map[string]string{http.MethodGet: "/api/x/notices", http.MethodPost: "/api/x/notices/retry"} {
+			if a := c.call(method, path, nil); a.status != http.StatusNotFound {
+				t.Errorf("%s %s where notifications go to a topic: %d %s", method, path, a.status, a.content)
+			}
+		}
+		return
+	}
 	store := server.engine.DB
 	now := time.Now().UTC()
 	for i, n := range []host.StoredNotice{{Site: 1, Attempt: 7, Due: now.Add(time.Hour), Tries: 3, Error: "no answer"}, {Site: 1, Attempt: 8, GivenUpAt: now, Tries: 40, Error: "gone"},
