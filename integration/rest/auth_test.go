@@ -219,7 +219,7 @@ func TestAudit(t *testing.T) {
 		t.Errorf("a time that cannot be read: %d %s", a.status, a.content)
 	}
 	push := rows[4].(object)
-	if with := fmt.Sprint(push["with"]); push["request"] != "PUT /api/projects" || push["address"] == nil || !strings.HasPrefix(with, "token ") || strings.Contains(with, "session") || push["refused"] != false {
+	if with := fmt.Sprint(push["with"]); push["request"] != "PUT /api/projects" || !server.deployed() && push["address"] == nil || !strings.HasPrefix(with, "token ") || strings.Contains(with, "session") || push["refused"] != false {
 		t.Errorf("origin of the push: %v", push)
 	}
 	if refused := rows[0].(object); refused["request"] != "POST /api/attempts/"+attempt+"/kill" || refused["with"] == push["with"] || refused["refused"] != true {
