@@ -39,7 +39,7 @@ func TestH6_Backup(t *testing.T) {
 			}
 		}
 	}
-	if a := asked(string(first), http.MethodGet, "/api/metrics", ""); !strings.Contains(string(a.Body), "zerodag_build_info") {
+	if a := asked(string(first), http.MethodGet, "/api/metrics", ""); !strings.Contains(a.Body, "zerodag_build_info") {
 		t.Errorf("the owner's metrics: %d %.200s", a.Status, a.Body)
 	}
 	if a := asked(string(first), http.MethodGet, "/api/backup", ""); a.Status != http.StatusOK || len(a.Body) < 1000 {
@@ -56,7 +56,7 @@ func TestH6_Password(t *testing.T) {
 			t.Errorf("admin = %s: the backup: %d, want %d", admin, a.Status, status)
 		}
 		// Others see the metrics of their site, not those of the whole server.
-		if a := s.call(http.MethodGet, "/api/metrics", nil, "Authorization", "Basic dTpw"); a.Status != 200 || strings.Contains(string(a.Body), "zerodag_build_info") != (admin == "true") {
+		if a := s.call(http.MethodGet, "/api/metrics", nil, "Authorization", "Basic dTpw"); a.Status != 200 || strings.Contains(a.Body, "zerodag_build_info") != (admin == "true") {
 			t.Errorf("admin = %s: the metrics: %d %.200s", admin, a.Status, a.Body)
 		}
 	}
