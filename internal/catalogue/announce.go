@@ -48,6 +48,19 @@ func (c lifecycle) trace(ctx context.Context, a host.Attempt, final *engine.Stat
 	})
 }
 
+// notifying changes an attempt and notifies users of the change. A notice that is stored comes first: nothing looks at a
+// changed attempt again, so no one would be notified if this process died in between.
+func (c lifecycle) notifying(ctx context.Context, a host.Attempt, message string, change func() error) error {
+	first, second := change, func() error { return c.Notify(ctx, a, message) }
+	if c.o.Keeper != nil {
+		first, second = second, first
+	}
+	if err := first(); err != nil {
+		return err
+	}
+	return second()
+}
+
 // Notify notifies users about an attempt. It returns once a Keeper has stored the notice. Without a Keeper it sends the
 // notice in the background, continues after the caller's ctx has ended, and returns no error; AwaitBackground waits for
 // it.

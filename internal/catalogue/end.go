@@ -18,24 +18,22 @@ import (
 // The steps are in the order of their importance: a crash after the row is written leaves an ended attempt whose
 // message is delivered again; a crash before it leaves an unfinished attempt.
 func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error) {
-	notify := func() error {
-		if a.Done || !e.GivenUp {
-			return nil
+	finish := func() error {
+		if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
+			return fmt.Errorf("finish attempt %d: %w", a.ID, err)
 		}
-		return c.Notify(ctx, a, "Workflow session attempt failed")
+		return nil
 	}
-	if c.o.Keeper != nil { // before the row: after it, nothing would notify again if this process died
-		if err := notify(); err != nil {
-			return a, err
-		}
+	var err error
+	if e.GivenUp && !a.Done {
+		err = c.notifying(ctx, a, "Workflow session attempt failed", finish)
+	} else {
+		err = finish()
 	}
-	if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
-		return a, fmt.Errorf("finish attempt %d: %w", a.ID, err)
+	if err != nil {
+		return a, err
 	}
 	if !a.Done {
-		if c.o.Keeper == nil {
-			_ = notify() // in the background
-		}
 		c.counts.finished.Add(1)
 		if !e.Success {
 			c.counts.failed.Add(1)

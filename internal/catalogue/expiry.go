@@ -104,22 +104,12 @@ func startedBefore(s *engine.State, start time.Time) (tasks []string) {
 	return tasks
 }
 
-// timeOut kills an attempt and notifies users of the reason. If notices are stored, it notifies first, because a killed
-// attempt is not checked again.
+// timeOut kills an attempt and notifies users of the reason.
 func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) error {
-	if c.o.Keeper != nil {
-		if err := c.Notify(ctx, a, message); err != nil {
-			return err
-		}
-	}
-	c.o.Logger.Warn("attempt is killed", "attempt", a.ID, "why", message)
-	if err := c.kill(ctx, a); err != nil {
-		return err
-	}
-	if c.o.Keeper == nil {
-		return c.Notify(ctx, a, message)
-	}
-	return nil
+	return c.notifying(ctx, a, message, func() error {
+		c.o.Logger.Warn("attempt is killed", "attempt", a.ID, "why", message)
+		return c.kill(ctx, a)
+	})
 }
 
 // silence is the margin that is added to the longest allowed duration of a task: a killed attempt in which nothing

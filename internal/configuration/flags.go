@@ -44,13 +44,12 @@ func (f *Flags) RegisterParams(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.paramsFile, "params-file", "P", "", "read parameters from a YAML `FILE`")
 }
 
+// file returns the path of the configuration file: that of -c, or the default one.
+func (f *Flags) file() string { return cmp.Or(f.Config, filepath.Join(Folder(), "config")) }
+
 // Files returns the absolute paths of the files that Load reads: they may contain passwords.
 func (f *Flags) Files() []string {
-	file := f.Config
-	if file == "" {
-		file = filepath.Join(Folder(), "config")
-	}
-	if file, err := filepath.Abs(file); err == nil {
+	if file, err := filepath.Abs(f.file()); err == nil {
 		return []string{file}
 	}
 	return nil
@@ -61,7 +60,7 @@ func (f *Flags) Files() []string {
 func (f *Flags) Load() (Settings, error) {
 	s := Settings{}
 	if f.Config == "" {
-		if err := s.addFile(filepath.Join(Folder(), "config"), true); err != nil {
+		if err := s.addFile(f.file(), true); err != nil {
 			return nil, err
 		}
 	}
@@ -84,7 +83,7 @@ func (f *Flags) Load() (Settings, error) {
 // Readable returns a warning if every user of this machine can read a configuration file that contains passwords or
 // keys; "" if not. The group may read it: a package gives the file to the server's group.
 func (f *Flags) Readable(s Settings) string {
-	path := cmp.Or(f.Config, filepath.Join(Folder(), "config"))
+	path := f.file()
 	info, err := os.Stat(path)
 	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o004 == 0 {
 		return ""

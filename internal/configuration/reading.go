@@ -35,6 +35,11 @@ func (r *Reading) Text(key, otherwise string) string {
 	return otherwise
 }
 
+// List reads values that are separated by commas or spaces.
+func (r *Reading) List(key string) []string {
+	return strings.FieldsFunc(r.Text(key, ""), func(c rune) bool { return c == ',' || c == ' ' })
+}
+
 // Wrong records the error that the value of a key does not have the expected form.
 func (r *Reading) Wrong(key, form string) {
 	if r.Err == nil {

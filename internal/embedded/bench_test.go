@@ -34,27 +34,33 @@ func running(b testing.TB, o embedded.Options, text string) (*embedded.Engine, h
 		e.Run(ctx, ctx, node.Parts{Executor: true, Agent: true, Scheduler: true})
 	}()
 	b.Cleanup(func() { stop(); <-ended; e.Close() })
-	folder := b.TempDir()
+	return e, pushed(b, e, text)
+}
+
+// pushed pushes a project with one workflow.
+func pushed(tb testing.TB, e *embedded.Engine, text string) host.Workflow {
+	tb.Helper()
+	folder := tb.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "main.dig"), []byte(text), 0o644); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	p, err := projectfiles.Open(folder)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	var archive bytes.Buffer
 	if _, err := p.Pack(&archive, projectfiles.Packing{}); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	project, err := e.Push(ctx, catalogue.PushRequest{Project: "p", Revision: "1"}, &archive, int64(archive.Len()))
+	project, err := e.Push(context.Background(), catalogue.PushRequest{Project: "p", Revision: "1"}, &archive, int64(archive.Len()))
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
-	list, err := e.Workflows(ctx, host.WorkflowQuery{Revision: project.Latest.ID, Name: "main"})
+	list, err := e.Workflows(context.Background(), host.WorkflowQuery{Revision: project.Latest.ID, Name: "main"})
 	if err != nil || len(list) != 1 {
-		b.Fatal(err, list)
+		tb.Fatal(err, list)
 	}
-	return e, list[0]
+	return list[0]
 }
 
 func runOnce(b testing.TB, e *embedded.Engine, w host.Workflow, session int64) {

@@ -1,11 +1,8 @@
 package embedded_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -15,7 +12,6 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/node"
 	"zerodag/internal/notice"
-	"zerodag/internal/projectfiles"
 )
 
 // down is a notice receiver that does not answer.
@@ -41,18 +37,7 @@ func (u up) Send(_ context.Context, fields *param.Map) error {
 // the next process that uses the same data delivers the notice, only once.
 func TestNoticesOutliveTheServer(t *testing.T) {
 	t.Parallel()
-	folder, project := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(project, "main.dig"), []byte("+a:\n  fail>: broken\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p, err := projectfiles.Open(project)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var archive bytes.Buffer
-	if _, err := p.Pack(&archive, projectfiles.Packing{}); err != nil {
-		t.Fatal(err)
-	}
+	folder := t.TempDir()
 	run := func(o embedded.Options) (*embedded.Engine, func()) {
 		o.Folder, o.Migrate = folder, true
 		e, err := embedded.Open(t.Context(), o)
@@ -76,15 +61,8 @@ func TestNoticesOutliveTheServer(t *testing.T) {
 	receiver := down{make(chan struct{}, 1)}
 	soon := notice.OutboxOptions{Options: notice.Options{Retries: 1000, Shortest: time.Millisecond, Longest: 10 * time.Millisecond}}
 	e, stop := run(embedded.Options{Notices: receiver, Notify: soon})
-	pushed, err := e.Push(t.Context(), catalogue.PushRequest{Project: "p", Revision: "1"}, &archive, int64(archive.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := e.Workflows(t.Context(), host.WorkflowQuery{Revision: pushed.Latest.ID, Name: "main"})
-	if err != nil || len(list) != 1 {
-		t.Fatal(err, list)
-	}
-	a, err := e.Start(t.Context(), catalogue.StartRequest{Workflow: list[0].ID, SessionTime: time.Unix(0, 0), Params: param.New()})
+	w := pushed(t, e, "+a:\n  fail>: broken\n")
+	a, err := e.Start(t.Context(), catalogue.StartRequest{Workflow: w.ID, SessionTime: time.Unix(0, 0), Params: param.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

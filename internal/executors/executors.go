@@ -138,6 +138,7 @@ func (s Settings) hide() (_ *landlock.Rules, exposed string, err error) {
 	if err = errors.Join(landlock.Supported(), err); err != nil {
 		exposed = err.Error()
 	}
+	beside := rules.Beside()
 	switch {
 	case exposed != "" && s.Isolation == IsolateAlways:
 		return nil, "", errors.New("configuration key agent.command_executor.process.isolation: " + exposed)
@@ -145,8 +146,8 @@ func (s Settings) hide() (_ *landlock.Rules, exposed string, err error) {
 		return nil, exposed, nil
 	case s.Isolation == IsolateAuto && os.Getuid() == 0:
 		return nil, "the server runs as root", nil
-	case s.Isolation == IsolateAuto && rules.Beside() != "":
-		return nil, "this user may create files in " + rules.Beside() + ", which the commands could then not use", nil
+	case s.Isolation == IsolateAuto && beside != "":
+		return nil, "this user may create files in " + beside + ", which the commands could then not use", nil
 	}
 	return &rules, "", nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Family describes a metric. Names are without the prefix "zerodag_".
@@ -83,11 +84,17 @@ func (p *Page) addHistogram(f Family, h *histogram, labels ...string) {
 	p.sample(f.Name+"_count", f.Labels, labels, total)
 }
 
-func escapeHelp(s string) string { return strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(s) }
+func escapeHelp(s string) string { return helpEscapes().Replace(s) }
 
 func escapeValue(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(strings.ToValidUTF8(s, "\uFFFD"))
+	return valueEscapes().Replace(strings.ToValidUTF8(s, "\uFFFD"))
 }
+
+// A page has tens of thousands of values, so the replacers are made once.
+var (
+	helpEscapes  = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer(`\`, `\\`, "\n", `\n`) })
+	valueEscapes = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`) })
+)
 
 // histogram counts values up to ascending bounds; the last count is for values above all of them.
 type histogram struct {

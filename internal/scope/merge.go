@@ -3,11 +3,7 @@ package scope
 import (
 	"cmp"
 	"slices"
-
-	"zerodag/engine/param"
 )
-
-func compare(a, b int64) int { return cmp.Compare(a, b) }
 
 // first returns at most the first n elements; 0 means all.
 func first[T any](list []T, n int) []T {
@@ -16,8 +12,6 @@ func first[T any](list []T, n int) []T {
 	}
 	return list
 }
-
-func treeSize(m *param.Map) int { return param.Size(m) }
 
 // part reads the next rows of one project in the order of the whole list; last is the id of the last row read so far, 0
 // for none.
@@ -47,7 +41,7 @@ func merge[T any](parts []part[T], m merging[T]) ([]T, error) {
 		if m.descending {
 			a, b = b, a
 		}
-		return compare(m.id(a), m.id(b))
+		return cmp.Compare(m.id(a), m.id(b))
 	})
 	all = first(all, m.count)
 	if m.bytes == 0 {

@@ -1,12 +1,14 @@
 package scope
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strings"
 	"time"
 
+	"zerodag/engine/param"
 	"zerodag/internal/host"
 )
 
@@ -84,7 +86,7 @@ func (p projects) Projects(ctx context.Context, q host.ProjectQuery) (list []hos
 		}
 		list = append(list, found...)
 	}
-	slices.SortFunc(list, func(a, b host.Project) int { return compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b host.Project) int { return cmp.Compare(a.ID, b.ID) })
 	list = slices.DeleteFunc(list, func(p host.Project) bool { return p.ID <= q.After })
 	return first(list, q.Count), nil
 }
@@ -163,7 +165,7 @@ func (w workflows) Workflows(ctx context.Context, q host.WorkflowQuery) ([]host.
 		})
 	}
 	return merge(parts, merging[host.Workflow]{count: q.Count, bytes: q.Bytes, descending: q.Descending,
-		id: func(x host.Workflow) int64 { return x.ID }, size: func(x host.Workflow) int { return treeSize(x.Config) }})
+		id: func(x host.Workflow) int64 { return x.ID }, size: func(x host.Workflow) int { return param.Size(x.Config) }})
 }
 
 type schedules struct {
@@ -179,20 +181,12 @@ func (s schedules) Schedule(ctx context.Context, site, id int64) (host.Schedule,
 }
 
 func (s schedules) Schedules(ctx context.Context, q host.ScheduleQuery) ([]host.Schedule, error) {
-	known, err := s.projects.chosen(ctx, q.Site, q.Project)
-	if err != nil {
-		return nil, err
-	}
-	var parts []part[host.Schedule]
-	for _, id := range known {
-		one := q
-		one.Project = id
-		parts = append(parts, func(last int64) ([]host.Schedule, error) {
-			one.After = max(one.After, last)
+	return ofProjects(ctx, s.projects, q.Site, q.Project, merging[host.Schedule]{count: q.Count, id: func(x host.Schedule) int64 { return x.ID }},
+		func(project, last int64) ([]host.Schedule, error) {
+			one := q
+			one.Project, one.After = project, max(q.After, last)
 			return s.scheduleStore.Schedules(ctx, one)
 		})
-	}
-	return merge(parts, merging[host.Schedule]{count: q.Count, id: func(x host.Schedule) int64 { return x.ID }})
 }
 
 func (s schedules) Update(ctx context.Context, to host.Schedule, old host.Times, at time.Time) error {
@@ -217,6 +211,20 @@ func (p projects) chosen(ctx context.Context, site, project int64) ([]int64, err
 		ids[i] = one.ID
 	}
 	return ids, err
+}
+
+// ofProjects merges the objects of the projects that a list may contain. list reads those of one project after the one
+// with the id last, which is 0 at first.
+func ofProjects[T any](ctx context.Context, p projects, site, project int64, m merging[T], list func(project, last int64) ([]T, error)) ([]T, error) {
+	known, err := p.chosen(ctx, site, project)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]part[T], len(known))
+	for i, id := range known {
+		parts[i] = func(last int64) ([]T, error) { return list(id, last) }
+	}
+	return merge(parts, m)
 }
 
 type attempts struct {
@@ -249,26 +257,20 @@ func (s sessions) Session(ctx context.Context, site, id int64) (host.Session, er
 }
 
 func (s sessions) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
-	known, err := s.projects.chosen(ctx, q.Site, q.Project)
-	if err != nil || len(q.Times) > 0 && len(known) > 0 {
-		if err == nil {
-			return s.sessionStore.Sessions(ctx, q)
+	if len(q.Times) > 0 { // of one project
+		known, err := s.projects.chosen(ctx, q.Site, q.Project)
+		if err != nil || len(known) == 0 {
+			return nil, err
 		}
-		return nil, err
+		return s.sessionStore.Sessions(ctx, q)
 	}
-	var parts []part[host.Session]
-	for _, id := range known {
-		one := q
-		one.Project = id
-		parts = append(parts, func(last int64) ([]host.Session, error) {
-			if last != 0 {
-				one.Before = last
-			}
+	return ofProjects(ctx, s.projects, q.Site, q.Project, merging[host.Session]{count: q.Count, bytes: q.Bytes, descending: true,
+		id: func(x host.Session) int64 { return x.ID }, size: func(x host.Session) int { return param.Size(x.Last.Params) }},
+		func(project, last int64) ([]host.Session, error) {
+			one := q
+			one.Project, one.Before = project, cmp.Or(last, q.Before)
 			return s.sessionStore.Sessions(ctx, one)
 		})
-	}
-	return merge(parts, merging[host.Session]{count: q.Count, bytes: q.Bytes, descending: true,
-		id: func(x host.Session) int64 { return x.ID }, size: func(x host.Session) int { return treeSize(x.Last.Params) }})
 }
 
 func (s sessions) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt, error) {
@@ -276,23 +278,13 @@ func (s sessions) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Att
 		list, err := s.sessionStore.Attempts(ctx, q)
 		return s.only(list), err
 	}
-	known, err := s.projects.chosen(ctx, q.Site, q.Project)
-	if err != nil {
-		return nil, err
-	}
-	var parts []part[host.Attempt]
-	for _, id := range known {
-		one := q
-		one.Project = id
-		parts = append(parts, func(last int64) ([]host.Attempt, error) {
-			if last != 0 {
-				one.Before = last
-			}
+	return ofProjects(ctx, s.projects, q.Site, q.Project, merging[host.Attempt]{count: q.Count, bytes: q.Bytes, descending: true,
+		id: func(x host.Attempt) int64 { return x.ID }, size: func(x host.Attempt) int { return param.Size(x.Params) }},
+		func(project, last int64) ([]host.Attempt, error) {
+			one := q
+			one.Project, one.Before = project, cmp.Or(last, q.Before)
 			return s.sessionStore.Attempts(ctx, one)
 		})
-	}
-	return merge(parts, merging[host.Attempt]{count: q.Count, bytes: q.Bytes, descending: true,
-		id: func(x host.Attempt) int64 { return x.ID }, size: func(x host.Attempt) int { return treeSize(x.Params) }})
 }
 
 // Active reads all unfinished attempts of the site, of which there are few.
@@ -325,22 +317,12 @@ func (b backfills) Backfill(ctx context.Context, site, id int64) (host.Backfill,
 }
 
 func (b backfills) Backfills(ctx context.Context, q host.BackfillQuery) ([]host.Backfill, error) {
-	known, err := b.projects.chosen(ctx, q.Site, q.Project)
-	if err != nil {
-		return nil, err
-	}
-	var parts []part[host.Backfill]
-	for _, id := range known {
-		one := q
-		one.Project = id
-		parts = append(parts, func(last int64) ([]host.Backfill, error) {
-			if last != 0 {
-				one.Before = last
-			}
+	return ofProjects(ctx, b.projects, q.Site, q.Project, merging[host.Backfill]{count: q.Count, descending: true, id: func(x host.Backfill) int64 { return x.ID }},
+		func(project, last int64) ([]host.Backfill, error) {
+			one := q
+			one.Project, one.Before = project, cmp.Or(last, q.Before)
 			return b.backfillStore.Backfills(ctx, one)
 		})
-	}
-	return merge(parts, merging[host.Backfill]{count: q.Count, descending: true, id: func(x host.Backfill) int64 { return x.ID }})
 }
 
 // pools hides pools in lists only: tasks of a project may use the pools of its site.

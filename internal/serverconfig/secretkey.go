@@ -21,21 +21,15 @@ import (
 // no key.
 func secretKeys(r *configuration.Reading, folder string, shares bool) ([][]byte, error) {
 	keys, err := encryptionKey(r, folder, shares)
-	more := strings.FieldsFunc(r.Text("digdag.secret-decryption-keys", ""), func(c rune) bool { return c == ',' || c == ' ' })
+	more := r.List("digdag.secret-decryption-keys")
 	if err != nil || len(more) == 0 {
 		return keys, err
 	}
 	if len(keys) == 0 {
 		return nil, errors.New("digdag.secret-decryption-keys needs digdag.secret-encryption-key, which encrypts")
 	}
-	for _, text := range more {
-		key, err := readKey("each key of digdag.secret-decryption-keys", text)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
-	}
-	return keys, nil
+	others, err := readKeys("each key of digdag.secret-decryption-keys", more...)
+	return append(keys, others...), err
 }
 
 // encryptionKey reads the key that encrypts, and any further keys in its file.
@@ -71,27 +65,22 @@ func encryptionKey(r *configuration.Reading, folder string, shares bool) ([][]by
 		if warning != "" {
 			r.Note(warning)
 		}
-		return readKeys(file, string(content))
+		if len(strings.TrimSpace(string(content))) == 0 {
+			return nil, fmt.Errorf("%s is empty: it must contain 16 random bytes in base64; restore it from a backup, because the secrets were encrypted with its key", file)
+		}
+		return readKeys(file, strings.Split(strings.TrimSpace(string(content)), "\n")...)
 	}
-	key, err := readKey(source, text)
-	if err != nil {
-		return nil, err
-	}
-	return [][]byte{key}, nil
+	return readKeys(source, text)
 }
 
-// readKeys reads the keys in a file, one on each line: the first one encrypts.
-func readKeys(file, content string) ([][]byte, error) {
-	var keys [][]byte
-	for line := range strings.Lines(strings.TrimSpace(content)) {
-		key, err := readKey(file, line)
+// readKeys reads keys that a user provided.
+func readKeys(source string, texts ...string) (keys [][]byte, err error) {
+	for _, text := range texts {
+		key, err := readKey(source, text)
 		if err != nil {
 			return nil, err
 		}
 		keys = append(keys, key)
-	}
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("%s is empty: it must contain 16 random bytes in base64; restore it from a backup, because the secrets were encrypted with its key", file)
 	}
 	return keys, nil
 }

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"zerodag/internal/certificate"
@@ -58,7 +57,7 @@ func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 	o.API = httpapi.Options{
 		Version:             c.Version,
 		Bound:               cmp.Or(bind, Everywhere),
-		Hosts:               strings.FieldsFunc(r.Text("server.http.hosts", ""), func(c rune) bool { return c == ',' || c == ' ' }),
+		Hosts:               r.List("server.http.hosts"),
 		AnyOrigin:           c.swagger || r.Bool("server.enable-swagger", false),
 		Headers:             r.Tree("server.http.headers."),
 		UpgradeIfOlder:      r.Text("server.client-version-check.upgrade-recommended-if-older", ""),
@@ -67,7 +66,7 @@ func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 			Archive: int64(r.Number("api.max_archive_total_size_limit", 0))},
 	}
 	var err error
-	if o.API.Proxies, err = proxies(r.Text("server.http.trusted-proxies", "")); err != nil {
+	if o.API.Proxies, err = proxies(r.List("server.http.trusted-proxies")); err != nil {
 		return o, err
 	}
 	if o.TLS, err = tlsFiles(r); err != nil {
@@ -106,8 +105,8 @@ func tlsFiles(r *configuration.Reading) (*certificate.Files, error) {
 }
 
 // proxies reads addresses and networks, separated by commas or spaces.
-func proxies(text string) (list []netip.Prefix, err error) {
-	for _, entry := range strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' }) {
+func proxies(entries []string) (list []netip.Prefix, err error) {
+	for _, entry := range entries {
 		p, err := netip.ParsePrefix(entry)
 		if a, single := netip.ParseAddr(entry); single == nil {
 			p, err = a.Prefix(a.BitLen())

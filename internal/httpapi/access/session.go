@@ -72,7 +72,10 @@ func (c *Caller) bySession() (found bool, err error) {
 		return false, err
 	}
 	now := c.gate.Now()
-	if over, err := c.isOver(c.R.Context(), &s, now); err != nil || over {
+	if !now.Before(s.ends()) {
+		return false, nil
+	}
+	if over, err := c.signedOut(c.R.Context(), &s, now); err != nil || over {
 		return false, err
 	}
 	if found, err = c.recognize(&s); err != nil || !found {
@@ -86,11 +89,8 @@ func (c *Caller) bySession() (found bool, err error) {
 	return true, nil
 }
 
-// isOver reports whether a session has ended, by time or because its user signed out, on whichever server.
-func (c *Caller) isOver(ctx context.Context, s *signedIn, now time.Time) (bool, error) {
-	if !now.Before(s.ends()) {
-		return true, nil
-	}
+// signedOut reports whether the user has signed out since a session began, on whichever server.
+func (c *Caller) signedOut(ctx context.Context, s *signedIn, now time.Time) (bool, error) {
 	until, err := c.gate.Memory.ended(ctx, c.gate.Auth.Tokens, s.who(), now, Recheck)
 	return !s.begun().After(until), err
 }
@@ -212,8 +212,8 @@ func (c *Caller) SignOut() error {
 func (c *Caller) StillMay(ctx context.Context) bool {
 	now := c.gate.Now()
 	if k := c.Actor.session; k != nil {
-		until, err := c.gate.Memory.ended(ctx, c.gate.Auth.Tokens, k.who(), now, Recheck)
-		if !now.Before(k.latest()) || err == nil && !k.begun().After(until) {
+		over, err := c.signedOut(ctx, k, now)
+		if !now.Before(k.latest()) || err == nil && over {
 			return false
 		}
 	}

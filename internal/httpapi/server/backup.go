@@ -24,39 +24,6 @@ func getBackup(c *endpoint.Call) (any, error) {
 	return endpoint.Written{}, nil
 }
 
-// rekeyed is the answer to rekey; unreadable has at most mostUnreadable names.
-type rekeyed struct {
-	Secrets         int              `json:"secrets"`
-	Changed         int              `json:"changed"`
-	UnreadableCount int              `json:"unreadableCount"`
-	Unreadable      []unreadableName `json:"unreadable"`
-}
-
-type unreadableName struct {
-	Site      wire.ID `json:"site"`
-	ProjectID wire.ID `json:"projectId"`
-	Key       string  `json:"key"`
-}
-
-// mostUnreadable limits the names in an answer: more of them mean that a key is missing.
-const mostUnreadable = 100
-
-// rekey encrypts the secrets of all sites with the current key.
-func rekey(c *endpoint.Call) (any, error) {
-	if c.Rekey == nil {
-		return nil, wire.Missing("rekey: the store of this deployment manages the keys of its secrets itself")
-	}
-	done, err := c.Rekey(c.Ctx())
-	if err != nil {
-		return nil, err
-	}
-	out := rekeyed{done.Secrets, done.Changed, len(done.Unreadable), []unreadableName{}}
-	for _, s := range done.Unreadable[:min(len(done.Unreadable), mostUnreadable)] {
-		out.Unreadable = append(out.Unreadable, unreadableName{wire.ID(s.Site), wire.ID(s.Project), s.Key})
-	}
-	return out, nil
-}
-
 // redrive sends back to their queues the messages of all sites that could not be handled.
 func redrive(c *endpoint.Call) (any, error) {
 	if c.Redrive == nil {

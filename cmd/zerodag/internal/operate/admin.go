@@ -86,10 +86,16 @@ func redrive(ctx context.Context, r *cli.Remote, ids []string) (n int, err error
 	if len(ids) == 0 {
 		return r.Redrive(ctx)
 	}
+	return oneByOne(ids, "after %d of %d messages were sent back: %w", func(id string) (int, error) { return r.RedriveOne(ctx, id) })
+}
+
+// oneByOne calls send for each id and returns the sum of the results. An error that comes after others were sent says
+// so, in the form after: how many of how many, and the error.
+func oneByOne(ids []string, after string, send func(id string) (int, error)) (n int, err error) {
 	for _, id := range ids {
-		one, err := r.RedriveOne(ctx, id)
+		one, err := send(id)
 		if err != nil && n > 0 {
-			err = fmt.Errorf("after %d of %d messages were sent back: %w", n, len(ids), err)
+			err = fmt.Errorf(after, n, len(ids), err)
 		}
 		if err != nil {
 			return n, err

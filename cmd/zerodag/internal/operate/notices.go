@@ -2,7 +2,6 @@ package operate
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -98,15 +97,5 @@ func retryNotices(ctx context.Context, r *cli.Remote, ids []string) (n int, err 
 	if len(ids) == 0 {
 		return r.RetryNotices(ctx)
 	}
-	for _, id := range ids {
-		one, err := r.RetryNotice(ctx, client.ID(id))
-		if err != nil && n > 0 {
-			err = fmt.Errorf("after %d of %d notifications: %w", n, len(ids), err)
-		}
-		if err != nil {
-			return n, err
-		}
-		n += one
-	}
-	return n, nil
+	return oneByOne(ids, "after %d of %d notifications: %w", func(id string) (int, error) { return r.RetryNotice(ctx, client.ID(id)) })
 }
