@@ -105,7 +105,7 @@ type KillRequested struct {
 // PauseChanged reports that the attempt is paused or, without Paused, that it continues.
 type PauseChanged struct {
 	Paused *Paused `json:"paused,omitempty"`
-	// Slot is the slot that the attempt waits for: the attempt leaves the line or, with SlotGuard, requests the slot
+	// Slot is the slot that the attempt waits for. It gives up its place in line or, with SlotGuard, requests the slot
 	// again. It is nil if the attempt does not wait for its turn.
 	Slot      *claim.Use `json:"slot,omitempty"`
 	SlotGuard string     `json:"slotGuard,omitempty"`

@@ -31,7 +31,7 @@ type Acquire struct {
 	Pool claim.Use `json:"pool"` // its Asked is requested
 }
 
-// Release gives up the slots of a finished try, and its place in the line. It has no answer: the message that ended the
+// Release gives up the slots of a finished try, and its place in line. It has no answer: the message that ended the
 // try owes it until it is done.
 type Release struct {
 	Task    TaskID     `json:"task"`

@@ -48,7 +48,7 @@ func (t *Task) atWork() bool {
 }
 
 // pause lets nothing new begin. Tasks that wait for slots of a pool, and an attempt that waits for its turn, give up
-// their place in the line.
+// their place in line.
 func (d *decision) pause(e Pause) {
 	c := PauseChanged{Paused: &Paused{By: e.Who, Reason: e.Reason, At: d.now}}
 	if d.Waits() {

@@ -101,7 +101,7 @@ func RetryState(state *param.Map) *param.Map {
 // its own.
 const jobState = "commandStatus"
 
-// Repeats reports whether a failure may be retried, as far as its exit code decides that.
+// Repeats reports whether a failure's exit code permits a retry.
 func (p RetryPolicy) Repeats(failure *param.Map) bool {
 	code, there := exitCode(failure)
 	return p.ExitCodes == nil || there && slices.Contains(p.ExitCodes, code)

@@ -112,7 +112,7 @@ func withExport(handler *param.Map, change func(*param.Map) *param.Map) *param.M
 	return c
 }
 
-// later makes a task wait and sends it again; a kill wakes it at once.
+// later schedules another dispatch of a task; a kill wakes it at once.
 func (d *decision) later(t *Task, e Later) {
 	if t.Cancel {
 		d.cleanUp(t, e.State) // the state may name a job that the run started elsewhere

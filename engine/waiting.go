@@ -86,7 +86,7 @@ func (p *Progress) reason() Reason {
 	return NoWait
 }
 
-// rule returns how the reason derived from the progress is treated.
+// rule returns the rule for the reason why the task waits.
 func (p *Progress) rule() waitRule { return waits()[p.reason()] }
 
 // reasonOf returns what a task waits for, taking its attempt into account.

@@ -1,7 +1,7 @@
 // Package events holds the data that crosses a process boundary: the messages of the queues, and the events in entries
 // of an attempt's log.
 //
-// Hosts and functions write and read it. Every form has a version; a reader that finds a newer one must refuse the
+// Hosts and functions write and read it. Every format has a version; a reader that finds a newer one must refuse the
 // message, so that it is redelivered to a newer reader. The package must contain nothing but data.
 package events
 
@@ -209,8 +209,8 @@ func Of(e engine.Event) Event {
 	panic(fmt.Sprintf("events: unknown event %T", e))
 }
 
-// Engine returns the engine's events, brought by the message with this guard. A start returns none: the attempt was
-// started when its log began.
+// Engine converts e to events of the engine and attributes them to the message with this guard. A start returns none,
+// because the attempt was started when its log began.
 func (e Event) Engine(guard string) []engine.Event {
 	by := engine.By{Guard: guard}
 	switch e.Kind {

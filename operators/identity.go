@@ -12,7 +12,7 @@ const TimeForm = "2006-01-02T15:04:05-07:00"
 // FormatTime formats a session time as the language shows it; UTC is "+00:00".
 func FormatTime(t time.Time) string { return t.Format(TimeForm) }
 
-// Derived returns a name in the form of a random UUID, derived from its arguments. Operators use it like a random name:
+// Derived returns a name that looks like a random UUID, derived from its arguments. Operators use it like a random name:
 // it is the same if a run is delivered twice, and otherwise never repeats.
 func Derived(from ...any) string {
 	sum := sha256.Sum256([]byte(fmt.Sprintln(from...)))

@@ -119,7 +119,7 @@ func (r *Report) readError(p *Params) error {
 	return nil
 }
 
-// Reason returns the program's error in the form of its language's last line, `ValueError: no such column: x`; "" if
+// Reason returns the program's error as the last line of its language's error output shows it, `ValueError: no such column: x`; "" if
 // there is none.
 func (r *Report) Reason() string {
 	switch {

@@ -72,7 +72,7 @@ const (
 	user         = 65532 // the server's user in a container; unused in the base images
 )
 
-// layout is an image in the form of a folder, which is packed into one file: blobs by their checksums.
+// layout is an image as a folder, which is packed into one file: blobs by their checksums.
 type layout map[string][]byte
 
 // put stores a blob and returns the reference to it.

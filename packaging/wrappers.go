@@ -112,7 +112,7 @@ func wheelTag(t target) (string, error) {
 	return "", fmt.Errorf("no wheel is known for %s", t)
 }
 
-// pythonVersion returns a version in the form of PEP 440: 1.2.3-rc.1 becomes 1.2.3rc1, and a build after a tag becomes
+// pythonVersion returns a version in PEP 440 format: 1.2.3-rc.1 becomes 1.2.3rc1, and a build after a tag becomes
 // a local version.
 func pythonVersion(version string) string {
 	base, rest, found := strings.Cut(version, "-")

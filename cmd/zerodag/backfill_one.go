@@ -60,7 +60,7 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 	return err
 }
 
-// forAPI writes a time with an offset, which may have any form that the program prints, in the form of the API. The
+// forAPI writes a time with an offset, which may have any form that the program prints, as the API expects it. The
 // server reads all other forms.
 func forAPI(text string) string {
 	if t, ok := term.ParseOffset(text); ok {

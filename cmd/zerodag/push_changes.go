@@ -182,7 +182,7 @@ func (c *pushCommand) findPools(ctx context.Context, folder projectfolder.Folder
 	return dig.MissingPools(named, missing, host.NoPool)
 }
 
-// expected returns when schedules will run next, as far as that is known here: an unchanged one keeps its time, all
+// expected returns when schedules will run next, if that is known here: an unchanged one keeps its time, all
 // others count from the given time.
 func expected(before state, workflows []dig.Workflow, from time.Time) (map[string]client.Schedule, error) {
 	after := map[string]client.Schedule{}

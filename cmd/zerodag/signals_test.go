@@ -64,7 +64,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestHangup checks that the end of a terminal ends a run as Ctrl-C does, and counts once even if several signals
+// TestHangup checks that closing the terminal ends a run as Ctrl-C does, and counts once even if several signals
 // arrive: the shell and the kernel both send one.
 func TestHangup(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ func newWorkflows(s cli.Streams) *cobra.Command {
 	})
 }
 
-// workflowList is the list to show; a requested project is shown even if it has no workflows.
+// workflowList is the list that the command prints; a requested project is shown even if it has no workflows.
 type workflowList struct {
 	project   string
 	workflows []client.Workflow

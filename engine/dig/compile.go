@@ -127,7 +127,7 @@ func (c *compiler) exportsOfItself(index int, export *param.Map) {
 	for key, v := range export.All() {
 		if text, ok := v.(string); ok && strings.Contains(strings.ReplaceAll(text, " ", ""), "${"+key+"}") {
 			c.fail(index, []string{"_export", key}, "remove it: tasks, and files that `call>` runs, inherit parameters; or export it under a different name",
-				"%s is exported as itself, so ${%s} would stay as text", key, key)
+				"%s is exported as itself, so ${%s} would not be expanded", key, key)
 		}
 	}
 }

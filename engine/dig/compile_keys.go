@@ -149,7 +149,7 @@ func (c *compiler) pooledAbove(up int) int {
 }
 
 // poolsInside reports tasks that must not request slots because a group above them has slots, and groups that must not
-// have slots, as far as the text shows.
+// have slots, judging by the text alone.
 func (c *compiler) poolsInside() {
 	if c.language.Level == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 // octal matches a plain number that begins with 0, which Digdag reads as base 8.
 var octal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?0[0-7_]+$`) })
 
-// version matches a plain number that may be meant as a version and would lose its final 0.
+// version matches a plain number that was probably meant as a version and would lose its final 0.
 var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9]\d*\.[1-9]0$`) })
 
 // doubt records a scalar whose value is probably not what its author expects.

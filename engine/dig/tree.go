@@ -210,7 +210,7 @@ type mappingBuilder struct {
 	*reader
 	out   *param.Map
 	at    []position
-	index map[string]int // of out's keys, as far as needed
+	index map[string]int // of out's keys, built when needed
 }
 
 func (b *mappingBuilder) entry(key, value *yaml.Node, depth int) {

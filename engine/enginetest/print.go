@@ -112,7 +112,7 @@ func paused(c engine.PauseChanged) string {
 	case c.Paused == nil:
 		return "the attempt continues"
 	case c.Slot != nil:
-		return "paused by " + c.Paused.By + ", and leaves the line"
+		return "paused by " + c.Paused.By + ", and gives up its place in line"
 	}
 	return "paused by " + c.Paused.By
 }

@@ -93,7 +93,7 @@ func TestCaughtUp(t *testing.T) {
 			t.Errorf("%s after %d minutes: %s, want %s", c.catchUp, c.minutes, got.Time.Format("15:04"), c.want)
 		}
 		if again := s.CaughtUp(got.Time, got.RunTime, now); !again.Time.Equal(got.Time) {
-			t.Errorf("%s after %d minutes: %v, and asked again %v", c.catchUp, c.minutes, got.Time, again.Time)
+			t.Errorf("%s after %d minutes: %v, then %v on a second call", c.catchUp, c.minutes, got.Time, again.Time)
 		}
 	}
 	s := parsed(t, "UTC", "cron>", "* * * * *", "catch_up", "latest")

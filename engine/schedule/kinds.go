@@ -162,7 +162,7 @@ func readCron(s *Schedule, v param.Value) error {
 }
 
 // clockDelay reads mm:ss or hh:mm:ss as elapsed time. The numbers are not checked
-// against 24 or 60, and may be negative: "25:00:00" starts the next day's 01:00.
+// against 24 or 60, and may be negative: "25:00:00" means 01:00 on the next day.
 func clockDelay(at string, parts int) (time.Duration, error) {
 	n, err := clockNumbers(at)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command runners answers the machines that run commands: it gives them their passes, hands commands to them, and takes
+// Command runners serves the machines that run commands: it gives them their passes, hands commands to them, and takes
 // the results. Another function serves the users' calls, so that neither delays the other.
 package main
 

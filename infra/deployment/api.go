@@ -18,7 +18,7 @@ const (
 	runnerBurst = 800
 	// streamRate limits event streams, separately for tokens and signed requests. Each stream occupies a call of the
 	// function for five seconds (cloud.streamTime), which makes 40 in total, so ten of the 50 calls that reserve keeps
-	// remain for other requests. Without reserve, none remain in an account with few concurrent functions.
+	// remain for other requests. Without reserve, none remain in an account with a low limit on concurrency.
 	streamRate = 4
 )
 

@@ -252,7 +252,7 @@ func (d *Deployment) function(f function, environment map[string]*string) awslam
 	return made
 }
 
-// traces returns where functions send traces, in the form of internal/env.
+// traces returns where functions send traces, as internal/env represents it.
 func (d *Deployment) traces() string {
 	if d.Traces == "none" {
 		return ""

@@ -45,7 +45,7 @@ func (d *Deployment) createTriggers() {
 	d.functions["agent"].AddEventSource(awslambdaeventsources.NewSqsEventSource(d.tasks.live, &awslambdaeventsources.SqsEventSourceProps{
 		BatchSize: jsii.Number(1), ReportBatchItemFailures: jsii.Bool(true), MaxConcurrency: jsii.Number(d.Agents)}))
 	d.minute = d.minuteTick()
-	// Late calls of each minute may be dropped; a start of a workflow is never dropped.
+	// Calls late in each minute may be dropped; a start of a workflow is never dropped.
 	tick := awseventstargets.NewLambdaFunction(d.minute, &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(minuteAge)})
 	start := awseventstargets.NewLambdaFunction(d.functions["tick"], &awseventstargets.LambdaFunctionProps{DeadLetterQueue: d.starts})
 	d.functions["tick"].ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(tickAge),

@@ -70,7 +70,7 @@ func Parse(file string, text []byte, stage string) (Settings, error) {
 	return s, nil
 }
 
-// Override sets one setting from text, in the form of a context parameter of the cdk command: a list is separated by
+// Override sets one setting from text, written as for the cdk command's --context option: a list is separated by
 // commas, tags are NAME=VALUE,NAME=VALUE, and a zone is {id: ID, name: NAME}.
 func (s *Settings) Override(name, text string) error {
 	field, ok := fields(reflect.ValueOf(s).Elem())[name]

@@ -35,7 +35,7 @@ type Settings struct {
 	SmallLogs          bool              `yaml:"smallLogs" doc:"also stores logs of up to 1 KB as objects: 5 dollars a million"`
 	TaskLogFormat      string            `yaml:"taskLogFormat" enum:"short,digdag" doc:"format of the lines in task logs; digdag includes the thread and the Java class, as in Digdag"`
 	BusEvents          string            `yaml:"busEvents" enum:"all,ends,failures,none" doc:"events that are sent to the bus: 1 dollar a million"`
-	WarmThroughput     int               `yaml:"warmThroughput" least:"0" most:"40000" doc:"write units a second, and three times as many read units, that the table and its indexes can handle immediately; AWS charges once for an increase and never lowers it; 0: the 4000 of every new table"`
+	WarmThroughput     int               `yaml:"warmThroughput" least:"0" most:"40000" doc:"write units a second, and three times as many read units, that the table and its indexes can handle immediately; AWS charges once for an increase and never lowers it; 0: the default for new tables, 4000"`
 	AlarmEmail         string            `yaml:"alarmEmail" doc:"email address that receives alarms and notifications; empty: no one receives them until you subscribe to the topic"`
 	MetricsOf          []string          `yaml:"metricsOf" doc:"projects, and workflows as PROJECT/WORKFLOW, with their own metrics in CloudWatch: up to 90 cents a month each"`
 	Traces             string            `yaml:"traces" doc:"destination of a trace of each attempt: none, xray, or the URL of an OTLP receiver over HTTP"`

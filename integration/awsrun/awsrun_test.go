@@ -63,7 +63,7 @@ func FuzzFollow(f *testing.F) {
 	})
 }
 
-// TestSummary checks that a percentile is the smallest time that the given percentage does not exceed.
+// TestSummary checks that a percentile is the smallest time that the given percentage of runs does not exceed.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	var all []time.Duration
@@ -82,7 +82,7 @@ func TestSummary(t *testing.T) {
 }
 
 // TestReport checks that a report covers a whole run: failures with their messages, skipped steps with their reasons,
-// times, dollars and leftovers; and that steps that did not happen are listed.
+// durations, costs and leftover resources; and that steps that did not happen are listed.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	folder, began := t.TempDir(), time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC)

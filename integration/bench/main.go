@@ -1,4 +1,4 @@
-// Command bench times whole runs of zerodag and prints them with figures of Digdag and Dagu. It makes no judgment: the
+// Command bench times whole runs of zerodag and prints them beside figures for Digdag and Dagu. It makes no judgment: the
 // figures are only for reading.
 package main
 

@@ -69,7 +69,7 @@ func (w *world) norm(s string) string {
 	return scriptFolder.ReplaceAllString(s, "digdag-$1-@N@")
 }
 
-// shortened writes runs of 1,000 or more equal characters in the form of the recordings.
+// shortened writes runs of 1,000 or more equal characters as the recordings do.
 func shortened(s string) string {
 	if len(s) <= 1500 {
 		return s

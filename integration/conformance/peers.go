@@ -73,7 +73,7 @@ func (w *webPeer) flakyStatus(key, times string) int {
 	return http.StatusOK
 }
 
-// echoed describes a request in the form of the recordings: with Python's spacing, sorted.
+// echoed describes a request as the recordings do: with Python's spacing, sorted.
 func echoed(r *http.Request, body string) string {
 	if r.ContentLength > 0 { // net/http removes it from the headers
 		r.Header.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))

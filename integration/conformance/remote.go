@@ -83,7 +83,7 @@ func (r *remoteCase) run() (object, error) {
 // errFired means that the server has fired a schedule of the case in the middle of the case.
 var errFired = errors.New("the server started a session of the case's schedule in the meantime")
 
-// firedMeanwhile reports whether there are sessions although the case starts none. Its schedules begin in the past and
+// firedMeanwhile reports whether the server has sessions even though the case starts none. Its schedules begin in the past and
 // are read before the recorded server checks for due ones, but a deployed stack checks once a minute, possibly in the
 // middle of the case.
 func (r *remoteCase) firedMeanwhile() (bool, error) {

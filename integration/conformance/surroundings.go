@@ -26,7 +26,7 @@ func NewCase(dir string) Case {
 	return Case{Dir: dir, Workflow: "main", SessionTime: defaultSession, TimeLimit: 60}
 }
 
-// RunIn carries out a case and returns what happened, in the form of the recordings.
+// RunIn carries out a case and returns what happened, described as in the recordings.
 func (c Case) RunIn(t testing.TB, s *Surroundings) map[string]any {
 	return c.Run(t, s)
 }

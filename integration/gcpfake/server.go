@@ -1,5 +1,5 @@
-// Package gcpfake is a server that behaves like the APIs of BigQuery and Cloud Storage, as far as jobs, datasets,
-// tables and metadata of objects are concerned, with faults on demand. It issues tokens for its own credentials,
+// Package gcpfake is a server that behaves like the parts of the BigQuery and Cloud Storage APIs that handle jobs,
+// datasets, tables and object metadata, with faults on demand. It issues tokens for its own credentials,
 // records every request, and refuses requests that do not fit Google's own description of its APIs (google.json, see
 // the program in discovery).
 //

@@ -59,7 +59,7 @@ func TestClientToken(t *testing.T) {
 	elsewhere := newECS(t)
 	other.Cluster = &elsewhere.Cluster
 	if got := elsewhere.start(t, &other); got == arn {
-		t.Error("a token holds in another cluster")
+		t.Error("a token is valid in another cluster")
 	}
 }
 

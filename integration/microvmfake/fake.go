@@ -1,4 +1,4 @@
-// Package microvmfake is a server that behaves like the Lambda MicroVMs API, as far as zerodag calls it: it checks
+// Package microvmfake is a server that behaves like the parts of the Lambda MicroVMs API that zerodag calls: it checks
 // every request, and its own answers, against AWS's service model (model.json, see model), checks signatures, and fails
 // on demand.
 //
@@ -272,7 +272,7 @@ func (f *Fake) do(name string, in map[string]any) (out map[string]any, code, mes
 
 const terminated = "TERMINATED"
 
-// full returns a machine in the form of operations on a single machine.
+// full returns a machine as operations on a single machine describe it.
 func (m Machine) full() map[string]any {
 	out := map[string]any{"microvmId": m.ID, "state": m.State, "endpoint": m.ID + ".lambda-microvm." + region + ".on.aws", "imageArn": Image, "imageVersion": "1.0",
 		"maximumDurationInSeconds": m.Request["maximumDurationInSeconds"], "startedAt": seconds(m.Started)}

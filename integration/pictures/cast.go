@@ -30,7 +30,7 @@ func (c *Cast) add(p []byte) {
 	c.events = append(c.events, event{time.Since(c.began), string(p)})
 }
 
-// castHeader is the first line of a file in the form of asciicast, version 2; each further line is an event.
+// castHeader is the first line of a file in the asciicast format, version 2; each further line is an event.
 type castHeader struct {
 	Version int `json:"version"`
 	Width   int `json:"width"`

@@ -2,7 +2,7 @@
 //
 // A file TOPIC/NAME.txt is a txtar archive named after what it shows. Its comment gives the rule and where the rule is
 // written (docs/reference) or what Digdag answered. It is followed by the files of the project, an optional case.json
-// (params, secrets ... as in the recorded cases) and finally "want", the outcome in the form of describe. After `go
+// (params, secrets ... as in the recorded cases) and finally "want", the outcome as describe prints it. After `go
 // test ./integration/rules -rewrite`, which writes the current outcome, check the differences.
 //
 // The topics are those of the reference: names, keys and tasks (1.1 to 1.3), yaml and include (1.2), timezone, disable,

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// dials opens n connections at once and writes to each, as far as the server allows.
+// dials opens n connections at once and writes to each until the server refuses.
 func (s *server) dials(n int, write func(i int, c net.Conn)) {
 	s.t.Helper()
 	var all sync.WaitGroup

@@ -177,7 +177,7 @@ func (l *load) check(sent map[proxy.Order]int) {
 		l.checkOrder(id, a.Success)
 	}
 	if len(byID) != len(l.started) {
-		l.t.Errorf("%d attempts were started, %d are there", len(l.started), len(byID))
+		l.t.Errorf("started %d attempts, found %d", len(l.started), len(byID))
 	}
 	l.checkSchedule()
 }

@@ -110,7 +110,7 @@ func allEnd(t *testing.T, s *stack.Stack, project string, many int) {
 			}
 		}
 		if len(list) != many {
-			t.Fatalf("%d attempts were started, %d are there", many, len(list))
+			t.Fatalf("started %d attempts, found %d", many, len(list))
 		}
 		return done == many
 	})

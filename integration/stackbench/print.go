@@ -41,7 +41,7 @@ func (r result) summary(w io.Writer) {
 		fmt.Sprintf("%.3f, $%.2f", whole.writes, (whole.counted+whole.timed)*1e6))
 }
 
-// detail prints the breakdown of a scenario's requests and money.
+// detail prints the breakdown of a scenario's requests and costs.
 func (r result) detail() {
 	fmt.Println(r.name + ", for " + fmt.Sprint(r.attempts) + " attempts:")
 	fmt.Println("  our calls:   " + calls(r.Bill))

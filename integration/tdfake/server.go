@@ -1,5 +1,5 @@
-// Package tdfake is a server that behaves like the API of Treasure Data, as far as jobs, their results, saved queries,
-// bulk loads, databases and tables are concerned, with faults on demand. It records every request.
+// Package tdfake is a server that behaves like the parts of the Treasure Data API that handle jobs, their results, saved
+// queries, bulk loads, databases and tables, with faults on demand. It records every request.
 //
 // Tests of operators and of whole servers use it in place of the service; the program in serve runs it alone. It holds
 // everything in memory and does not understand SQL: comments in a query set its answer, see Script.

@@ -75,7 +75,7 @@ func inOrder(p host.BackfillPlan, n int) int {
 // lookAhead is the largest number of sessions that are looked up together to decide which are skipped.
 const lookAhead = 500
 
-// take records the sessions that begin now, as far as there is room, and the sessions that it skips on the way.
+// take records the sessions that begin now, as long as there is room, and the sessions that it skips on the way.
 func (c lifecycle) take(ctx context.Context, b *host.Backfill) (taken []host.BackfillRun, left int, err error) {
 	room := b.Plan.Parallel - len(b.State.Running)
 	if b.State.OnHold {

@@ -103,7 +103,7 @@ func (c lifecycle) takePart(ctx context.Context, a host.Attempt, r RerunRequest,
 type RerunPlan struct {
 	Workflow host.Workflow
 	Carried  []RerunTask // tasks whose results are taken over
-	Runs     []RerunTask // tasks that run, as far as they are known in advance
+	Runs     []RerunTask // tasks that run and are known in advance
 	Gone     int         // number of results for which the workflow no longer has a task
 }
 

@@ -278,7 +278,7 @@ func (c *Client) Fork(ctx context.Context, id ID, f Fork) (a Attempt, err error)
 	return a, err
 }
 
-// LogFiles lists the log files of an attempt, of tasks whose names begin with prefix.
+// LogFiles lists an attempt's log files for the tasks whose names begin with prefix.
 func (c *Client) LogFiles(ctx context.Context, attempt ID, prefix string) ([]LogFile, error) {
 	return c.logFiles(ctx, attempt, prefix, "")
 }

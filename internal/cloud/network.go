@@ -16,7 +16,7 @@ import (
 
 // network returns the network through which tasks connect. It blocks the function's own machine, where Lambda's
 // interface would accept an answer from any caller that has the id of a request, and services that trust any caller on
-// that machine. If AWS itself is simulated on this machine, in tests, there is nothing to protect: in that case, it
+// that machine. In tests, where AWS itself is simulated on this machine, there is nothing to protect: in that case, it
 // returns nil, which means the machine's network.
 func network(account aws.Config) operators.Network {
 	if account.BaseEndpoint == nil {

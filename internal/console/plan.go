@@ -137,7 +137,7 @@ func (p *planner) lay(parent int, nodes []dig.Node, made bool, depth int) {
 	}
 }
 
-// makes reports whether a task generates tasks, as far as its operator shows.
+// makes reports whether a task's operator generates tasks.
 func makes(n dig.Node) bool {
 	return slices.Contains([]string{"loop", "for_each", "for_range", "td_for_each", "if", "call", "http_call"}, keys.OperatorOf(n.Config))
 }

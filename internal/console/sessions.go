@@ -17,7 +17,7 @@ type SessionFilter struct {
 	Site        int64
 	Project     int64           // 0 means any
 	Workflow    string          // "" is any
-	Tags        []string        // the workflow's newest revision must have all of them, in the form of keys.TagsOf
+	Tags        []string        // the workflow's newest revision must have all of them, as keys.TagsOf returns them
 	Labels      []string        // "name=value"; the attempt must have all of them
 	States      map[string]bool // values of host.Attempt.Status; empty means any
 	From, Until Bound           // session times, Until not included

@@ -19,7 +19,7 @@ import (
 // file decides what happens to an attempt, and to earlier ones, while there is no slot for it (`on_limit`).
 //
 // An attempt that must make room gets a message, whose handler checks in the attempt's log whether the request still
-// applies: an attempt that only had to give up its place in the line must not be killed if it has begun in the
+// applies: an attempt that only had to give up its place in line must not be killed if it has begun in the
 // meantime.
 
 // mostWaiting is how many claims of a line are checked for attempts that must make room.

@@ -23,7 +23,7 @@ type holder struct {
 	// guard, or in packs.
 	keep int
 	// passed holds the runs that it has sent or is running; nil if that is not needed. A pack has several runs under one
-	// guard, and must not order the runs in progress again.
+	// guard, and must not dispatch again those that are in progress.
 	passed map[engine.Run]bool
 }
 

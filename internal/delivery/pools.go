@@ -235,7 +235,7 @@ func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host
 	return errWaitsAgain // another message made a different change meanwhile: this one must be delivered again
 }
 
-// stillWaits reads the log again and reports whether the try still waits. If it does not, its place in the line is
+// stillWaits reads the log again and reports whether the try still waits. If it does not, its place in line is
 // given up, and so are its slots unless another message has recorded the same ones.
 func (d *delivery) stillWaits(ctx context.Context, ask events.SlotsAsk, refs []host.PoolRef) (bool, error) {
 	d.attempt.forget()

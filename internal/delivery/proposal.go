@@ -68,7 +68,7 @@ func (p *proposal) bring(happened []engine.Event) {
 	}
 }
 
-// goesOn reports whether the process will also make the next entry of the attempt, as far as this state shows.
+// goesOn reports whether the process will also make the next entry of the attempt, judging by this state.
 func (p *proposal) goesOn(s *engine.State) bool {
 	if !p.keeps || s.Canceled() {
 		return false

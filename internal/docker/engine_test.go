@@ -145,7 +145,7 @@ func TestEngine(t *testing.T) {
 	})
 	t.Cleanup(func() {
 		if n, err := d.Reclaim(context.Background()); err != nil || n != 1 {
-			t.Errorf("%d containers were left, %v; want the one that was put there", n, err)
+			t.Errorf("found %d containers (error %v), want 1", n, err)
 		}
 	})
 }

@@ -108,7 +108,7 @@ func (r *run) do(ctx context.Context) (operators.Exit, error) {
 	return r.exit(ctx, said.String(), err)
 }
 
-// ranOutOfMemory reports whether a command in a container was killed for lack of memory, as far as the kernel reports
+// ranOutOfMemory reports whether a command in a container was killed for lack of memory, if the kernel reports
 // it.
 func (r *run) ranOutOfMemory(code int) bool {
 	return code == 128+int(syscall.SIGKILL) && r.command.Sandbox.Memory > 0 && limits.OOMKills() > r.ooms

@@ -1,4 +1,4 @@
-// Package dynamo is the AWS driver of the host's ports that keep rows and logs: one on-demand table holds the logs of
+// Package dynamo is the AWS driver for the host's ports that keep rows and logs: one on-demand table holds the logs of
 // attempts, projects, definitions, schedules, sessions, tokens, the audit log, pools, timers and the values of
 // `param_set>`.
 //

@@ -229,7 +229,7 @@ func (p *process) endedBy(signal syscall.Signal) bool {
 	return status.Signaled() && status.Signal() == signal
 }
 
-// obituary describes why the process ended, as far as it is known.
+// obituary describes why the process ended, if known.
 func (p *process) obituary() string {
 	said := p.said.String()
 	has := func(texts ...string) bool {

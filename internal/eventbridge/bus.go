@@ -1,4 +1,4 @@
-// Package eventbridge is the AWS driver of host.Bus: it puts the progress and outcome of attempts on the event bus of
+// Package eventbridge is the AWS driver for host.Bus: it puts the progress and outcome of attempts on the event bus of
 // the deployment, where rules forward them.
 //
 // The functions that end attempts use it. It must never decide what is worth announcing. A setting selects the topics

@@ -17,7 +17,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// Inline reports whether a task's run does no I/O, as far as its text shows: it is a run of an inline operator, or the
+// Inline reports whether a task's run does no I/O, judging by its text: it is a run of an inline operator, or the
 // preparation of a task.
 func Inline(r operators.Registry, t *engine.Task) bool { return t.Preparing || Written(r, t).Inline }
 

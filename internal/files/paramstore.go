@@ -40,7 +40,7 @@ type storedParam struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// Set stores all values or none, as far as a file system allows: everything is written before the first old value is
+// Set stores all values or none, as well as a file system can: everything is written before the first old value is
 // replaced.
 func (s *ParamStore) Set(ctx context.Context, values map[string]string) (err error) {
 	s.mu.Lock()

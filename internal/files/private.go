@@ -101,7 +101,7 @@ func tighten(name string, closed *[]string) error {
 	})
 }
 
-// ReadKey reads a small file that holds a secret: a plain file, never a pipe or a device, from which reading might not
+// ReadKey reads a small file that holds a secret: a regular file, never a pipe or a device, from which reading might not
 // end. warning reports that others could read the file, and whether that was fixed.
 func ReadKey(file string) (content []byte, warning string, err error) {
 	f, err := plainfile.Open(os.OpenFile, file, maxKey)

@@ -75,7 +75,7 @@ type Record struct {
 
 // Origin describes the request that caused a change. Its fields are "" if there was none.
 type Origin struct {
-	Address string // of the caller, as far as the server can know it
+	Address string // of the caller, if the server can know it
 	With    string // how the caller was identified: "token 3", "token 3, session AB12CD34", "password" ...
 	Request string // method and path
 }

@@ -250,7 +250,7 @@ func (s synonym) matches(in []at) bool {
 	return true
 }
 
-// known lists the stems that may be the intended word for a typo, in a fixed order.
+// known lists the candidate stems for correcting a typo, in a fixed order.
 func (x *index) known() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(x.in)), func(s string) bool { return len(s) < 4 })
 }

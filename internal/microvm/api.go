@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The service's data types, as far as they are used, with the service's own names.
+// The parts of the service's data types that are used, with the service's own names.
 
 type runRequest struct {
 	ImageIdentifier          string   `json:"imageIdentifier"`

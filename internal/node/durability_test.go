@@ -265,7 +265,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestStaleCache proves that "does not apply" is never decided from outdated state: two hosts work on one attempt, each
+// TestStaleCache proves that "does not apply" is never decided on outdated state: two hosts work on one attempt, each
 // with its own cached state.
 func TestStaleCache(t *testing.T) {
 	t.Parallel()

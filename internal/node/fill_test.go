@@ -74,7 +74,7 @@ func (p *process) fillEnds(b host.Backfill) string {
 	for range 4 * 24 * 60 {
 		if b = p.backfillNow(b); !b.FinishedAt.IsZero() {
 			pass(0)
-			return fmt.Sprintf("%s: %d succeeded, %d failed, %d left out", b.Status(), b.State.Succeeded, b.State.Failed, b.State.LeftOut)
+			return fmt.Sprintf("%s: %d succeeded, %d failed, %d skipped", b.Status(), b.State.Succeeded, b.State.Failed, b.State.LeftOut)
 		}
 		pass(time.Minute)
 	}
@@ -93,7 +93,7 @@ func TestFill(t *testing.T) {
 		p.push("main.dig", daily)
 		b := p.filled(func(r *catalogue.FillRequest) { r.Parallel, r.Params = 2, param.New("x", "y") })
 		want(t, "at first", []any{b.Status(), len(b.State.Running), b.Left()}, []any{"running", 2, 4})
-		want(t, "the end", p.fillEnds(b), "error: 5 succeeded, 1 failed, 0 left out")
+		want(t, "the end", p.fillEnds(b), "error: 5 succeeded, 1 failed, 0 skipped")
 		want(t, "at once", s.most, 2)
 		days := slices.Clone(s.days)
 		slices.Sort(days)
@@ -130,7 +130,7 @@ func TestFillOrder(t *testing.T) {
 		want(t, "asked again", p.filled(ask).ID, b.ID)
 		_, err := p.fill(func(r *catalogue.FillRequest) { r.Order = "asc" })
 		want(t, "code of another one of that name", code(err), host.Conflict)
-		want(t, "the end", p.fillEnds(b), "success: 3 succeeded, 0 failed, 0 left out")
+		want(t, "the end", p.fillEnds(b), "success: 3 succeeded, 0 failed, 0 skipped")
 		want(t, "days", s.days, []string{"11-03", "11-02", "11-01"})
 		want(t, "asked again when it is over", p.filled(ask).FinishedAt.IsZero(), false)
 	})
@@ -155,7 +155,7 @@ func TestFillHeld(t *testing.T) {
 		b, err = p.HoldBackfill(t.Context(), 0, b.ID, false)
 		w.must(err)
 		want(t, "released", len(b.State.Running), 2)
-		want(t, "the end", p.fillEnds(b), "success: 6 succeeded, 0 failed, 0 left out")
+		want(t, "the end", p.fillEnds(b), "success: 6 succeeded, 0 failed, 0 skipped")
 	})
 }
 
@@ -171,7 +171,7 @@ func TestFillKilled(t *testing.T) {
 		pass(30 * time.Minute)
 		b, err := p.KillBackfill(t.Context(), 0, b.ID)
 		w.must(err)
-		want(t, "the end", p.fillEnds(b), "killed: 0 succeeded, 2 failed, 0 left out")
+		want(t, "the end", p.fillEnds(b), "killed: 0 succeeded, 2 failed, 0 skipped")
 		want(t, "sessions that began", len(s.days), 2)
 		want(t, "not begun", len(b.Plan.Sessions)-b.State.Begun, 4)
 	})
@@ -200,7 +200,7 @@ func TestFillKilled(t *testing.T) {
 		w.must(err)
 		close(late.may)
 		<-made
-		want(t, "the end", p.fillEnds(list[0]), "killed: 0 succeeded, 2 failed, 0 left out")
+		want(t, "the end", p.fillEnds(list[0]), "killed: 0 succeeded, 2 failed, 0 skipped")
 		want(t, "unfinished attempts", w.active(), 0)
 	})
 }
@@ -250,9 +250,9 @@ func (w *world) active() int {
 func TestFillExisting(t *testing.T) {
 	t.Parallel()
 	for existing, c := range map[string]struct{ end, plan string }{
-		"":      {"success: 6 succeeded, 0 failed, 0 left out", "new run new run new new"},
-		"skip":  {"success: 4 succeeded, 0 failed, 2 left out", "new out new out new new"},
-		"retry": {"success: 5 succeeded, 0 failed, 1 left out", "new run new out new new"},
+		"":      {"success: 6 succeeded, 0 failed, 0 skipped", "new run new run new new"},
+		"skip":  {"success: 4 succeeded, 0 failed, 2 skipped", "new out new out new new"},
+		"retry": {"success: 5 succeeded, 0 failed, 1 skipped", "new run new out new new"},
 		"error": {"Workflow main already has these sessions: 1999-11-02T00:00:00Z, 1999-11-04T00:00:00Z. `existing: skip` omits them, `existing: retry` runs them again", ""},
 	} {
 		t.Run("existing "+existing, func(t *testing.T) {
@@ -342,7 +342,7 @@ func TestFillWaits(t *testing.T) {
 		p := w.serve(func(o *node.Options) { o.Limits.Attempts = 2 })
 		p.push("main.dig", daily)
 		b := p.filled(func(r *catalogue.FillRequest) { r.Parallel = 5 })
-		want(t, "the end", p.fillEnds(b), "success: 6 succeeded, 0 failed, 0 left out")
+		want(t, "the end", p.fillEnds(b), "success: 6 succeeded, 0 failed, 0 skipped")
 		want(t, "at once", s.most, 2)
 	})
 	inBubble(t, func(w *world) {
@@ -353,7 +353,7 @@ func TestFillWaits(t *testing.T) {
 		pass(time.Minute)
 		_, err := p.DeleteProject(t.Context(), 0, project.ID)
 		w.must(err)
-		want(t, "the end", p.fillEnds(b), "error: 2 succeeded, 0 failed, 1 left out")
+		want(t, "the end", p.fillEnds(b), "error: 2 succeeded, 0 failed, 1 skipped")
 		want(t, "why", strings.HasPrefix(p.backfillNow(b).State.Why, "Project id=1 is already deleted at "), true)
 	})
 }

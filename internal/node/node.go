@@ -113,7 +113,7 @@ func (n *Node) HandOver(ctx context.Context, from, until time.Time, sent func(ti
 		if err := n.messages.Send(ctx, list); err != nil || sent == nil {
 			return err
 		}
-		return sent(list[len(list)-1].Schedule.Times.Run.Add(-time.Microsecond)) // others of that time may follow
+		return sent(list[len(list)-1].Schedule.Times.Run.Add(-time.Microsecond)) // more rows with the same time may follow
 	})
 }
 

@@ -129,7 +129,7 @@ func TestPauseWaits(t *testing.T) {
 	}
 }
 
-// TestPausePool proves that a task of a paused attempt leaves the line of its pool, so that the next one gets the slot,
+// TestPausePool proves that a task of a paused attempt gives up its place in line, so that the next one gets the slot,
 // and that the task rejoins at the end of the line when the attempt continues.
 func TestPausePool(t *testing.T) {
 	t.Parallel()
@@ -151,7 +151,7 @@ func TestPausePool(t *testing.T) {
 	})
 }
 
-// TestPauseTurn proves that an attempt that is paused while it waits for its turn leaves the line, so that the next
+// TestPauseTurn proves that an attempt that is paused while it waits for its turn gives up its place in line, so that the next
 // attempt gets the turn, and returns to its former place when it continues; a kill ends it while it waits.
 func TestPauseTurn(t *testing.T) {
 	t.Parallel()

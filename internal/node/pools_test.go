@@ -329,7 +329,7 @@ func poolCrashes(t *testing.T, text string) {
 	})
 }
 
-// TestPoolWait proves that a task that has waited for too long fails and leaves the line, that `_error` runs, that
+// TestPoolWait proves that a task that has waited for too long fails and gives up its place in line, that `_error` runs, that
 // `wait` does not affect a task that has its slots, and that its next retry waits anew.
 func TestPoolWait(t *testing.T) {
 	t.Parallel()
@@ -583,7 +583,7 @@ func TestPoolGroup(t *testing.T) {
 
 // TestPoolGroupRounds proves that a group that is retried gives up its slots between two retries, that a group that has
 // waited for too long fails as a whole, that a pause takes it out of the line, and that a server that takes over finds
-// it in its place in the line.
+// it in its place in line.
 func TestPoolGroupRounds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -1,4 +1,4 @@
-// Package plainfile reads and writes single files: it reads only plain files of limited size, and replaces a file as a
+// Package plainfile reads and writes single files: it reads only regular files of limited size, and replaces a file as a
 // whole.
 //
 // It is for files written by others, because reading a pipe or a device might never end.
@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Open opens a file for reading if it is a plain file of at most the given number of bytes. It does not wait for the
+// Open opens a file for reading if it is a regular file of at most the given number of bytes. It does not wait for the
 // other end of a pipe, and touches no device.
 func Open(open func(name string, flag int, mode fs.FileMode) (*os.File, error), name string, most int64) (*os.File, error) {
 	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)

@@ -129,7 +129,7 @@ func small() []space {
 }
 
 // TestExplore walks through all orders in which workers can interleave in small pools: no task runs without its slots,
-// no slot or place in the line is left with a task that has ended, no claim that fits is forgotten, and all tasks end.
+// no slot or place in line is left with a task that has ended, no claim that fits is forgotten, and all tasks end.
 func TestExplore(t *testing.T) {
 	t.Parallel()
 	for _, s := range small() {

@@ -15,7 +15,7 @@ const (
 	Take                  // take slots Numbers, if all are free, and the claim out of the line if InLine; then Turn.Done or Turn.Refused
 	Join                  // put the claim into the line, if it is not there; then Turn.Done
 	Leave                 // take the claim out of the line, if it is there; then Turn.Done
-	Free                  // free the slots Numbers, as far as the holder has them; then Turn.Done
+	Free                  // free those of the slots Numbers that the holder has; then Turn.Done
 	Wake                  // make the claims of Wake try again; then Turn.Done
 	End                   // nothing is left to do; see Outcome
 )
@@ -30,7 +30,7 @@ const (
 	Joined                      // like Waiting, but this turn has put it into the line: see Acquire
 	Missing                     // there is no such pool
 	TooLarge                    // the pool has fewer slots than the claim requests
-	Released                    // the slots and the place in the line are given up
+	Released                    // the slots and the place in line are given up
 )
 
 // Call is the next call that a turn requests.
@@ -47,8 +47,8 @@ type aim uint8
 
 const (
 	acquire aim = iota
-	release     // give up slots and place in the line
-	tidy        // keep the slots, give up the place in the line
+	release     // give up slots and place in line
+	tidy        // keep the slots, give up the place in line
 )
 
 // maxWakes is how many claims one turn wakes: each of them wakes others when it has taken its slots.
@@ -68,7 +68,7 @@ type Turn struct {
 	wake    [maxWakes]host.Claim
 }
 
-// A turn that takes or frees slots, leaves the line or enlarges the pool wakes others itself. So a turn that has
+// A turn that takes or frees slots, gives up its place in line or enlarges the pool wakes others itself. So a turn that has
 // changed nothing wakes no one: a message is late if others were quicker, and each late message would send several
 // more. again means that the message was received before, and that its earlier worker may have changed the pool and
 // woken no one.
@@ -81,7 +81,7 @@ func Acquire(c host.Claim, again bool) Turn {
 }
 
 // Release begins a turn that gives up the slots of a claim that has ended. inLine means that the claim may be in the
-// line because, as far as is known, it was not granted.
+// line because it is not known to have been granted.
 func Release(c host.Claim, inLine bool) Turn {
 	t := Turn{claim: c, aim: release, next: Read, outcome: Released}
 	if inLine {

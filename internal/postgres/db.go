@@ -24,7 +24,7 @@ const DefaultSchema = "zerodag"
 
 // Options holds the settings for opening a database.
 type Options struct {
-	// URL is the server and database, in the form of libpq:
+	// URL is the server and database, in libpq's format:
 	// postgres://user:password@host:5432/name?sslmode=verify-full, or "host=... dbname=...". It may name several hosts;
 	// the host that takes writes is used.
 	URL         string

@@ -16,7 +16,7 @@ const pollEvery = 5 * time.Second
 // pollPooled is the same interval through a pooler, which forwards no notifications.
 const pollPooled = 500 * time.Millisecond
 
-// enter takes a place in the line of waiting receivers.
+// enter takes a place in line among the waiting receivers.
 func (q *Queue) enter() chan struct{} {
 	wait := make(chan struct{})
 	q.mu.Lock()

@@ -1,4 +1,4 @@
-// Package process runs the commands of tasks as child processes of this one: the embedded driver of operators.Commands.
+// Package process runs the commands of tasks as child processes of this one: the embedded driver for operators.Commands.
 //
 // The local server and the command line call it. It must never leave a process behind: when a command has ended,
 // everything that it started is gone, including processes that moved to another session and cleared their environment.

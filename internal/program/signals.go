@@ -22,7 +22,7 @@ type insistenceKey struct{}
 // left is closed if a signal cannot end the program. Later signals have no effect, so that no work is left half done.
 //
 // A signal that is ignored at startup stays ignored: with `zerodag run … &` in a script without job control, or with
-// nohup, a Ctrl-C or the end of the terminal is not meant for the program.
+// nohup, a Ctrl-C or a hangup is not meant for the program.
 func HeedSignals() (_ context.Context, left <-chan struct{}) {
 	heeded := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	signals, gone := make(chan os.Signal, 2), make(chan struct{})

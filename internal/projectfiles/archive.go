@@ -37,7 +37,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// refusef returns an error about an archive in the form of the REST API.
+// refusef returns an error about an archive as the REST API reports it.
 func refusef(format string, args ...any) error {
 	return &host.Error{Code: host.Invalid, Message: fmt.Sprintf(format, args...)}
 }

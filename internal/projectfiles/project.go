@@ -63,7 +63,7 @@ func (p Project) path(name string) (string, error) {
 // maxRead limits a file that a task reads into memory, in bytes.
 const maxRead = 256 << 20
 
-// Read returns the content of a file, or fs.ErrNotExist if it is missing. It must be a plain file of the project, not a
+// Read returns the content of a file, or fs.ErrNotExist if it is missing. It must be a regular file of the project, not a
 // pipe, a device or the target of a link out of the project.
 func (p Project) Read(name string) ([]byte, error) { return p.read(name, maxRead) }
 

@@ -45,7 +45,7 @@ type Loaded struct {
 	State    *engine.State
 	Seq      int64     // the number of the last entry
 	Nonce    string    // the nonce of the last entry, if the store has it
-	At       time.Time // the time of the last entry, as far as the state shows it
+	At       time.Time // the time of the last entry, if the state shows it
 	Snapshot int       // the number of bytes of the last snapshot
 	Since    int       // the number of bytes of the entries after it
 	Stored   host.Stored

@@ -44,7 +44,7 @@ func (r *Retrier) Failures() int64 { return r.failures.Load() }
 // Failed counts a failure that the caller logs and retries.
 func (r *Retrier) Failed() { r.failures.Add(1) }
 
-// Do repeats do while the store is unavailable, until ctx ends: in that case, the work is left to the next process. Any
+// Do repeats do while the store is unavailable, until ctx ends: in that case, the work is left for the next process. Any
 // other error is returned at once.
 func (r *Retrier) Do(ctx context.Context, what string, do func() error) error {
 	for tries := 0; ; tries++ {

@@ -110,7 +110,7 @@ func New(o Options) *Service {
 	return &Service{Options: o}
 }
 
-// killed reports whether an attempt must end, or has ended, as far as that can be read. Busy agents are not notified:
+// killed reports whether an attempt must end, or has ended, if that can be read. Busy agents are not notified:
 // they poll.
 func (s *Service) killed(ctx context.Context, site, attempt int64) bool {
 	a, err := s.Attempt(ctx, site, attempt)

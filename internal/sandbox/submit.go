@@ -113,7 +113,7 @@ func (s *commands) cutOff(ctx context.Context, err error, key string) error {
 	return errors.Join(err, s.stop(context.WithoutCancel(ctx), key))
 }
 
-// toEnd reports whether the ctx of a run has ended because the task must end, as far as that can be read.
+// toEnd reports whether the ctx of a run has ended because the task must end, if that can be read.
 func (s *commands) toEnd(ctx context.Context) bool {
 	return ctx.Err() != nil && (operators.Ended(ctx) || s.killed(context.WithoutCancel(ctx), s.id.SiteID, s.id.AttemptID))
 }
@@ -323,7 +323,7 @@ func (s *commands) Stop(ctx context.Context, status *param.Map) error {
 }
 
 // stop ends a command because its task was killed or timed out, and returns when none of its processes are still
-// running, as far as its machine can report. The machine continues with the commands of other tasks, and learns about
+// running, if its machine can report it. The machine continues with the commands of other tasks, and learns about
 // the stop when it polls. A machine that a killed attempt no longer needs is stopped, because a signal is faster than
 // its next poll.
 func (s *commands) stop(ctx context.Context, key string) error {

@@ -185,7 +185,7 @@ func (s Folder) Remove() {
 // maxSpareFile limits the size of a kept file in bytes, because it is overwritten.
 const maxSpareFile = 256 << 10
 
-// keep makes the folder a spare one if it contains exactly our own plain files. Their contents may be secrets: a spare
+// keep makes the folder a spare one if it contains exactly our own regular files. Their contents may be secrets: a spare
 // folder does not keep them.
 func (s Folder) keep() bool {
 	entries, err := os.ReadDir(s.path(""))

@@ -68,7 +68,7 @@ func (s Strict) Outputs() (map[string][]byte, error) {
 	return outputs, nil
 }
 
-// read reads a plain file. It opens the file without waiting, because it may be a pipe.
+// read reads a regular file. It opens the file without waiting, because it may be a pipe.
 func read(root *os.Root, name string) ([]byte, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|withoutWaiting, 0)
 	if err != nil {

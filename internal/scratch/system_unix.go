@@ -12,7 +12,7 @@ import (
 const withoutWaiting = syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 
 // openToWrite opens a file without emptying it. os.OpenFile would first offer the file to the poller, which does not
-// accept plain files.
+// accept regular files.
 func openToWrite(file string) (*os.File, error) {
 	fd, err := syscall.Open(file, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_CLOEXEC, 0o644)
 	for err == syscall.EINTR {

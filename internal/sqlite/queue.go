@@ -182,7 +182,7 @@ type leased struct {
 	kept bool
 }
 
-// lease takes up to n messages or, if there are none, a place in the line of waiting receivers.
+// lease takes up to n messages or, if there are none, a place in line among the waiting receivers.
 func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

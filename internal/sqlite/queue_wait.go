@@ -6,7 +6,7 @@ import (
 )
 
 // wake lets as many receivers check again as there are visible messages. A woken receiver that finds its message gone
-// takes a new place in the line.
+// takes a new place in line.
 func (q *Queue) wake(now time.Time) {
 	for n := q.index.visible(); n > 0 && len(q.waiters) > 0; n-- {
 		close(q.waiters[0])

@@ -1,4 +1,4 @@
-// Package sqs is the AWS driver of host.Queue: "events" is a FIFO queue in high-throughput mode, grouped by attempt,
+// Package sqs is the AWS driver for host.Queue: "events" is a FIFO queue in high-throughput mode, grouped by attempt,
 // and "tasks" is a standard queue, grouped by project, which makes it fair.
 //
 // The functions use it: they send, extend and release; Lambda itself receives and deletes. Receive and Delete are for

@@ -33,7 +33,7 @@ func TestEncoding(t *testing.T) {
 	})
 }
 
-// TestPlainID proves that IDs that SQS refuses are hashed and others are kept.
+// TestPlainID checks that IDs that SQS refuses are hashed and all others are kept unchanged.
 func TestPlainID(t *testing.T) {
 	t.Parallel()
 	for id, kept := range map[string]bool{"12/done/3": true, strings.Repeat("x", 128): true, strings.Repeat("x", 129): false, "a b": false, "ä": false} {

@@ -1,4 +1,4 @@
-// Package ssm is the AWS driver of host.Secrets: SecureStrings of the Parameter Store, <prefix>/<site>/<project>/<key>.
+// Package ssm is the AWS driver for host.Secrets: SecureStrings of the Parameter Store, <prefix>/<site>/<project>/<key>.
 //
 // The functions open it. It must never log a value, and never read single parameters when a task needs them: the store
 // accepts about 40 calls a second from an entire account.

@@ -50,7 +50,7 @@ func unit(t *testing.T, variables map[string]string) *Unit {
 	return u
 }
 
-// TestNotify proves that each state arrives as one datagram in the form of sd_notify, whatever text it has.
+// TestNotify proves that each state arrives as one datagram in sd_notify's format, whatever its text is.
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	socket, next := manager(t)

@@ -56,7 +56,7 @@ func WholeDuration(d time.Duration) string {
 	return Duration(d)
 }
 
-// Time formats a time in the form of all output except lists.
+// Time formats a time as all output except lists shows it.
 func Time(t time.Time) string { return t.Format("2006-01-02 15:04:05 -0700") }
 
 // TimeFrom formats a time and its distance from now.

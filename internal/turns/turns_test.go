@@ -38,7 +38,7 @@ func TestTurns(t *testing.T) {
 		leave()
 		all.Wait()
 		if got := order; len(got) != 6 || got[0] != "a" || got[1] != "b" || got[2] != "c" || got[3] != "a" || got[4] != "b" {
-			t.Errorf("the places were given in the order %v", got)
+			t.Errorf("places were given in the order %v", got)
 		}
 		if len(p.callers) != 0 || len(p.order) != 0 || p.taken != 0 {
 			t.Errorf("something is left: %+v", p)

@@ -15,7 +15,7 @@ func AsMessage(_ string, v param.Value) (string, error) {
 	return param.Text(v), nil
 }
 
-// Attribute is a message attribute in the form of SNS and SQS.
+// Attribute is a message attribute in the format of SNS and SQS.
 type Attribute struct{ Type, Text string }
 
 // AsAttributes reads the attributes of a message: numbers are numbers, lists and mappings are JSON, everything else is

@@ -156,7 +156,7 @@ func (s *server) connect(ctx context.Context) (net.Conn, error) {
 
 func (s *server) tlsConfig() *tls.Config { return &tls.Config{ServerName: s.host} }
 
-// introduce secures the connection and logs in, as far as the server supports it.
+// introduce secures the connection and logs in, if the server supports it.
 func (s *server) introduce(client *smtp.Client) error {
 	if offered, _ := client.Extension("STARTTLS"); offered && s.tls && !s.ssl {
 		if err := client.StartTLS(s.tlsConfig()); err != nil {

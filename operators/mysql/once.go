@@ -102,7 +102,8 @@ func (s *session) begin(ctx context.Context, status sql.Table, id string) (done 
 	if err := s.exec(ctx, "insert a status row", "INSERT IGNORE INTO "+table+" (query_id, created_at) VALUES (?, UTC_TIMESTAMP(6))", id); err != nil {
 		return false, err
 	}
-	// A session of a lost connection may still hold the row, on a server that no longer has the lock of the task.
+	// After a lost connection, its session may still hold the row on the database server, although this task no longer
+	// knows about it.
 	for _, text := range []string{"SET SESSION innodb_lock_wait_timeout = 1", "START TRANSACTION"} {
 		if err := s.exec(ctx, "begin a transaction", text); err != nil {
 			return false, err

@@ -250,7 +250,7 @@ func (x *submitted) page(part, next string) map[string]any {
 	return out
 }
 
-// field returns a value in the form of the Data API.
+// field returns a value as the Data API represents it.
 func field(oid uint32, value []byte) map[string]any {
 	switch {
 	case value == nil:

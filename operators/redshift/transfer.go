@@ -45,7 +45,7 @@ type option struct {
 	write func(p *operators.Params, key string) (string, error)
 }
 
-// readOptions writes the options that are set, in order.
+// readOptions returns the SQL of the options that are set, in order.
 func readOptions(p *operators.Params, list []option) ([]string, error) {
 	var texts []string
 	for _, o := range list {

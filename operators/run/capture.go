@@ -104,7 +104,7 @@ func withFile(files map[string][]byte, name string, content []byte) map[string][
 func fileName(place int) string { return fmt.Sprintf("file.%d", place) }
 
 // text returns the shell script. If the output is not examined, the command replaces the shell. Otherwise both streams
-// are passed on and copied; only the end of the copies is kept. A request to end goes only to the command: the shell
+// are passed on and copied; only the end of the copies is kept. A request to end is sent only to the command: the shell
 // waits for it.
 func (c *captures) text() string {
 	text := "d=$1; shift\nZERODAG_STORE=$PWD/$d/" + storeFile + "; DIGDAG_STORE=$ZERODAG_STORE; export ZERODAG_STORE DIGDAG_STORE\n"

@@ -47,7 +47,7 @@ func storedPairs(text []byte) (*param.Map, error) {
 			return nil, operators.Failf("line %d of $ZERODAG_STORE is not KEY=VALUE: %q", number, param.Shortened(line))
 		}
 		if bare, isExport := strings.CutPrefix(name, "export "); isExport {
-			return nil, operators.Failf("line %d of $ZERODAG_STORE is not a shell command: write %s=VALUE, without export", number, strings.TrimSpace(bare))
+			return nil, operators.Failf("line %d of $ZERODAG_STORE starts with export, but the file is not a script: write %s=VALUE", number, strings.TrimSpace(bare))
 		}
 		if strings.ContainsAny(name, " \t") {
 			return nil, operators.Failf("line %d of $ZERODAG_STORE is not KEY=VALUE because %q contains a space: %q", number, name, param.Shortened(line))

@@ -93,7 +93,7 @@ func find(r operators.Registry, t *operators.Task, name string) (operators.Opera
 	return operators.Operator{}, param.Errorf("Unknown task type: %s", name)
 }
 
-// LeavesNothing reports whether the runs of a killed task cannot have left anything behind, as far as its text shows: a
+// LeavesNothing reports whether the runs of a killed task cannot have left anything behind, judging by its text: a
 // kill must not wait for its expressions.
 func LeavesNothing(r operators.Registry, j *Job) bool {
 	name, _, err := operatorOf(j.Own)

@@ -58,7 +58,7 @@ func (c *CSV) open() error {
 	return nil
 }
 
-// Line writes one row: values as CSVText made them, and "" for null.
+// Line writes one row: values as formatted by CSVText, and "" for null.
 func (c *CSV) Line(texts []string) error {
 	if _, err := io.WriteString(c.out, strings.Join(texts, ",")+"\r\n"); err != nil {
 		return fmt.Errorf("write the result: %w", err)

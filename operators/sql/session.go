@@ -116,7 +116,7 @@ func (s *Session) failure(limited context.Context, what string, err error) error
 	return operators.Causedf(err, "Failed to %s [%s]", what, s.at.words(err))
 }
 
-// words returns the server's message in the form of Digdag's driver, or else the error that prevented the server from
+// words returns the server's message as Digdag's driver words it, or else the error that prevented the server from
 // being reached.
 func (s *Server) words(err error) string {
 	var said *pgconn.PgError

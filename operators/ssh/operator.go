@@ -213,7 +213,7 @@ func (r *request) dial(ctx context.Context, network operators.Network) (*ssh.Cli
 const farewell = 5 * time.Second
 
 // run executes the command and waits for its end. A command that takes too long, or whose attempt is killed, is asked
-// to end, then killed, as far as the server passes signals on.
+// to end, then killed, if the server passes signals on.
 func (r *request) run(ctx context.Context, client *ssh.Client, log operators.Log) error {
 	s, err := client.NewSession()
 	switch {

@@ -64,7 +64,7 @@ type knownKeys struct {
 	keys         []ssh.PublicKey
 }
 
-// add adds a fingerprint, or a key in the form of an authorized_keys line.
+// add adds a fingerprint, or a key, written as a line of authorized_keys.
 func (k *knownKeys) add(text string) error {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "SHA256:") {

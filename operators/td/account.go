@@ -147,7 +147,7 @@ func (w *work) proxy() (string, error) {
 	return at.String(), nil
 }
 
-// setting reads a secret of td, or else a parameter.
+// setting reads a secret `td.*` or, if there is none, a parameter.
 func setting[T any](w *work, secret string, p *operators.Params, key string, as func(string, param.Value) (T, error), otherwise T) (T, error) {
 	p.Get(key) // it does not count as unused if the secret takes precedence
 	text, found, err := w.Secrets.Get("td." + secret)

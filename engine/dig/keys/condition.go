@@ -34,7 +34,7 @@ func checkIf(key string, v param.Value, report rule.Report) {
 	case string:
 		hint := form
 		if strings.Contains(x, "${") {
-			hint = "${ is never closed, so it stays as text: " + BracesHint
+			hint = "${ is never closed, so it is not expanded: " + BracesHint
 		}
 		if _, err := param.AsCondition(key, v); err != nil && !Computed(x) {
 			report(nil, "'"+key+"' is neither true nor false: "+param.Sample(v), hint)

@@ -71,7 +71,7 @@ func (u NestedUses) text(below []string, text string, siblings map[string]bool) 
 		if strings.Contains(text, "${"+name+"}") && len(raw) < 200 {
 			hint = "write " + raw + " here, instead of ${" + name + "}"
 		}
-		u.Report(below, name+" contains an expression, which stays as text within a mapping", hint)
+		u.Report(below, name+" contains an expression, which is not expanded within a mapping", hint)
 		return
 	}
 }

@@ -78,7 +78,7 @@ func ParsePools(v param.Value) ([]Pool, error) {
 	return list, nil
 }
 
-// checkPool requires pools that a task can request, as far as the text shows.
+// checkPool requires pools that a task can request, judging by the text alone.
 func checkPool(_ string, v param.Value, report rule.Report) {
 	readPools(v, true, report)
 }

@@ -53,7 +53,7 @@ func ParseTimeout(v param.Value) (Timeout, error) {
 	return t, nil
 }
 
-// checkTimeout requires limits that a task can have, as far as the text shows.
+// checkTimeout requires limits that a task can have, judging by the text alone.
 func checkTimeout(_ string, v param.Value, report rule.Report) {
 	readTimeout(v, &Timeout{}, true, report)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // exported warns about parameters of an _export that refer to themselves, directly or through others: such a ${...}
-// stays as text. above holds the exports of the tasks around this one. It returns the exports that the tasks below see.
+// is not expanded. above holds the exports of the tasks around this one. It returns the exports that the tasks below see.
 func (c *critic) exported(at []string, task string, above *param.Scope, export *param.Map) *param.Scope {
 	if export.Len() == 0 {
 		return above
@@ -21,7 +21,7 @@ func (c *critic) exported(at []string, task string, above *param.Scope, export *
 	for _, chain := range parameters.Circles(all, export.Keys()) {
 		key := chain[0]
 		c.warn(append(slices.Clone(at), "_export", key), task, "give one of them a value or a different name: a second export of a name hides the first",
-			"%s refers to itself (%s), so ${%s} stays as text", key, strings.Join(append(chain, key), " -> "), append(chain, key)[1])
+			"%s refers to itself (%s), so ${%s} is not expanded", key, strings.Join(append(chain, key), " -> "), append(chain, key)[1])
 	}
 	return all
 }

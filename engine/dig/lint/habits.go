@@ -90,7 +90,7 @@ func (c *critic) expressionHabits(place []string, task string, v param.Value) {
 	}
 }
 
-// percent matches a variable in the form of cmd.exe, and ofWindows lists variables that every Windows system sets.
+// percent matches a variable written as in cmd.exe, and ofWindows lists variables that every Windows system sets.
 var (
 	percent   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([A-Za-z_]\w*)%`) })
 	ofWindows = []string{"APPDATA", "CD", "COMPUTERNAME", "ERRORLEVEL", "HOMEDRIVE", "HOMEPATH", "PATH", "PROGRAMFILES", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE", "WINDIR"}
@@ -100,7 +100,7 @@ func (c *critic) scriptHabits(place []string, task, script string, config *param
 	scripts{c}.scriptText(place, task, script, config)
 	for _, found := range percent().FindAllStringSubmatch(script, -1) {
 		if slices.Contains(ofWindows, strings.ToUpper(found[1])) || c.variable(found[1]) {
-			c.warn(place, task, "in a shell, write $"+found[1], "%s stays as text: only Windows' cmd.exe replaces it", found[0])
+			c.warn(place, task, "in a shell, write $"+found[1], "%s is not expanded: only Windows' cmd.exe replaces it", found[0])
 			break
 		}
 	}

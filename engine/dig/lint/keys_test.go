@@ -85,9 +85,9 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {sh>: x, _retry: {interval: 2}}":                                 "_retry has no limit, so the task will fail",
 		"+a: {sh>: x, _retry: {limit: 2, interval_type: linear}}":             "interval_type of _retry is unknown, so the task will fail: linear",
 		"+a: {_parallel: {limit: 0}, +b: {sh>: x}}":                           "limit of _parallel is 0, less than 1",
-		"_export: {a: \"${b}\", b: \"x ${a}\"}\n+a: {sh>: x}":                 "main.dig:1:11: a refers to itself (a -> b -> a), so ${b} stays as text (task +main)",
+		"_export: {a: \"${b}\", b: \"x ${a}\"}\n+a: {sh>: x}":                 "main.dig:1:11: a refers to itself (a -> b -> a), so ${b} is not expanded (task +main)",
 		"+a: {_export: {n: \"${n + 1}\"}, sh>: x}":                            "n refers to itself (n -> n)",
-		"_export: {a: \"${b.c}\"}\n+a: {_export: {b: [\"${a}\"]}, sh>: x}":    "main.dig:2:16: b refers to itself (b -> a -> b), so ${a} stays as text (task +main+a)",
+		"_export: {a: \"${b.c}\"}\n+a: {_export: {b: [\"${a}\"]}, sh>: x}":    "main.dig:2:16: b refers to itself (b -> a -> b), so ${a} is not expanded (task +main+a)",
 		"+a: {http>: \"http://h:999999/\"}\n_export: {http: {retry: false}}":  "http> cannot send a request to \"http://h:999999/\": invalid port 999999 (task +main+a)",
 		"+a: {http>: \"h:80/x\"}\n_export: {http: {retry: false}}":            "it must begin with http:// or https://",
 		"+a: {sh>: \"echo ${#HOME}\"}":                                        "this cannot be evaluated: ${#HOME} is shell syntax, but the shell never sees it (task +main+a)",
@@ -102,7 +102,7 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {loop>: -3, _do: {sh>: x}}":                                      "main.dig:1:6: loop> runs nothing: -3 (task +main+a)",
 		"+a: {for_each>: {x: []}, _do: {sh>: x}}":                             "for_each> runs nothing: {\"x\":[]} (task +main+a)",
 		"+a: {for_range>: {from: 9, to: 9, step: 1}, _do: {sh>: x}}":          "for_range> runs nothing",
-		"+a: {echo>: \"key ${secret:k}\"}":                                    "main.dig:1:6: echo> does not read secrets: ${secret:...} stays as text (task +main+a)",
+		"+a: {echo>: \"key ${secret:k}\"}":                                    "main.dig:1:6: echo> does not read secrets: ${secret:...} is not expanded (task +main+a)",
 		"+: {sh>: x}":                                                         "main.dig:1:1: a task has no name (task +main+)",
 		"+a: {sh>: x, _chek: {sh>: y}}":                                       "the tasks in _chek never run (task +main+a)\n  did you mean _check?",
 		// valid
@@ -134,8 +134,8 @@ func TestKeysThatNobodyReads(t *testing.T) {
 	}
 }
 
-// TestSchedulesOfOthers checks that a fault below schedule: prevents only the push of a project, and that each key is
-// reported with its place.
+// TestSchedulesOfOthers checks that an error under schedule: prevents only a push of the project, and that each key is
+// reported with its position.
 func TestSchedulesOfOthers(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

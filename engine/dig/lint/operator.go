@@ -297,7 +297,7 @@ func (c *critic) templates(at []string, task string, config *param.Map) {
 		text, _ := v.(string)
 		for inner, closed := range keys.Expressions(text) {
 			if !closed {
-				c.warn(append(slices.Clone(at), k), task, keys.BracesHint, "${ is never closed, so the rest stays as text")
+				c.warn(append(slices.Clone(at), k), task, keys.BracesHint, "${ is never closed, so the rest is not expanded")
 			} else if strings.Count(inner, "'")%2 == 1 || strings.Count(inner, `"`)%2 == 1 {
 				c.warn(append(slices.Clone(at), k), task, keys.BracesHint+`: write one as "\x7d"`,
 					"${%s} ends inside quotes", inner)

@@ -27,12 +27,12 @@ var bareSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 func (c *critic) bareSecrets(at []string, task string, variables *param.Map) {
 	for key, v := range variables.All() {
 		if text, _ := v.(string); bareSecret().MatchString(text) {
-			c.warn(append(slices.Clone(at), "_env", key), task, "write \"${"+text+"}\"", "%s stays as text", text)
+			c.warn(append(slices.Clone(at), "_env", key), task, "write \"${"+text+"}\"", "%s is not expanded", text)
 		}
 	}
 }
 
-// secrets warns about references to secrets that stay as text, or whose values become code.
+// secrets warns about references to secrets that are not expanded, or whose values become code.
 func (c *critic) secrets(at []string, task, operator, command string, config *param.Map) {
 	if !showsText(operator) && !slices.Contains(c.known.BuiltIn, operator) {
 		return
@@ -46,9 +46,9 @@ func (c *critic) secrets(at []string, task, operator, command string, config *pa
 			c.warn(place, task, "write `_env: {TOKEN: \"${secret:NAME}\"}`, and \"$TOKEN\" in the script",
 				"the value of the secret becomes part of the script, which runs any space, quote or $ in it as code")
 		case own && showsText(operator):
-			c.warn(place, task, "operators that log in somewhere read secrets; commands get them by `_env:`", "%s> does not read secrets: ${secret:...} stays as text", operator)
+			c.warn(place, task, "operators that log in somewhere read secrets; commands get them by `_env:`", "%s> does not read secrets: ${secret:...} is not expanded", operator)
 		case !slices.Contains(replaceSecrets, operator) && operator != "require" && operator != "call":
-			c.warn(place, task, secretHint, "%s of a task with %s> cannot hold a secret: ${secret:...} stays as text", key, operator)
+			c.warn(place, task, secretHint, "%s of a task with %s> cannot hold a secret: ${secret:...} is not expanded", key, operator)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (c *critic) exportedSecrets(at []string, task string, export *param.Map) {
 		if c.named()[key] && !inScripts(c.root, asked) {
 			continue
 		}
-		c.warn(append(slices.Clone(at), "_export", key), task, secretHint, "%s of _export cannot hold a secret: ${secret:...} stays as text", key)
+		c.warn(append(slices.Clone(at), "_export", key), task, secretHint, "%s of _export cannot hold a secret: ${secret:...} is not expanded", key)
 	}
 }
 

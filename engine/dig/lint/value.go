@@ -77,7 +77,7 @@ func (c *critic) ofJinja(place []string, task, text string) bool {
 	case strings.Contains(text, "$"+m[0]):
 		c.warn(place, task, "write ${"+name+"}, with one pair of braces", "$%s is a JavaScript object, not the value of %s", m[0], m[1])
 	default:
-		c.warn(place, task, "write variables as ${"+name+"} (`zerodag docs variables`)", "%s stays as text", m[0])
+		c.warn(place, task, "write variables as ${"+name+"} (`zerodag docs variables`)", "%s is not expanded", m[0])
 	}
 	return true
 }
@@ -88,18 +88,18 @@ func (c *critic) ofShell(place []string, task, operator, text string) bool {
 	shows := operator == "echo" || operator == "fail"
 	switch {
 	case inBackticks != "" && shows:
-		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text because %s> runs no commands", inBackticks, operator)
+		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s is not expanded because %s> runs no commands", inBackticks, operator)
 	case inParentheses != "" && c.variable(strings.TrimSpace(inParentheses[2:len(inParentheses)-1])):
-		c.warn(place, task, "write ${"+strings.TrimSpace(inParentheses[2:len(inParentheses)-1])+"}", "%s stays as text", inParentheses)
+		c.warn(place, task, "write ${"+strings.TrimSpace(inParentheses[2:len(inParentheses)-1])+"}", "%s is not expanded", inParentheses)
 	case inParentheses != "" && shows:
-		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text because %s> runs no commands", inParentheses, operator)
+		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s is not expanded because %s> runs no commands", inParentheses, operator)
 	default:
 		return false
 	}
 	return true
 }
 
-// foreign warns about variables in text that are written as in another program or a shell, and so stay as text.
+// foreign warns about variables in text that are written as in another program or a shell, and so are not expanded.
 func (c *critic) foreign(place []string, task, operator string, v param.Value) {
 	text, isText := v.(string)
 	if !isText {
@@ -113,7 +113,7 @@ func (c *critic) foreign(place []string, task, operator string, v param.Value) {
 	}
 	for _, form := range []*regexp.Regexp{otherForms(), moreForms()} {
 		if m := form.FindStringSubmatch(text); m != nil && c.variable(cmp.Or(m[1], m[2], m[3])) {
-			c.warn(place, task, "write ${"+cmp.Or(m[1], m[2], m[3])+"}", "%s stays as text", strings.TrimSpace(m[0]))
+			c.warn(place, task, "write ${"+cmp.Or(m[1], m[2], m[3])+"}", "%s is not expanded", strings.TrimSpace(m[0]))
 			return
 		}
 	}
@@ -122,7 +122,7 @@ func (c *critic) foreign(place []string, task, operator string, v param.Value) {
 	}
 	for _, m := range dollar().FindAllStringSubmatch(text, -1) {
 		if c.variable(m[1]) {
-			c.warn(place, task, "write ${"+m[1]+"}", "$%s stays as text: only a shell reads it without braces", m[1])
+			c.warn(place, task, "write ${"+m[1]+"}", "$%s is not expanded: only a shell reads it without braces", m[1])
 			return
 		}
 	}

@@ -446,7 +446,7 @@ func WholeFrom1(v param.Value, most int64, what string, fault func(message, hint
 }
 
 // LargeHint is the hint for a regular expression that is larger than allowed.
-const LargeHint = "repeat less in it ({0,1000} counts a thousand times), or check the value in a task"
+const LargeHint = "use fewer repetitions ({0,1000} counts as a thousand), or check the value in a task"
 
 // ExpressionHint returns the hint for an invalid regular expression, derived from its error.
 func ExpressionHint(err error) string {

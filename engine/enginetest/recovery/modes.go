@@ -100,8 +100,8 @@ func (r *Prediction) LeavesOut() bool {
 }
 
 // leavesOut reports whether a skipped task would otherwise have run. The check of a failed task would not. Neither
-// would tasks below a group that is carried over because its failure was ignored, as far as that group and the groups
-// around it are concerned.
+// would tasks below a group that is carried over because its failure was ignored, judging by that group and the groups
+// around it.
 func (r *Prediction) leavesOut(t *made, seenFrom string) bool {
 	if !t.byPart || r.isChecking(t.name) {
 		return false

@@ -165,7 +165,7 @@ func rephrase(text string) string {
 	return strings.TrimPrefix(text, "GoError: ")
 }
 
-// Check returns what is wrong with the expressions of a template, as far as that can be known without evaluating them.
+// Check returns what can be found wrong with the expressions of a template without evaluating them.
 func Check(text string) error {
 	parts := expr.Parse(text, "")
 	for _, p := range parts {

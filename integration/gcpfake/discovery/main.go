@@ -1,5 +1,5 @@
 // Command discovery writes the data that the fake checks every request against: the names and types
-// of Google's own description of its APIs, as far as operators use them.
+// in Google's own description of its APIs, limited to the parts that operators use.
 //
 //	go run ./integration/gcpfake/discovery > integration/gcpfake/google.json
 //

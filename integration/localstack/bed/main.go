@@ -1,6 +1,6 @@
 // Command bed runs another command while the functions of a stage on LocalStack are subject to the rules of a real
 // account: it rejects calls that the policies of their roles do not allow, requests that are larger than AWS accepts,
-// and calls of SSM beyond forty a second. With -fresh, it imitates a new account, in which ten function calls can run
+// and more than forty SSM calls per second. With -fresh, it imitates a new account, in which ten function calls can run
 // at once. It writes the functions' usage to FILE, in the units of the bill.
 //
 //	go run ./integration/localstack/bed [-fresh] [-usage FILE] STAGE COMMAND...
@@ -91,7 +91,7 @@ func run(ctx context.Context, fresh bool, used, stage string, command []string) 
 	return errors.Join(failed, report(p), writeUsage(used, p.Look()))
 }
 
-// writeUsage writes the usage of the functions in the form of package prices.
+// writeUsage writes the usage of the functions in the format of package prices.
 func writeUsage(file string, b proxy.Bill) error {
 	if file == "" {
 		return nil

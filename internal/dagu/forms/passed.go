@@ -56,7 +56,7 @@ func nameless(params param.Value) (last int) {
 	return last
 }
 
-// namelessItems is nameless for the items of `parallel`, each of which is a line of parameters unless the step has
+// namelessItems is like nameless, for the items of `parallel`, each of which is a line of parameters unless the step has
 // parameters.
 func namelessItems(m *param.Map) (last int) {
 	items, there := m.Get("parallel")

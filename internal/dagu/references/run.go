@@ -82,7 +82,7 @@ func (s *Scope) writesLog(m *param.Map, key string) {
 		"the file in DAG_RUN_LOG_FILE has one line with the name of the run, and is on the machine that runs the commands")
 }
 
-// paramsJSON returns an expression for the values of all named parameters in the form of DAG_PARAMS_JSON: a JSON object
+// paramsJSON returns an expression for the values of all named parameters in the format of DAG_PARAMS_JSON: a JSON object
 // of texts, ordered by name, in which Go escapes three HTML characters. Parameters without a value are omitted.
 func (s *Scope) paramsJSON() string {
 	as := map[string]string{}

@@ -1,4 +1,4 @@
-// Package executorstest proves that a driver of operators.Commands does what operators rely on. The tests of the
+// Package executorstest proves that a driver for operators.Commands does what operators rely on. The tests of the
 // drivers for one machine call it; only tests may import it.
 package executorstest
 

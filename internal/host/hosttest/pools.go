@@ -128,7 +128,7 @@ func semaphoreLine(t *testing.T, s suite.Stores) {
 		suite.Must(t, s.Semaphore.LeaveLine(ctx, pool, early))
 	}
 	suite.Must(t, s.Semaphore.TakeSlots(ctx, pool, late, []int{3}, true, suite.Instant(1)))
-	wantLine(t, s, "a granted claim leaves the line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: suite.Instant(1)}}, Waiting: []host.Claim{high, same, low}})
+	wantLine(t, s, "a granted claim gives up its place in line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: suite.Instant(1)}}, Waiting: []host.Claim{high, same, low}})
 	suite.WantError(t, "a taken slot", s.Semaphore.TakeSlots(ctx, pool, same, []int{3}, true, suite.Instant(2)), host.ErrConflict)
 	wantLine(t, s, "a refused claim stays in the line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: suite.Instant(1)}}, Waiting: []host.Claim{high, same, low}})
 }

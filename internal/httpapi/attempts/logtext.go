@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// logPiece is text from a log file, as far as the file has been written.
+// logPiece is text from the part of a log file that has been written.
 type logPiece struct {
 	After int64  `json:"after"` // bytes of the decompressed file before the text
 	Text  string `json:"text"`  // invalid UTF-8 is shown as U+FFFD

@@ -142,6 +142,6 @@ type Date struct {
 // Dates lists the days on which a schedule starts.
 type Dates struct {
 	Dates []Date `json:"dates"`
-	// All is false if not all sessions of the workflow were read: sessions marked as new may exist.
+	// All is false if some sessions of the workflow were not read: a date marked as new may then already have one.
 	All bool `json:"all"`
 }

@@ -1,6 +1,6 @@
 package wire
 
-// SessionTime is a session time that a workflow would have.
+// SessionTime is a session time computed for a workflow.
 type SessionTime struct {
 	Project     IDName `json:"project"`
 	Revision    string `json:"revision"`

@@ -71,7 +71,7 @@ func lines(fields *param.Map) (string, error) {
 	return strings.Join(append(text, failure(fields)...), "\n"), nil
 }
 
-// failure describes the failure, as far as it is known.
+// failure describes the failure, if known.
 func failure(fields *param.Map) []string {
 	field := func(key string) string {
 		v, _ := fields.Get(key)

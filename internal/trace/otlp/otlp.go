@@ -165,7 +165,7 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// The messages of opentelemetry-proto's trace/v1, as far as they are used here.
+// The parts of opentelemetry-proto's trace/v1 that are used here.
 type (
 	request struct {
 		ResourceSpans []resourceSpans `json:"resourceSpans"`

@@ -187,7 +187,7 @@ func (c *Client) Kill(ctx context.Context, id string) error {
 	return c.call(ctx, post(pathOf("/v3/job/kill", id), nil))
 }
 
-// Connection returns the id of a connection by its name.
+// Connection returns the id of the connection with the given name.
 func (c *Client) Connection(ctx context.Context, name string) (int64, error) {
 	var answer struct {
 		ID *int64 `json:"id"`

@@ -30,7 +30,7 @@ type Props = {
   /** The displayed time in milliseconds since 1970; null for now. */
   at: number | null;
   live: boolean;
-  /** The runs of tasks that ran several times, as far as known. */
+  /** The runs of tasks that ran several times, if known. */
   tries: ReadonlyMap<number, Try[]>;
   selected: number | null;
   onSelect: (task: number) => void;

@@ -67,7 +67,7 @@ func (r *Remote) Hint(format string, args ...any) {
 	fmt.Fprintf(r.Err, program.AsCalled(format)+"\n", args...)
 }
 
-// Show writes a result: as text, or as the API's object.
+// Show writes a result as text or as the API's object.
 func (r *Remote) Show(v any, text func(Printer)) error {
 	var b bytes.Buffer
 	switch r.Format {
