@@ -103,6 +103,7 @@ versions: ## check the versions of what README says is needed
 tools: versions $(CLIENT) ## install what tests need besides Go, Node and Python: Ruby, Chromium, PostgreSQL, PgBouncer, MariaDB, OpenSSH, busybox, a JDK, Maven, Digdag's Java client
 	@$(call program,ruby,ruby,rb>)
 	@$(call program,chromium,chromium,the web console)
+	@($(call program,chromium-headless-shell,chromium-headless-shell,the web console)) >/dev/null 2>&1 || true # lighter: without it, chromium is used
 	@$(call program,busybox,busybox-static,the images of commands)
 	@$(call program,initdb /usr/lib/postgresql/*/bin/initdb,postgresql,pg>)
 	@$(call program,/usr/sbin/pgbouncer,pgbouncer,several servers behind a pooler)

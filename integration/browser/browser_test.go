@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,10 +20,14 @@ func needed(t *testing.T) {
 		t.Skip("NOT RUN: short")
 	}
 	missing := ""
-	_, browser := exec.LookPath(cmp.Or(os.Getenv("CHROMIUM"), "/usr/bin/chromium"))
+	chromium := []string{"/usr/bin/chromium-headless-shell", "/usr/bin/chromium"} // as in ui/playwright.config.ts
+	if named := os.Getenv("CHROMIUM"); named != "" {
+		chromium = []string{named}
+	}
+	browser := slices.ContainsFunc(chromium, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
 	_, modules := os.Stat(filepath.FromSlash("../../ui/node_modules/.bin/playwright"))
 	switch {
-	case browser != nil:
+	case !browser:
 		missing = "there is no /usr/bin/chromium (CHROMIUM names another one)"
 	case modules != nil || !ui.Built():
 		missing = "the web console is not built"
