@@ -75,7 +75,7 @@ func imports() []allowed {
 		{"internal/host", core + "operators/run", "ports know no store, no SDK and none of their users"},
 		{"internal/host/hosttest/... internal/sandbox/sandboxtest internal/executors/executorstest", core + "github.com/google/go-cmp/cmp/cmpopts engine/expr internal/host/hosttest/... internal/sandbox operators/run operators/sh" + test, "suites know contracts"},
 		{"internal/meter", "internal/host", "it counts, and reads neither a store nor a clock"},
-		{"internal/replay internal/retry internal/tick", core, "parts of the shell that know ports only"},
+		{"internal/replay internal/retry internal/roster internal/tick", core, "parts of the shell that know ports only"},
 		{"internal/execution internal/vault", core + "engine/expr operators/run", "they make what a run needs, and run nothing"},
 		{"internal/pool", "engine engine/claim events internal/host", "rules of pools know neither clock nor store"},
 		{"internal/catalogue/sessiontime", "engine/schedule internal/host", "it reads texts, and knows no store"},
@@ -148,7 +148,7 @@ func imports() []allowed {
 		{"internal/account", "infra/settings internal/awscall internal/env internal/prices github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
 			"it looks at accounts for who deploys, and knows no part of a deployment but its settings"},
 
-		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/meter internal/node internal/notice internal/projectfiles internal/seal internal/sqlite internal/tasklog internal/uptime operators/all operators/run",
+		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/meter internal/node internal/notice internal/projectfiles internal/roster internal/seal internal/sqlite internal/tasklog internal/uptime operators/all operators/run",
 			"it wires the drivers of one machine: only operators link the SDK"},
 		{"internal/shared", core + sdk[:len(sdk)-len("internal/border ")] + "github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials internal/embedded internal/files internal/postgres internal/s3 internal/tasklog",
 			"it opens what servers have together, and holds no rule"},

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,6 +56,9 @@ func newStatus(s cli.Streams) *cobra.Command {
 			if n := len(found.Notices); n > 0 {
 				p.Line("%d notifications are not delivered: `zerodag admin notices` lists them.", n)
 			}
+			if states := serverStates(found.Several()); states != "" {
+				p.Line("Servers: %s: `zerodag admin servers` lists them.", states)
+			}
 			if found.Partly {
 				p.Line("Only the last %d attempts and sessions, and the first %d projects, were examined.", overview.Most, overview.Most)
 			}
@@ -75,6 +80,17 @@ func (r *remote) nearEnd(ctx context.Context, now time.Time) *time.Time {
 		return nil
 	}
 	return who.ExpiresAt
+}
+
+// serverStates counts servers by state: "2 running, 1 lost".
+func serverStates(n map[string]int) string {
+	var list []string
+	for _, state := range []string{"running", "stopping", "silent", "lost"} {
+		if n[state] > 0 {
+			list = append(list, fmt.Sprintf("%d %s", n[state], state))
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 func pausedTable(list []client.Project) *term.Table {

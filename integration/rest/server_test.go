@@ -62,7 +62,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 		of := options
 		of.Node, of.Version, of.Stopping, of.Vitals = engine.Node, recordedVersion, stopping, engine.Vitals
 		of.Census, of.Meter, of.Outbox = engine.DB.Census, engine.Meter, engine.DB
-		of.Depths, of.Queued = engine.DB.Depths, engine.DB.Queued
+		of.Depths, of.Queued, of.Servers = engine.DB.Depths, engine.DB.Queued, engine.DB
 		of.Auth.Tokens, of.Auth.Audit, of.Auth.Seal = engine.DB, engine.DB, cmp.Or(options.Auth.Seal, first.Seal)
 		of.Bound = "127.0.0.1" // like `zerodag server`: the recorded calls must pass its rules
 		of.Limits.Watch = 20 * time.Millisecond

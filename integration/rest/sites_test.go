@@ -135,6 +135,7 @@ func (v tenant) questions() map[string]asked {
 		"rekey":                  {want: 403},
 		"getLimits":              {},
 		"getSites":               {want: 403},
+		"getServers":             {want: 403},
 		"getQueue":               {want: 403},
 		"getDeadLetters":         {want: 403},
 		"revive":                 {want: 403},

@@ -89,6 +89,9 @@ func (c *transport) accessHint(status int) string {
 // IsMissing reports whether an error means that the object does not exist.
 func IsMissing(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
+// IsDenied reports whether an error means that the caller's role is too low.
+func IsDenied(err error) bool { return hasStatus(err, http.StatusForbidden) }
+
 // IsConflict reports whether an error is a conflict with an existing object.
 func IsConflict(err error) bool { return hasStatus(err, http.StatusConflict) }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"time"
 )
 
 // Subject is what a message in a queue is about.
@@ -23,6 +24,36 @@ type SubjectAttempt struct {
 		Name string `json:"name"`
 	} `json:"project"`
 	Workflow string `json:"workflow"`
+}
+
+// Servers lists the servers of a database. All times are those of its clock.
+type Servers struct {
+	At      time.Time `json:"at"`
+	Servers []Server  `json:"servers"`
+}
+
+// Server is a server of a database.
+type Server struct {
+	ID           string     `json:"id"`
+	Name         string     `json:"name"`
+	Host         string     `json:"host"`
+	ProcessID    int        `json:"processId"`
+	Version      string     `json:"version"`
+	State        string     `json:"state"` // running, stopping, silent or lost
+	Roles        []string   `json:"roles"` // executor, scheduler, agent
+	TaskTypes    []string   `json:"taskTypes"`
+	RunningTasks int        `json:"runningTasks"`
+	TaskSlots    *int       `json:"taskSlots"`  // nil: no limit
+	ClockAhead   float64    `json:"clockAhead"` // seconds
+	StartedAt    time.Time  `json:"startedAt"`
+	SeenAt       time.Time  `json:"seenAt"`
+	LostAt       *time.Time `json:"lostAt"`
+}
+
+// Servers lists the servers of the database that answers.
+func (c *Client) Servers(ctx context.Context) (s Servers, err error) {
+	err = c.get(ctx, "/api/x/admin/servers", nil, &s)
+	return s, err
 }
 
 // Queues holds the sizes of a server's queues, and messages of one of them. Times are milliseconds since 1970, 0 for

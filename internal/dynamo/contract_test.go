@@ -115,6 +115,7 @@ func TestContract(t *testing.T) {
 				"Blobs":     "they are objects of S3 (package s3)",
 				"Logs":      "they are objects of S3 (package s3)",
 				"Bus":       "it is of EventBridge (package eventbridge)",
+				"Servers":   "functions run the deployment",
 				"Outbox":    "notices go to a topic at once (package sns)",
 				"Notices":   "they are sent, not stored (packages notice, sns)",
 				"Tracer":    "traces are sent, not stored (package trace/otlp)",

@@ -61,18 +61,21 @@ type Options struct {
 	Sync       host.Sync
 	Migrate    bool   // an older database is brought up to date; otherwise it is refused
 	AgentID    string // "" means <pid>@<host>
-	Archive    projectfiles.Limits
-	Limits     host.Limits
-	Config     *param.Map // the configuration of operators, below "config."
-	Stored     run.Stored
-	Network    operators.Network    // the network through which tasks connect; nil: the machine's
-	Defaults   *param.Map           // parameters that the parameters of attempts override
-	Notices    notice.Sender        // delivers notices; nil: no one is notified
-	Notify     notice.OutboxOptions // Observer, Logger and Now are set here
-	Traces     host.Tracer          // nil: attempts leave no traces
-	Series     int                  // the limit on the series of a metric; 0 means meter.DefaultSeries
-	Registry   operators.Registry   // nil: all built-in operators
-	Commands   executors.Settings   // Name and KillNow are chosen here
+	Version    string // of the program, for the list of servers
+	// Ahead returns how far the clock of this machine is ahead of that of the shared database; nil: it is not known.
+	Ahead    func() time.Duration
+	Archive  projectfiles.Limits
+	Limits   host.Limits
+	Config   *param.Map // the configuration of operators, below "config."
+	Stored   run.Stored
+	Network  operators.Network    // the network through which tasks connect; nil: the machine's
+	Defaults *param.Map           // parameters that the parameters of attempts override
+	Notices  notice.Sender        // delivers notices; nil: no one is notified
+	Notify   notice.OutboxOptions // Observer, Logger and Now are set here
+	Traces   host.Tracer          // nil: attempts leave no traces
+	Series   int                  // the limit on the series of a metric; 0 means meter.DefaultSeries
+	Registry operators.Registry   // nil: all built-in operators
+	Commands executors.Settings   // Name and KillNow are chosen here
 	// Evaluators evaluates expressions; Close closes it. nil means that they are evaluated in this process, where only the
 	// engine's own limits apply.
 	Evaluators *evaluators.Pool
@@ -104,6 +107,8 @@ type Engine struct {
 	evaluators *evaluators.Pool
 	commands   *executors.Executors
 	temporary  string // folder that Close deletes; "" for none
+	self       host.Server
+	ahead      func() time.Duration
 
 	folder, archives, logs string
 	file                   string // file of the database; "": it is in memory or shared
@@ -118,6 +123,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Registry == nil {
 		o.Registry = all.Registry()
+	}
+	if o.Ahead == nil {
+		o.Ahead = func() time.Duration { return 0 }
 	}
 }
 
@@ -204,7 +212,7 @@ const storeRetry = 2 * time.Second
 
 // wire creates the host; the database is open, or the folder is locked, so no other process uses the folder.
 func (e *Engine) wire(o Options) error {
-	e.logger = o.Logger
+	e.logger, e.ahead = o.Logger, o.Ahead
 	o.Limits.StoreRetry = cmp.Or(o.Limits.StoreRetry, storeRetry)
 	e.folder = o.Folder
 	e.archives = cmp.Or(o.Archives, filepath.Join(o.Folder, archivesName))
@@ -252,6 +260,7 @@ func (e *Engine) wire(o Options) error {
 			}
 		},
 	})
+	e.self = o.describe(e.Limits())
 	return nil
 }
 
@@ -365,6 +374,7 @@ func evaluatorOf(pool *evaluators.Pool) run.Evaluator {
 func (e *Engine) Run(ctx, accepting context.Context, p node.Parts) {
 	defer context.AfterFunc(ctx, func() { e.commands.Cut(context.WithoutCancel(ctx)) })()
 	defer e.deliver(ctx, p)()
+	defer e.enroll(ctx, accepting, p)()
 	e.Node.Run(ctx, accepting, p)
 }
 

@@ -24,6 +24,7 @@ type Store interface { //nolint:interfacebloat // it combines all ports of one d
 	host.Semaphore
 	host.Backfills
 	host.Outbox
+	host.Servers
 	host.Inventory
 	host.Database
 	// Queue returns one of the two queues, "events" or "tasks".

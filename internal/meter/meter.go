@@ -32,6 +32,7 @@ type Meter struct {
 	endpoints map[string]*histogram
 	leases    int64
 	notices   int64
+	servers   int64
 	panics    int64
 }
 
@@ -139,6 +140,9 @@ func (m *Meter) LeaseLost() { m.add(&m.leases) }
 // NoticeLost implements host.Observer.
 func (m *Meter) NoticeLost(host.Attempt) { m.add(&m.notices) }
 
+// ServerLost counts a server that ended without being stopped, if this process is the one that found it.
+func (m *Meter) ServerLost() { m.add(&m.servers) }
+
 // Panicked counts a request that panicked.
 func (m *Meter) Panicked() { m.add(&m.panics) }
 
@@ -193,6 +197,9 @@ func leasesLost() Family {
 func noticesLost() Family {
 	return Family{"notices_lost_total", Counter, "notifications that were given up", nil}
 }
+func serversLost() Family {
+	return Family{"servers_lost_total", Counter, "servers that ended or lost their connection to the database without being stopped; one of the others counts each", nil}
+}
 func panics() Family {
 	return Family{"api_panics_total", Counter, "requests that panicked", nil}
 }
@@ -203,7 +210,9 @@ func BySite() []Family {
 }
 
 // Process lists the other metrics that a Meter counts.
-func Process() []Family { return []Family{leasesLost(), noticesLost(), panics(), requestDuration()} }
+func Process() []Family {
+	return []Family{leasesLost(), noticesLost(), serversLost(), panics(), requestDuration()}
+}
 
 // WriteSites writes the metrics of BySite for one site, or for all with host.AnySite.
 func (m *Meter) WriteSites(p *Page, site int64) {
@@ -250,6 +259,7 @@ func (m *Meter) WriteProcess(p *Page) {
 	defer m.mu.Unlock()
 	p.Add(leasesLost(), m.leases)
 	p.Add(noticesLost(), m.notices)
+	p.Add(serversLost(), m.servers)
 	p.Add(panics(), m.panics)
 	for _, name := range slices.Sorted(maps.Keys(m.endpoints)) {
 		p.addHistogram(requestDuration(), m.endpoints[name], name)

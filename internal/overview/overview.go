@@ -30,6 +30,8 @@ type Overview struct {
 	Next    []client.Schedule `json:"next"`
 	// Notices holds notifications that could not be delivered so far.
 	Notices []client.Notice `json:"notices"`
+	// Servers holds the servers of the database; it is empty if the caller must not see them.
+	Servers []client.Server `json:"servers"`
 	// Partly means that the server has more attempts or sessions of that time, or more projects, than were read.
 	Partly bool `json:"partly"`
 
@@ -39,7 +41,7 @@ type Overview struct {
 // Of reads the attempts of a week and the sessions of a day, up to Most of each, and all schedules. It modifies
 // projects, which holds the projects of the server or, if alone, the one project that the overview is about.
 func Of(ctx context.Context, api *client.Client, projects []client.Project, alone bool, now time.Time) (Overview, error) {
-	found := Overview{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}, Notices: []client.Notice{}}
+	found := Overview{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}, Notices: []client.Notice{}, Servers: []client.Server{}}
 	var project client.ID
 	if alone {
 		project = projects[0].ID
@@ -69,6 +71,9 @@ func Of(ctx context.Context, api *client.Client, projects []client.Project, alon
 	if err := found.undelivered(ctx, api, projects, alone); err != nil {
 		return found, err
 	}
+	if err := found.servers(ctx, api); err != nil {
+		return found, err
+	}
 	schedules, err := api.AllSchedules(ctx, project)
 	if err != nil {
 		return found, err
@@ -93,6 +98,28 @@ func (s *Overview) undelivered(ctx context.Context, api *client.Client, projects
 		}
 	}
 	return err
+}
+
+// servers adds the servers of the database. An older server, and one without a list of servers, has none.
+func (s *Overview) servers(ctx context.Context, api *client.Client) error {
+	list, err := api.Servers(ctx)
+	if client.IsMissing(err) || client.IsDenied(err) {
+		return nil
+	}
+	s.Servers = append(s.Servers, list.Servers...)
+	return err
+}
+
+// Several returns how many servers are in each state, or nil if there is one server that works.
+func (s *Overview) Several() map[string]int {
+	states := map[string]int{}
+	for _, x := range s.Servers {
+		states[x.State]++
+	}
+	if len(s.Servers) <= 1 && states["lost"]+states["silent"] == 0 {
+		return nil
+	}
+	return states
 }
 
 // hasFailed reports whether an attempt failed without being killed.

@@ -12,8 +12,8 @@ func dialect() sqlstore.Dialect {
 		SetParam: "INSERT INTO @params (site_id, key_digest, key, value, updated_at) VALUES ($1, sha256($2), $2, $3, $4)" +
 			" ON CONFLICT (site_id, key_digest) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
 		ParamKey: "key_digest = sha256(?)",
-		Attempts: attempts,
-		Log:      logDialect(),
+		Attempts: attempts, Clock: clock,
+		Log: logDialect(),
 	}
 }
 

@@ -112,7 +112,7 @@ func (l *lab) fresh(t *testing.T) *DB {
 
 func storesOf(db *DB) suite.Stores {
 	return suite.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
-		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Outbox: db, Inventory: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
+		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Outbox: db, Servers: db, Inventory: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
 }
 
 // absent returns the ports that the driver does not implement.

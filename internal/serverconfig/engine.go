@@ -26,7 +26,7 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 		return embedded.Options{}, err
 	}
 	r.Tree("config.")
-	o := embedded.Options{Migrate: r.Bool("database.migrate", true), Config: config, AgentID: r.Text("agent.id", ""), Series: r.Number("server.metrics.max-series", 0), Temp: r.Text("tmpdir", "")}
+	o := embedded.Options{Migrate: r.Bool("database.migrate", true), Config: config, Version: c.Version, AgentID: r.Text("agent.id", ""), Series: r.Number("server.metrics.max-series", 0), Temp: r.Text("tmpdir", "")}
 	shares := c.shares(r.Settings)
 	if shares {
 		o.Folder = r.Text("server.folder", ownServerFolder)

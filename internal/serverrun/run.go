@@ -42,7 +42,7 @@ func run(ctx context.Context, o serverconfig.Options, local *Project, unit *syst
 	if o.Shared != nil {
 		o.Shared.Logger = logger
 		clock = shared.NewClock(time.Now)
-		o.Shared.Database.Now, o.Engine.Now, o.Web.API.Now = clock.Now, clock.Now, clock.Now
+		o.Shared.Database.Now, o.Engine.Now, o.Web.API.Now, o.Engine.Ahead = clock.Now, clock.Now, clock.Now, clock.Ahead
 		w := waiting{unit: unit, logger: logger, pause: retry.Sleep}
 		if o.Engine.Shared, err = w.open(ctx, func() (*embedded.Shared, error) { return shared.Open(ctx, *o.Shared) }); err != nil || o.Engine.Shared == nil {
 			return err

@@ -54,7 +54,7 @@ func connect(o *serverconfig.Web, engine *embedded.Engine) {
 	o.API.Backup, o.API.Writable, o.API.Vitals = engine.Backup, engine.Writable, engine.Vitals
 	o.API.Rekey = engine.DB.RekeySecrets
 	o.API.Census, o.API.Meter, o.API.Outbox = engine.DB.Census, engine.Meter, engine.DB
-	o.API.Depths, o.API.Queued = engine.DB.Depths, engine.DB.Queued
+	o.API.Depths, o.API.Queued, o.API.Servers = engine.DB.Depths, engine.DB.Queued, engine.DB
 	o.API.Auth.Tokens, o.API.Auth.Audit, o.API.Auth.Seal, o.API.Auth.Required = engine.DB, engine.DB, engine.Seal, o.Token
 }
 

@@ -13,6 +13,7 @@ import (
 type Clock struct {
 	local  func() time.Time
 	offset atomic.Int64 // is added to the machine's clock
+	ahead  atomic.Int64 // how far the machine's clock was ahead at the last comparison
 }
 
 const (
@@ -31,6 +32,9 @@ func NewClock(local func() time.Time) *Clock { return &Clock{local: local} }
 // Now returns the current time.
 func (c *Clock) Now() time.Time { return c.local().Add(time.Duration(c.offset.Load())) }
 
+// Ahead returns how far the machine's clock was ahead of the database's at the last comparison.
+func (c *Clock) Ahead() time.Duration { return time.Duration(c.ahead.Load()) }
+
 // Check compares the clock with the database's clock once, and logs if it begins or ceases to follow it. ask returns
 // the database's time. If the database does not answer, or not promptly, nothing changes.
 func (c *Clock) Check(ctx context.Context, ask func(context.Context) (time.Time, error), logger *slog.Logger) {
@@ -42,6 +46,7 @@ func (c *Clock) Check(ctx context.Context, ask func(context.Context) (time.Time,
 	}
 	now := time.Duration(c.offset.Load())
 	ahead := asked.Add(took / 2).Sub(at)
+	c.ahead.Store(int64(ahead))
 	follows := now != 0
 	switch right := ahead.Abs() < tolerated/2 || !follows && ahead.Abs() <= tolerated; {
 	case !right && (ahead+now).Abs() > tolerated/2:

@@ -47,6 +47,9 @@ func TestClock(t *testing.T) {
 		wrong, delay, failure = step.wrong, step.delay, step.failure
 		log.Reset()
 		c.Check(t.Context(), ask, logger)
+		if off := (c.Ahead() - wrong).Abs(); off > 0 && step.failure == nil && step.delay <= certain {
+			t.Errorf("%s: the clock is %v ahead, want %v", step.name, c.Ahead(), wrong)
+		}
 		if off := c.Now().Sub(real); off != step.off {
 			t.Errorf("%s: off by %v, want %v", step.name, off, step.off)
 		}

@@ -15,7 +15,7 @@ import (
 
 func storesOf(db *DB) suite.Stores {
 	return suite.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
-		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Outbox: db, Inventory: db, ParamStore: db.ParamStore, Now: time.Now,
+		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Outbox: db, Servers: db, Inventory: db, ParamStore: db.ParamStore, Now: time.Now,
 		Database: db, Outage: func(t *testing.T) func() { return outage(t, db) }}
 }
 

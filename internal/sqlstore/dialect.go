@@ -24,6 +24,8 @@ type Dialect struct {
 	ParamKey string
 	// Attempts selects a list of attempts. Its first argument is a SELECT of all attempts, without WHERE.
 	Attempts func(all string, q host.AttemptQuery) *Query
+	// Clock is the time of the database server as microseconds since 1970; "" if there is no server.
+	Clock string
 	// Log reads the log of an attempt.
 	Log LogDialect
 }

@@ -39,7 +39,7 @@ type Options struct {
 
 // Store implements the ports that both databases have in common. It implements host.Projects, host.Workflows,
 // host.Schedules, host.Attempts, host.Sessions, host.Retention, host.Secrets, host.Users, host.Audit, host.Pools,
-// host.Semaphore and host.Backfills, and all of host.Log except Append. It is safe for concurrent use.
+// host.Semaphore, host.Backfills, host.Outbox and host.Servers, and all of host.Log except Append. It is safe for concurrent use.
 type Store struct {
 	driver  Driver
 	dialect Dialect

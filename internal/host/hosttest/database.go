@@ -205,6 +205,7 @@ func reads(s suite.Stores, a host.Attempt) map[string]func(context.Context) erro
 		"messages": func(ctx context.Context) error { _, err := s.Inventory.MessagesOf(ctx, a.ID); return err },
 		"queued":   func(ctx context.Context) error { _, err := s.Database.Queued(ctx, "tasks", 0, 1); return err },
 		"counts":   func(ctx context.Context) error { return s.Database.Counts(ctx, &host.Vitals{}) },
+		"servers":  func(ctx context.Context) error { _, _, err := s.Servers.Servers(ctx); return err },
 		"notices":  func(ctx context.Context) error { _, err := s.Outbox.Notices(ctx, host.NoticeQuery{}); return err },
 		"census":   func(ctx context.Context) error { _, err := s.Database.Census(ctx, 1); return err },
 	}
@@ -233,6 +234,7 @@ func changes(s suite.Stores, a host.Attempt, event host.Delivery) map[string]fun
 		"slot": func(ctx context.Context) error {
 			return s.Semaphore.TakeSlots(ctx, ref("a"), claim("1/2/3", 1, 0, 1), []int{0}, false, suite.Instant(1))
 		},
+		"server": func(ctx context.Context) error { return s.Servers.PutServer(ctx, host.Server{ID: "s"}) },
 		"notice": func(ctx context.Context) error { return s.Outbox.PutNotice(ctx, storedNotice(1, a.ID, "key", 10)) },
 		"record": func(ctx context.Context) error {
 			return s.Audit.Record(ctx, host.Record{At: suite.Instant(0), Site: 1})

@@ -53,6 +53,7 @@ func ports() []port {
 		{"Bus", messages.Bus, func(s suite.Stores) bool { return s.Bus != nil && s.Heard != nil }},
 		{"Notices", messages.Notices, func(s suite.Stores) bool { return s.Notices != nil && s.Told != nil }},
 		{"Outbox", outboxSuite, func(s suite.Stores) bool { return s.Outbox != nil }},
+		{"Servers", serversSuite, func(s suite.Stores) bool { return s.Servers != nil }},
 		{"Tracer", messages.Tracer, func(s suite.Stores) bool { return s.Tracer != nil && s.Traced != nil }},
 	}
 }

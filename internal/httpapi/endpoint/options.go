@@ -62,6 +62,8 @@ type Options struct {
 	Depths func(ctx context.Context) ([]host.Depth, error)
 	// Queued lists messages of a queue in the order sent, after a place; nil if they can only be received.
 	Queued func(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error)
+	// Servers lists the servers of the database; nil if functions do their work.
+	Servers host.Servers
 	// Dead holds the dead letters of the queues; empty if the queues have none.
 	Dead []host.DeadLetters
 	// Code analyzes the expressions in text, for checks of files.

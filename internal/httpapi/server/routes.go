@@ -16,6 +16,7 @@ func (r *Room) Routes() []endpoint.Route {
 		endpoint.Get("/api/whoami", "getCaller", getCaller),
 		{Method: http.MethodGet, Path: "/api/x/admin/limits", Name: "getLimits", Role: access.Admin, Site: true, Serve: getLimits},
 		{Method: http.MethodGet, Path: "/api/x/admin/sites", Name: "getSites", Role: access.Owner, Serve: getSites},
+		{Method: http.MethodGet, Path: "/api/x/admin/servers", Name: "getServers", Role: access.Owner, Serve: getServers},
 		{Method: http.MethodGet, Path: "/api/x/admin/queue", Name: "getQueue", Role: access.Owner, Serve: getQueue},
 		{Method: http.MethodGet, Path: "/api/x/admin/dead-letters", Name: "getDeadLetters", Role: access.Owner,
 			Serve: getLetters},

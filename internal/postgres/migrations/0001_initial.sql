@@ -332,3 +332,24 @@ CREATE TABLE timelines (
   timeline bigint PRIMARY KEY,
   at bigint NOT NULL              -- when it was first used
 );
+
+-- The servers that use the schema (host.Servers). Times and lengths of time are of the database's clock.
+CREATE TABLE servers (
+  id bytea PRIMARY KEY,            -- random
+  name bytea NOT NULL,
+  host_name bytea NOT NULL,
+  process_id bigint NOT NULL,
+  version bytea NOT NULL,
+  executor boolean NOT NULL,
+  scheduler boolean NOT NULL,
+  agent boolean NOT NULL,
+  task_types bytea NOT NULL,       -- separated by commas; '' is all
+  running bigint NOT NULL,
+  slots bigint NOT NULL,           -- 0 is no limit
+  ahead bigint NOT NULL,           -- microseconds that its clock is ahead
+  stopping boolean NOT NULL,
+  lease bigint NOT NULL,           -- microseconds
+  started_at bigint NOT NULL,
+  seen_at bigint NOT NULL,
+  lost_at bigint
+);

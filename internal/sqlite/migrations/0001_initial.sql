@@ -285,3 +285,24 @@ CREATE INDEX backfills_of_site ON backfills (site_id, id);
 CREATE INDEX backfills_of_project ON backfills (project_id, id);
 CREATE INDEX backfills_open ON backfills (id) WHERE finished_at IS NULL;
 CREATE INDEX backfills_over ON backfills (finished_at) WHERE finished_at IS NOT NULL;
+
+-- The server that uses the file, and earlier ones that were not stopped (host.Servers).
+CREATE TABLE servers (
+  id TEXT PRIMARY KEY,             -- random
+  name TEXT NOT NULL,
+  host_name TEXT NOT NULL,
+  process_id INTEGER NOT NULL,
+  version TEXT NOT NULL,
+  executor INTEGER NOT NULL,
+  scheduler INTEGER NOT NULL,
+  agent INTEGER NOT NULL,
+  task_types TEXT NOT NULL,        -- separated by commas; '' is all
+  running INTEGER NOT NULL,
+  slots INTEGER NOT NULL,          -- 0 is no limit
+  ahead INTEGER NOT NULL,          -- microseconds that its clock is ahead
+  stopping INTEGER NOT NULL,
+  lease INTEGER NOT NULL,          -- microseconds
+  started_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL,
+  lost_at INTEGER
+) STRICT;

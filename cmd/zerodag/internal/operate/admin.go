@@ -17,7 +17,7 @@ func NewAdmin(s cli.Streams) *cobra.Command {
 		Short: "Maintain a deployment",
 		RunE:  func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) },
 	}
-	c.AddCommand(newReady(s), newAudit(s), newQueue(s), newLimits(s), newSites(s), newNotices(s), newDeadLetters(s), newRedrive(s), newRevive(s))
+	c.AddCommand(newReady(s), newAudit(s), newServers(s), newQueue(s), newLimits(s), newSites(s), newNotices(s), newDeadLetters(s), newRedrive(s), newRevive(s))
 	return c
 }
 

@@ -53,6 +53,7 @@ type Stores struct {
 	Notices host.Notices
 	Told    func(t *testing.T) []*param.Map
 	Outbox  host.Outbox
+	Servers host.Servers
 	// Tracer, and the ids of the traces that were delivered.
 	Tracer host.Tracer
 	Traced func(t *testing.T) []string

@@ -1,0 +1,48 @@
+package host
+
+import (
+	"context"
+	"time"
+)
+
+// Server is a process that works on the attempts of a database.
+type Server struct {
+	ID      string // random: a process that is started again has a different one
+	Name    string // agent.id, which the names of log files contain
+	Host    string
+	PID     int
+	Version string
+	// Executor, Scheduler and Agent are the loops that it runs.
+	Executor, Scheduler, Agent bool
+	Types                      []string      // the operators whose tasks its agent runs; nil means all
+	Running                    int           // runs of tasks
+	Slots                      int           // how many it runs at the same time; 0 means no limit
+	Ahead                      time.Duration // how far its machine's clock is ahead of the database's
+	Stopping                   bool          // it takes no more work
+	Lease                      time.Duration // how long it may be silent before others take over its tasks
+
+	// These times are set by the store and follow the clock of the database.
+	StartedAt time.Time
+	SeenAt    time.Time // when it last wrote its record
+	LostAt    time.Time // when another server found that it was silent for too long; zero: it was not
+}
+
+// Silent reports whether the server has not written its record for longer than its lease. now is the time of the
+// database.
+func (s Server) Silent(now time.Time) bool { return now.Sub(s.SeenAt) > s.Lease }
+
+// Servers stores records of the servers of a database.
+type Servers interface {
+	// PutServer adds the record of a server, or replaces it except for StartedAt, and sets SeenAt. The server is not lost
+	// then.
+	PutServer(ctx context.Context, s Server) error
+	// RemoveServer removes a record; a missing one is not an error.
+	RemoveServer(ctx context.Context, id string) error
+	// Servers lists the records in the order in which the servers were started, and returns the time of the database.
+	Servers(ctx context.Context) (list []Server, now time.Time, err error)
+	// LoseServer sets LostAt, unless it is set or the server was seen since s.SeenAt. If several processes call it at once,
+	// it returns true to one of them.
+	LoseServer(ctx context.Context, s Server) (bool, error)
+	// ForgetServers removes the records of servers that were lost longer ago than kept.
+	ForgetServers(ctx context.Context, kept time.Duration) error
+}

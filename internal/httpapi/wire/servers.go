@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Servers lists the servers of a database. All times are those of its clock.
+type Servers struct {
+	At      Moment   `json:"at"`
+	Servers []Server `json:"servers"`
+}
+
+// Server is a server of a database.
+type Server struct {
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	Host      string   `json:"host"`
+	ProcessID int      `json:"processId"`
+	Version   string   `json:"version"`
+	State     string   `json:"state"`
+	Roles     []string `json:"roles"`
+	TaskTypes []string `json:"taskTypes"` // null means all
+	Running   int      `json:"runningTasks"`
+	Slots     *int     `json:"taskSlots"`  // null means no limit
+	Ahead     float64  `json:"clockAhead"` // seconds
+	StartedAt Moment   `json:"startedAt"`
+	SeenAt    Moment   `json:"seenAt"`
+	LostAt    Moment   `json:"lostAt"`
+}
+
+// ServerOf shows a server; now is the time of the database.
+func ServerOf(s host.Server, now time.Time) Server {
+	r := Server{ID: s.ID, Name: s.Name, Host: s.Host, ProcessID: s.PID, Version: s.Version, State: serverState(s, now), Roles: []string{}, TaskTypes: s.Types,
+		Running: s.Running, Ahead: s.Ahead.Round(time.Millisecond).Seconds(), StartedAt: Moment(s.StartedAt), SeenAt: Moment(s.SeenAt), LostAt: Moment(s.LostAt)}
+	for _, role := range []struct {
+		name string
+		has  bool
+	}{{"executor", s.Executor}, {"scheduler", s.Scheduler}, {"agent", s.Agent}} {
+		if role.has {
+			r.Roles = append(r.Roles, role.name)
+		}
+	}
+	if s.Slots > 0 {
+		r.Slots = &s.Slots
+	}
+	return r
+}
+
+// serverState returns the state of a server. A silent server is not lost until another one has found that.
+func serverState(s host.Server, now time.Time) string {
+	switch {
+	case !s.LostAt.IsZero():
+		return "lost"
+	case s.Silent(now):
+		return "silent"
+	case s.Stopping:
+		return "stopping"
+	}
+	return "running"
+}
