@@ -49,10 +49,10 @@ func newTasks(s cli.Streams) *cobra.Command {
 
 // taskTable lists tasks in the order of their ids, with their tries and errors.
 func taskTable(now time.Time, list []client.Task) *term.Table {
-	t := term.NewTable(term.Column{Title: "ID"}, term.Column{Title: "TASK", Name: true}, term.Column{Title: "STATE", Ink: attemptview.StatusInk}, term.Column{Title: "TRIES"}, term.Column{Title: "STARTED", Spare: true}, term.Column{Title: "TOOK"},
+	t := term.NewTable(term.Column{Title: "ID"}, term.Column{Title: "TASK", Name: true}, term.Column{Title: "STATE", Ink: attemptview.StatusInk}, term.Column{Title: "TRIES"}, term.Column{Title: "STARTED", Spare: true}, term.Column{Title: "TOOK"}, term.Column{Title: "SERVER", Spare: true},
 		term.Column{Title: "ERROR", Name: true}, term.Column{Title: "UPDATED", Wide: true}, term.Column{Title: "STORED", Wide: true})
 	for _, one := range list {
-		t.Add(string(one.ID), one.FullName, one.State, tries(one), term.ShortTime(one.StartedAt), taskTook(now, one), firstLine(attemptview.ErrorOf(one)), term.ShortTime(&one.UpdatedAt), cli.Shown(one.StoreParams))
+		t.Add(string(one.ID), one.FullName, one.State, tries(one), term.ShortTime(one.StartedAt), taskTook(now, one), one.AgentID, firstLine(attemptview.ErrorOf(one)), term.ShortTime(&one.UpdatedAt), cli.Shown(one.StoreParams))
 	}
 	return t
 }

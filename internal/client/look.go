@@ -80,13 +80,14 @@ type Depth struct {
 
 // Queued is a message in a queue.
 type Queued struct {
-	Name       string `json:"name"`
-	State      string `json:"state"`
-	Since      int64  `json:"since"`
-	Due        int64  `json:"due"`
-	Until      int64  `json:"until"`
-	Deliveries int    `json:"deliveries"`
-	Size       int    `json:"size"` // bytes
+	Name       string  `json:"name"`
+	State      string  `json:"state"`
+	Since      int64   `json:"since"`
+	Due        int64   `json:"due"`
+	Until      int64   `json:"until"`
+	AgentID    *string `json:"agentId"` // the server that holds the lease; nil if it is not leased
+	Deliveries int     `json:"deliveries"`
+	Size       int     `json:"size"` // bytes
 	Subject
 }
 

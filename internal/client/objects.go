@@ -167,6 +167,7 @@ type Task struct {
 	RetryAt         *time.Time `json:"retryAt"`
 	StartedAt       *time.Time `json:"startedAt"`
 	Error           *param.Map `json:"error"`
+	AgentID         string     `json:"agentId,omitempty"` // the server that runs it now
 	Waiting         *Waiting   `json:"waiting,omitempty"`
 }
 

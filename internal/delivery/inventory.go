@@ -57,6 +57,36 @@ func nameOf(e engine.Effect) any {
 	return fmt.Sprintf("%T", e) // there is only one effect of this type
 }
 
+// Runners returns the names of the servers that run tasks of an attempt: by task, according to the leased messages. A
+// task whose message was just passed on may be missing.
+func Runners(s *engine.State, held []host.Held) map[engine.TaskID]string {
+	found, is := map[engine.TaskID]string{}, current(s)
+	add := func(r engine.Run, holder string) {
+		if is(r) {
+			found[r.Task] = holder
+		}
+	}
+	for _, m := range held { // a message that runs one task after the other names only the first
+		_, guard, err := host.ParseMessageID(m.ID)
+		if err != nil {
+			continue
+		}
+		for _, e := range s.Outstanding(guard) {
+			if x, ok := e.(engine.Dispatch); ok && x.At.IsZero() {
+				add(x.Run, m.Holder)
+			}
+		}
+	}
+	for _, m := range held { // these have messages of their own
+		if t, err := events.DecodeTask(m.Body); err == nil {
+			for _, r := range t.Runs {
+				add(r, m.Holder)
+			}
+		}
+	}
+	return found
+}
+
 // carried holds the effects for which there is a message.
 type carried struct {
 	state   *engine.State

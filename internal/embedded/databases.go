@@ -40,6 +40,7 @@ func kinds() []kind {
 
 // databaseOptions holds the options of every kind.
 type databaseOptions struct {
+	server     string // the name of this server
 	path       string // the path of the file; "" means in memory
 	now        func() time.Time
 	secretKeys [][]byte // empty: secrets cannot be used
@@ -65,7 +66,7 @@ var (
 )
 
 func openSQLite(ctx context.Context, o databaseOptions) (Store, error) {
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: o.path, Now: o.now, Uptime: uptime.Clock(), SecretKeys: o.secretKeys, Sync: o.sync, Migrate: o.migrate})
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: o.path, Server: o.server, Now: o.now, Uptime: uptime.Clock(), SecretKeys: o.secretKeys, Sync: o.sync, Migrate: o.migrate})
 	if err != nil {
 		return nil, err
 	}

@@ -179,7 +179,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 			return nil, err
 		}
 	}
-	e.DB, err = of.open(ctx, databaseOptions{path: database, now: o.Now, secretKeys: o.SecretKeys, sync: o.Sync, migrate: o.Migrate})
+	e.DB, err = of.open(ctx, databaseOptions{path: database, server: o.agent(), now: o.Now, secretKeys: o.SecretKeys, sync: o.Sync, migrate: o.Migrate})
 	if err != nil {
 		return nil, err
 	}

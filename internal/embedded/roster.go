@@ -37,8 +37,11 @@ func (e *Engine) enroll(ctx, accepting context.Context, p node.Parts) (leave fun
 	}
 }
 
+// agent returns the name of this server.
+func (o Options) agent() string { return cmp.Or(o.AgentID, files.ThisAgent()) }
+
 // describe returns the parts of this server's record that never change.
 func (o Options) describe(l host.Limits) host.Server {
 	name, _ := os.Hostname() // "" is shown as unknown
-	return host.Server{Name: cmp.Or(o.AgentID, files.ThisAgent()), Host: name, PID: os.Getpid(), Version: o.Version, Types: l.Types, Slots: l.Threads, Lease: l.Lease}
+	return host.Server{Name: o.agent(), Host: name, PID: os.Getpid(), Version: o.Version, Types: l.Types, Slots: l.Threads, Lease: l.Lease}
 }

@@ -31,6 +31,7 @@ type Queued struct {
 	Since  time.Time
 	Until  time.Time // end of its lease; zero: not leased
 	Behind bool      // an earlier message of its group comes first
+	Holder string    // the name of the server that holds the lease; "" if it is not leased
 }
 
 // DeadLetter is a message that was received too often and was set aside.

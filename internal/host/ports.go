@@ -162,9 +162,17 @@ type Inventory interface {
 	// MessagesOf lists the messages of an attempt in both queues as they were at one moment during the call, including
 	// leased ones. A message that was deleted after that moment may be listed without its body.
 	MessagesOf(ctx context.Context, attempt int64) ([]Message, error)
+	// HeldOf lists the messages of an attempt in the queue "tasks" that servers hold now.
+	HeldOf(ctx context.Context, attempt int64) ([]Held, error)
 	// Silent lists up to n unfinished attempts with ids above after, ascending, that have no message in either queue,
 	// or none that would advance them: see IsDeadline. It omits paused attempts and attempts that wait for a session.
 	Silent(ctx context.Context, after int64, n int) ([]int64, error)
+}
+
+// Held is a leased message.
+type Held struct {
+	Message
+	Holder string // the name of the server (Server.Name) that holds the lease
 }
 
 // Database has the methods that a server needs from its database in addition to the ports.

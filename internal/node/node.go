@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"zerodag/engine"
 	"zerodag/events"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/delivery"
@@ -43,26 +44,27 @@ type Options struct {
 // Node is one process's part of a deployment. It is safe for concurrent use.
 type Node struct {
 	*catalogue.Catalogue
-	worker   *delivery.Worker
-	retry    *retry.Retrier
-	messages catalogue.Messages
-	alarm    alarm
-	closing  atomic.Bool
-	stopping func()
-	events   host.Queue
-	tasks    host.Queue
-	logs     host.Logs
-	now      func() time.Time
-	logger   *slog.Logger
-	limits   host.Limits
-	shared   bool
-	working  sync.WaitGroup
+	worker    *delivery.Worker
+	retry     *retry.Retrier
+	messages  catalogue.Messages
+	alarm     alarm
+	closing   atomic.Bool
+	stopping  func()
+	events    host.Queue
+	tasks     host.Queue
+	logs      host.Logs
+	inventory host.Inventory // nil: the queues cannot list their messages
+	now       func() time.Time
+	logger    *slog.Logger
+	limits    host.Limits
+	shared    bool
+	working   sync.WaitGroup
 }
 
 // New returns a Node, which does nothing until Run.
 func New(o Options) *Node {
 	o.Ports = o.Ports.WithDefaults()
-	n := &Node{stopping: o.Stopping, events: o.Events, tasks: o.Tasks, logs: o.Logs, now: o.Now, logger: o.Logger, limits: o.Limits, shared: o.Shared,
+	n := &Node{stopping: o.Stopping, events: o.Events, tasks: o.Tasks, logs: o.Logs, inventory: o.Inventory, now: o.Now, logger: o.Logger, limits: o.Limits, shared: o.Shared,
 		alarm:    newAlarm(),
 		retry:    &retry.Retrier{Most: o.Limits.StoreRetry, Now: o.Now, Logger: o.Logger, Pause: o.Pause},
 		messages: catalogue.Messages{Tasks: o.Tasks, Now: o.Now}}
@@ -80,7 +82,7 @@ func New(o Options) *Node {
 // Within returns a Node for requests from a caller to whom confine shows only some projects of their site. It only
 // serves the API: its loops must not run.
 func (n *Node) Within(confine func(host.Ports) host.Ports) *Node {
-	return &Node{Catalogue: n.Catalogue.Within(confine), worker: n.worker, retry: n.retry, logs: n.logs, now: n.now, logger: n.logger, limits: n.limits}
+	return &Node{Catalogue: n.Catalogue.Within(confine), worker: n.worker, retry: n.retry, logs: n.logs, inventory: n.inventory, now: n.now, logger: n.logger, limits: n.limits}
 }
 
 func (n *Node) timing(byMessages bool) catalogue.Timing {
@@ -103,6 +105,16 @@ func (n *Node) TakeTask(ctx context.Context, q host.Queue, d host.Delivery) {
 // StartByEvent starts the attempt that an event requested, now or later; see delivery.Worker.
 func (n *Node) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
 	return n.worker.StartByEvent(ctx, d, named)
+}
+
+// Runners returns a function that finds the servers that run tasks of an attempt, by task, in the attempt's state; it
+// finds none if the queues cannot show who holds their messages.
+func (n *Node) Runners(ctx context.Context, a host.Attempt) (func(*engine.State) map[engine.TaskID]string, error) {
+	if n.inventory == nil || a.Done || a.AfterSession != 0 {
+		return func(*engine.State) map[engine.TaskID]string { return nil }, nil
+	}
+	held, err := n.inventory.HeldOf(ctx, a.ID)
+	return func(s *engine.State) map[engine.TaskID]string { return delivery.Runners(s, held) }, err
 }
 
 // HandOver sends messages for the schedules that are due after from and up to until, as they are read. sent, unless

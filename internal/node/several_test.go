@@ -2,12 +2,15 @@ package node_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"zerodag/engine"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
+	"zerodag/internal/sqlite"
 	"zerodag/operators"
 )
 
@@ -44,6 +47,48 @@ func TestKillElsewhere(t *testing.T) {
 		want(t, "status", row.Status(), "killed")
 		want(t, "status of the other", executor.end(other), "success")
 		w.wantRuns("+main+a/1", "+main+a/1")
+	})
+}
+
+// TestRunners proves that the server of each running task is known: of tasks with separate messages, of a task that
+// follows another under its message, and of none that waits or is over.
+func TestRunners(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.db.Close()
+		w.db = w.open(sqlite.Options{Server: "7@me"})
+		for _, name := range []string{"a", "b", "x", "y"} {
+			w.on(name, lasting(time.Minute))
+		}
+		w.on("c", func(context.Context, *operators.Task) (operators.Result, error) {
+			return operators.Result{}, operators.Failf("not yet")
+		})
+		p := w.serve()
+		a := p.run("+a: {work>: a}\n+b: {work>: b}\n+p:\n  _parallel: true\n  +x: {work>: x}\n  +y: {work>: y}\n+c:\n  work>: c\n  _retry: {limit: 1, interval: 30}\n")
+		wantRunning := func(what string, names ...string) {
+			t.Helper()
+			var got []string
+			runners, err := p.Runners(t.Context(), p.row(a))
+			w.must(err)
+			w.must(p.View(t.Context(), p.row(a), func(s *engine.State) {
+				for id, server := range runners(s) {
+					got = append(got, s.Task(id).Name)
+					want(t, "server of "+s.Task(id).Name, server, "7@me")
+				}
+			}))
+			slices.Sort(got)
+			want(t, what, strings.Join(got, " "), strings.Join(names, " "))
+		}
+		pass(30 * time.Second)
+		wantRunning("the first task", "+main+a")
+		pass(time.Minute)
+		wantRunning("the task behind it", "+main+b")
+		pass(time.Minute)
+		wantRunning("two at the same time", "+main+p+x", "+main+p+y")
+		pass(45 * time.Second)
+		wantRunning("a task that waits for its retry")
+		pass(time.Hour)
+		wantRunning("at the end")
 	})
 }
 

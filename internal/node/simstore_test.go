@@ -251,6 +251,9 @@ func (st *simStore) MessagesOf(ctx context.Context, attempt int64) (list []host.
 	return list, err
 }
 
+// HeldOf implements host.Inventory.
+func (st *simStore) HeldOf(context.Context, int64) ([]host.Held, error) { return nil, nil }
+
 func (st *simStore) messagesOf(attempt int64) (list []host.Message) {
 	for _, name := range []string{"events", "tasks"} {
 		for _, m := range st.queues[name].list {

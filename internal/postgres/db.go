@@ -34,6 +34,7 @@ type Options struct {
 	SecretKeys  [][]byte         // empty: there are no secrets
 	Migrate     bool             // upgrade an older schema or create a missing one; otherwise refuse it
 	Connections int              // the maximum, including the listening one; 0: 10
+	Server      string           // the name of this server, which is recorded with the messages that it receives
 	Types       []string         // the task queue delivers only messages of these types, and messages for all; nil: all messages
 
 	migrations fs.FS // in tests; nil: those of this program
@@ -49,6 +50,7 @@ type DB struct {
 	*sqlstore.Store
 	now     func() time.Time
 	schema  string
+	server  string
 	channel string // the notification channel
 	pool    *pgxpool.Pool
 	bound   time.Duration // how long to ask whether a commit was made
@@ -75,7 +77,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{now: o.Now, schema: schema, channel: fmt.Sprintf("zerodag_%016x", uint64(hashOf("listen", schema))),
+	db := &DB{now: o.Now, schema: schema, server: o.Server, channel: fmt.Sprintf("zerodag_%016x", uint64(hashOf("listen", schema))),
 		bound: cmp.Or(o.settle, settleTime), queues: map[string]*Queue{}, done: make(chan struct{})}
 	if db.now == nil {
 		db.now = time.Now

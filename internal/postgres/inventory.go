@@ -18,6 +18,14 @@ func (db *DB) MessagesOf(ctx context.Context, attempt int64) ([]host.Message, er
 	}, sqlstore.Select("SELECT m.unique_name, m.message_group, m.body FROM (SELECT ?::bigint AS id) AS a, @queued_messages m WHERE "+ofAttempt, attempt))
 }
 
+// HeldOf implements host.Inventory.
+func (db *DB) HeldOf(ctx context.Context, attempt int64) ([]host.Held, error) {
+	return sqlstore.ReadAll(ctx, db.Store, func(r *row) host.Held {
+		return host.Held{Message: host.Message{ID: r.Text(), Body: r.Blob()}, Holder: r.Text()}
+	}, sqlstore.Select("SELECT m.unique_name, m.body, m.holder FROM (SELECT ?::bigint AS id) AS a, @queued_messages m WHERE "+ofAttempt+
+		" AND m.queue = ? AND m.receipt <> 0 AND m.free_at > "+clock, attempt, db.queues["tasks"].number))
+}
+
 // Silent implements host.Inventory. Deadline messages (host.IsDeadline) do not count.
 func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
 	q := sqlstore.Select("SELECT a.id FROM @session_attempts a WHERE a.finished_at IS NULL AND a.id > ?"+

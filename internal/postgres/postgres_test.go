@@ -75,7 +75,7 @@ func (l *lab) schema() string { return fmt.Sprintf("test %d", l.schemas.Add(1)) 
 
 // options returns the options of a new schema.
 func (l *lab) options() Options {
-	return Options{URL: l.url(l.Port), Schema: l.schema(), SecretKeys: [][]byte{testKey}, Migrate: true, Connections: 5}
+	return Options{URL: l.url(l.Port), Server: "7@me", Schema: l.schema(), SecretKeys: [][]byte{testKey}, Migrate: true, Connections: 5}
 }
 
 // listening waits until a program listens: from then on, its connection makes no requests that affect the test.
@@ -112,7 +112,7 @@ func (l *lab) fresh(t *testing.T) *DB {
 
 func storesOf(db *DB) suite.Stores {
 	return suite.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
-		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Outbox: db, Servers: db, Inventory: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
+		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Outbox: db, Servers: db, Inventory: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now, Name: db.server}
 }
 
 // absent returns the ports that the driver does not implement.

@@ -248,13 +248,13 @@ func (q *Queue) doubt(receipts []int64) {
 func (q *Queue) take() (text string, args []any) {
 	free := "free_at <= " + clock + " AND (receipt = 0 OR " + clock + " < $4) ORDER BY free_at, id LIMIT $1 FOR UPDATE SKIP LOCKED"
 	picked := "SELECT id, free_at FROM @queued_messages WHERE queue = $5 AND " + free
-	args = []any{q.number}
+	args = []any{q.number, q.db.server}
 	if q.types != nil {
 		picked = "SELECT x.id, x.free_at FROM unnest($5::bytea[]) AS t (task_type), LATERAL (SELECT id, free_at FROM @queued_messages m WHERE queue = " +
 			strconv.Itoa(q.number) + " AND m.task_type = t.task_type AND " + free + ") AS x ORDER BY x.free_at, x.id LIMIT $1"
-		args = []any{q.types}
+		args = []any{q.types, q.db.server}
 	}
-	return "WITH picked AS MATERIALIZED (" + picked + ") UPDATE @queued_messages m SET free_at = " + clock + " + $2, receipt = $3, receive_count = m.receive_count + 1" +
+	return "WITH picked AS MATERIALIZED (" + picked + ") UPDATE @queued_messages m SET free_at = " + clock + " + $2, receipt = $3, holder = $6, receive_count = m.receive_count + 1" +
 		" FROM picked WHERE m.id = picked.id RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.task_type, m.body, m.due, m.receive_count, m.begun", args
 }
 

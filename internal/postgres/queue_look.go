@@ -32,7 +32,7 @@ func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]h
 		return nil, fmt.Errorf("inspect queue %s: %w", queue, host.ErrNotFound)
 	}
 	list := sqlstore.Select("SELECT id, unique_name, message_group, share, due, length(body), CASE WHEN length(body) <= ? THEN body END, receive_count,"+
-		" greatest(sent_at, due), CASE WHEN receipt <> 0 AND free_at > "+clock+" THEN free_at END, free_at IS NULL"+
+		" greatest(sent_at, due), CASE WHEN receipt <> 0 AND free_at > "+clock+" THEN free_at END, free_at IS NULL, CASE WHEN receipt <> 0 AND free_at > "+clock+" THEN holder END"+
 		" FROM @queued_messages WHERE queue = ? AND id > ?", host.MostQueuedBody, q.number, after)
 	list.Order("id", n)
 	return sqlstore.ReadAll(ctx, db.Store, scanQueued, list)
@@ -42,5 +42,6 @@ func scanQueued(r *row) host.Queued {
 	x := host.Queued{Place: r.ID(), Message: host.Message{ID: r.Text(), Group: r.Text(), Share: r.Text(), Due: r.Time()}, Size: r.Int()}
 	x.Body = r.Blob()
 	x.Count, x.Since, x.Until, x.Behind = r.Int(), r.Time(), r.Time(), r.Bool()
+	x.Holder = r.Text()
 	return x
 }

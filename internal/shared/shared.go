@@ -5,6 +5,7 @@
 package shared
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,8 @@ type Bucket struct {
 
 // Open opens the stores. The caller must close the Store of the result.
 func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
+	o.AgentID = cmp.Or(o.AgentID, files.ThisAgent())
+	o.Database.Server = o.AgentID
 	db, err := postgres.Open(ctx, o.Database)
 	if err != nil {
 		return nil, err
@@ -101,23 +104,19 @@ func archives(ctx context.Context, db *postgres.DB, p Place) (host.Blobs, error)
 }
 
 func (o Options) logs(ctx context.Context, db *postgres.DB, s *embedded.Shared) error {
-	agent := o.AgentID
-	if agent == "" {
-		agent = files.ThisAgent()
-	}
 	switch p := o.Logs; {
 	case p.Bucket != nil:
 		c, err := p.Bucket.config(ctx)
 		if err != nil {
 			return err
 		}
-		logs := s3.NewLogs(c, s3.LogOptions{Bucket: p.Bucket.Name, Folder: p.Bucket.Folder, NoLinks: !p.Bucket.Links, AgentID: agent, Form: o.LogForm, Now: o.Database.Now})
+		logs := s3.NewLogs(c, s3.LogOptions{Bucket: p.Bucket.Name, Folder: p.Bucket.Folder, NoLinks: !p.Bucket.Links, AgentID: o.AgentID, Form: o.LogForm, Now: o.Database.Now})
 		s.Logs, s.RemoveLogs = logs, logs.Remove
 	case p.Folder != "":
-		logs := files.NewLogs(files.LogOptions{Folder: p.Folder, AgentID: agent, Form: o.LogForm, Now: o.Database.Now})
+		logs := files.NewLogs(files.LogOptions{Folder: p.Folder, AgentID: o.AgentID, Form: o.LogForm, Now: o.Database.Now})
 		s.Logs, s.RemoveLogs = logs, logs.Remove
 	default:
-		logs := postgres.NewLogs(db, postgres.LogOptions{AgentID: agent, Form: o.LogForm, Now: o.Database.Now, Logger: o.Logger})
+		logs := postgres.NewLogs(db, postgres.LogOptions{AgentID: o.AgentID, Form: o.LogForm, Now: o.Database.Now, Logger: o.Logger})
 		s.Logs, s.RemoveLogs = logs, logs.Remove
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 
 func storesOf(db *DB) suite.Stores {
 	return suite.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
-		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Outbox: db, Servers: db, Inventory: db, ParamStore: db.ParamStore, Now: time.Now,
+		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Outbox: db, Servers: db, Inventory: db, ParamStore: db.ParamStore, Now: time.Now, Name: db.server,
 		Database: db, Outage: func(t *testing.T) func() { return outage(t, db) }}
 }
 
@@ -45,11 +45,11 @@ var testKey = []byte("0123456789abcdef")
 
 // inMemory runs cases with a fake clock, so that waits take no time.
 func inMemory(t *testing.T, run func(*testing.T, suite.Stores)) {
-	synctest.Test(t, func(t *testing.T) { run(t, storesOf(open(t, Options{SecretKeys: [][]byte{testKey}}))) })
+	synctest.Test(t, func(t *testing.T) { run(t, storesOf(open(t, Options{Server: "7@me", SecretKeys: [][]byte{testKey}}))) })
 }
 
 func inFile(t *testing.T, run func(*testing.T, suite.Stores)) {
-	run(t, inFileOf(t, Options{Path: fileOf(t), SecretKeys: [][]byte{testKey}, Sync: host.SyncNone}))
+	run(t, inFileOf(t, Options{Path: fileOf(t), Server: "7@me", SecretKeys: [][]byte{testKey}, Sync: host.SyncNone}))
 }
 
 // inFileOf returns the ports of a database file, which can be reopened.

@@ -22,6 +22,7 @@ type Options struct {
 	Now        func() time.Time // time.Now when nil
 	Steady     func() time.Time // a monotonic clock; nil: the machine's
 	Uptime     func() time.Time // like Steady, but including the time that the machine sleeps; nil: none
+	Server     string           // the name of this server
 	UUID       func() string    // creates the UUIDs of new sessions; random when nil
 	SecretKeys [][]byte         // the first one encrypts, all of them decrypt; empty: there are no secrets
 	Sync       host.Sync
@@ -35,6 +36,7 @@ type Options struct {
 type DB struct {
 	*sqlstore.Store
 	path    string
+	server  string
 	now     func() time.Time
 	steady  func() time.Time
 	uptime  func() time.Time
@@ -50,7 +52,7 @@ type DB struct {
 
 // Open opens a database or creates it. Only one process at a time can have it open.
 func Open(ctx context.Context, o Options) (_ *DB, err error) {
-	db := &DB{path: o.Path, now: o.Now, steady: o.Steady, uptime: o.Uptime}
+	db := &DB{path: o.Path, server: o.Server, now: o.Now, steady: o.Steady, uptime: o.Uptime}
 	if db.steady == nil {
 		began := time.Now()
 		db.steady = func() time.Time { return began.Round(0).Add(time.Since(began)) }

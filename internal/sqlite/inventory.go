@@ -16,6 +16,28 @@ func (db *DB) MessagesOf(ctx context.Context, attempt int64) ([]host.Message, er
 	}, sqlstore.Select("SELECT unique_name, message_group, body FROM queued_messages WHERE unique_name GLOB ?", fmt.Sprint(attempt, "/*")))
 }
 
+// HeldOf implements host.Inventory.
+func (db *DB) HeldOf(ctx context.Context, attempt int64) ([]host.Held, error) {
+	list, err := db.MessagesOf(ctx, attempt)
+	if err != nil {
+		return nil, err
+	}
+	return db.queues["tasks"].held(list), nil
+}
+
+// held returns those of some messages that are leased.
+func (q *Queue) held(list []host.Message) (held []host.Held) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.surface()
+	for _, m := range list {
+		if x := q.index.byID[m.ID]; x != nil && x.receipt != 0 && !x.busy { // busy: it is being deleted or released
+			held = append(held, host.Held{Message: m, Holder: q.db.server})
+		}
+	}
+	return held
+}
+
 // Silent implements host.Inventory. Deadline messages (host.IsDeadline) do not count. The messages are read once, not
 // for each attempt.
 func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {

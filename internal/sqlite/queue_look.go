@@ -79,7 +79,7 @@ func (q *Queue) describe(rows []host.Queued) []host.Queued {
 		}
 		x.ID, x.Group, x.Due, x.Count, x.Since = m.id, m.group, m.due, m.count, q.since(m)
 		if m.receipt != 0 {
-			x.Until = m.until.Add(q.offset).UTC()
+			x.Until, x.Holder = m.until.Add(q.offset).UTC(), q.db.server
 		}
 		x.Behind = m.receipt == 0 && m.heap == nil
 		list = append(list, x)

@@ -13,7 +13,7 @@ import (
 
 // inventorySuite checks a host.Inventory.
 func inventorySuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"messages of an attempt": inventoryOf, "attempts without messages": inventorySilent, "deadlines": inventoryDeadlines, "paused, waiting and ended": inventoryIdle}.Run(t, h)
+	suite.Cases{"messages of an attempt": inventoryOf, "held messages": inventoryHeld, "attempts without messages": inventorySilent, "deadlines": inventoryDeadlines, "paused, waiting and ended": inventoryIdle}.Run(t, h)
 }
 
 // wantOf checks the names of the messages of an attempt.
@@ -61,6 +61,41 @@ func inventoryOf(t *testing.T, s suite.Stores) {
 	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go", "kill 7 of kill") // leased messages are listed
 	suite.Must(t, s.Events.Delete(ctx, d))
 	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go")
+}
+
+// inventoryHeld checks that only leased messages of the queue of tasks are held, each by the server that received it.
+func inventoryHeld(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	for _, id := range []string{"7/1.1", "7/2.1", "77/1.1"} {
+		suite.Must(t, s.Tasks.Send(ctx, host.Message{ID: id, Body: []byte("of " + id)}))
+	}
+	suite.Must(t, s.Events.Send(ctx, host.Message{ID: "7/kill", Group: "7"}))
+	suite.Receive(t, s.Events, suite.Long)
+	want := func(what string, names ...string) {
+		t.Helper()
+		var got []string
+		for _, m := range suite.Got(s.Inventory.HeldOf(ctx, 7))(t) {
+			got = append(got, m.ID)
+			if m.Holder != s.Name || s.Name == "" || string(m.Body) != "of "+m.ID {
+				t.Errorf("%s: %s with body %q is held by %q, want %q", what, m.ID, m.Body, m.Holder, s.Name)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, names) {
+			t.Errorf("%s: got %v, want %v", what, got, names)
+		}
+	}
+	want("before a receipt")
+	held := map[string]host.Delivery{}
+	for range 3 {
+		d := suite.Receive(t, s.Tasks, suite.Long)
+		held[d.ID] = d
+	}
+	want("after a receipt", "7/1.1", "7/2.1")
+	suite.Must(t, s.Tasks.Release(ctx, held["7/1.1"], suite.Long))
+	want("after a release", "7/2.1")
+	suite.Must(t, s.Tasks.Delete(ctx, held["7/2.1"]))
+	want("after a deletion")
 }
 
 func inventorySilent(t *testing.T, s suite.Stores) {

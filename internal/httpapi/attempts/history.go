@@ -51,7 +51,7 @@ func getPastTasks(c *endpoint.Call) (any, error) {
 	}
 	var answer any
 	var wrong error
-	err = c.Node.ViewAt(c.Ctx(), a, seq, func(s *engine.State) { answer, wrong = shownTasks(c, a, s) })
+	err = c.Node.ViewAt(c.Ctx(), a, seq, func(s *engine.State) { answer, wrong = shownTasks(c, a, s, unknownRunners) })
 	if err = errors.Join(err, wrong); err != nil {
 		return nil, wire.OrMissing(err, "entry seq=%d of session attempt id=%d", seq, a.ID)
 	}

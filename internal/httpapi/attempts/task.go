@@ -19,9 +19,13 @@ func getTask(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	running, err := c.Node.Runners(c.Ctx(), a)
+	if err != nil {
+		return nil, err
+	}
 	var d *wire.TaskDetail
 	var wrong error
-	err = c.Node.View(c.Ctx(), a, func(s *engine.State) { d, wrong = taskDetail(c, a, s, n) })
+	err = c.Node.View(c.Ctx(), a, func(s *engine.State) { d, wrong = taskDetail(c, a, s, n, running) })
 	if err := errors.Join(err, wrong); err != nil {
 		return nil, err
 	}
@@ -77,7 +81,7 @@ func placeInLine(c *endpoint.Call, a host.Attempt, t *wire.Task) error {
 }
 
 // taskDetail shows a task; nil if there is no task with that id.
-func taskDetail(c *endpoint.Call, a host.Attempt, s *engine.State, n int64) (*wire.TaskDetail, error) {
+func taskDetail(c *endpoint.Call, a host.Attempt, s *engine.State, n int64, running runners) (*wire.TaskDetail, error) {
 	if s == nil || n < 1 || n > engine.HardLimit*2 || s.Task(engine.TaskID(n)) == nil {
 		return nil, nil
 	}
@@ -87,6 +91,7 @@ func taskDetail(c *endpoint.Call, a host.Attempt, s *engine.State, n int64) (*wi
 	}
 	t := s.Task(engine.TaskID(n))
 	d := &wire.TaskDetail{Task: wire.TaskOf(s, t, a.CreatedAt, mask)}
+	d.Task.AgentID = running(s)[t.ID]
 	if !t.StartedAt.IsZero() {
 		if params := mask(s.ShownParamsOf(t.ID)); len(param.AppendJSON(nil, params)) <= wire.MostParams {
 			d.Params = &wire.Object{Map: params}

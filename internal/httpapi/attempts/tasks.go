@@ -9,8 +9,14 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
+// runners finds the servers that run tasks of an attempt: see node.Node.Runners.
+type runners func(*engine.State) map[engine.TaskID]string
+
+// unknownRunners is for states of the past.
+func unknownRunners(*engine.State) map[engine.TaskID]string { return nil }
+
 // shownTasks shows the tasks of an attempt.
-func shownTasks(c *endpoint.Call, a host.Attempt, s *engine.State) (any, error) {
+func shownTasks(c *endpoint.Call, a host.Attempt, s *engine.State, runners runners) (any, error) {
 	mask, err := c.Node.Masker(c.Ctx(), a, s)
 	if err != nil {
 		return nil, err
@@ -19,7 +25,12 @@ func shownTasks(c *endpoint.Call, a host.Attempt, s *engine.State) (any, error) 
 	if s != nil {
 		list = s.Tasks()
 	}
-	return wire.Collection("tasks", list, func(t *engine.Task) wire.Task { return wire.TaskOf(s, t, a.CreatedAt, mask) }), nil
+	running := runners(s)
+	return wire.Collection("tasks", list, func(t *engine.Task) wire.Task {
+		r := wire.TaskOf(s, t, a.CreatedAt, mask)
+		r.AgentID = running[t.ID]
+		return r
+	}), nil
 }
 
 func getTasks(c *endpoint.Call) (any, error) {
@@ -27,8 +38,12 @@ func getTasks(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	running, err := c.Node.Runners(c.Ctx(), a)
+	if err != nil {
+		return nil, err
+	}
 	var answer any
 	var wrong error
-	err = c.Node.View(c.Ctx(), a, func(s *engine.State) { answer, wrong = shownTasks(c, a, s) })
+	err = c.Node.View(c.Ctx(), a, func(s *engine.State) { answer, wrong = shownTasks(c, a, s, running) })
 	return answer, errors.Join(err, wrong)
 }

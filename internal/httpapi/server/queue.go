@@ -72,7 +72,7 @@ func listMessages(c *endpoint.Call, r *wire.Queue, after int64, n int) error {
 	r.Messages = make([]wire.Message, len(list))
 	for i, m := range list {
 		r.Messages[i] = wire.Message{Name: wire.Beginning(m.ID), State: wire.StateOf(m, c.Now()), Since: wire.Millis(m.Since), Due: wire.Millis(m.Due), Until: wire.Millis(m.Until),
-			Deliveries: m.Count, Size: m.Size, Subject: wire.SubjectOf(subjects[i])}
+			AgentID: wire.TextOrNull(m.Holder), Deliveries: m.Count, Size: m.Size, Subject: wire.SubjectOf(subjects[i])}
 	}
 	return nil
 }

@@ -36,13 +36,14 @@ type SubjectRef struct {
 
 // Message is a message of a queue.
 type Message struct {
-	Name       string `json:"name"`
-	State      string `json:"state"`
-	Since      int64  `json:"since"`
-	Due        int64  `json:"due"`   // 0: at once
-	Until      int64  `json:"until"` // end of the lease; 0: not leased
-	Deliveries int    `json:"deliveries"`
-	Size       int    `json:"size"`
+	Name       string  `json:"name"`
+	State      string  `json:"state"`
+	Since      int64   `json:"since"`
+	Due        int64   `json:"due"`     // 0: at once
+	Until      int64   `json:"until"`   // end of the lease; 0: not leased
+	AgentID    *string `json:"agentId"` // the server that holds the lease; null if it is not leased
+	Deliveries int     `json:"deliveries"`
+	Size       int     `json:"size"`
 	Subject
 }
 

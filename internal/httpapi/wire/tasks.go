@@ -27,6 +27,7 @@ type Task struct {
 	Skipped         string   `json:"skipped,omitempty"` // why it did not run
 	IgnoredError    bool     `json:"ignoredError,omitempty"`
 	LogIncomplete   bool     `json:"logIncomplete,omitempty"`
+	AgentID         string   `json:"agentId,omitempty"` // the server that runs it now
 	Waiting         *Waiting `json:"waiting,omitempty"` // its state is "ready" meanwhile
 }
 

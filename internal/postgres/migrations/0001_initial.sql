@@ -142,6 +142,7 @@ CREATE TABLE queued_messages (
   sent_at bigint NOT NULL,
   free_at bigint,                 -- from when on it can be received: when it is due, or its lease ends; NULL: it is behind another one of its group
   receipt bigint NOT NULL DEFAULT 0,                   -- of its lease; 0: nobody has it
+  holder bytea NOT NULL DEFAULT '',                    -- the server that received it last
   receive_count bigint NOT NULL DEFAULT 0,
   body bytea NOT NULL,
   task_type bytea NOT NULL DEFAULT '',                 -- the operator that it needs, for servers that run tasks of some operators only; '' is for all

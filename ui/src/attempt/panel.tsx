@@ -58,6 +58,7 @@ export function TaskPanel({ attempt, outline, task, said, history, wantHistory }
         )}
       </header>
       {asked && <PartDialog attempt={attempt} task={task} onClose={() => setAsked(false)} />}
+      {query.data?.task.agentId && <p className={css.where}>Runs on {query.data.task.agentId}</p>}
       {query.data && <Standing attempt={attempt} task={task} detail={query.data.task} />}
       {message && !said && (
         <p className={css.message} data-ignored={task.standing === "ignored" || undefined}>
@@ -102,7 +103,7 @@ type LogProps = { attempt: Attempt; task: Task; detail: Detail; search: { lines?
 
 function Log({ attempt, task, detail, search, set }: LogProps) {
   const files = useMemo(
-    () => detail.logs.map((f) => ({ name: f.fileName, heading: `next run, started ${f.fileTime.replace("T", " ").replace("Z", " UTC")}` })),
+    () => detail.logs.map((f) => ({ name: f.fileName, heading: `next run, started ${f.fileTime.replace("T", " ").replace("Z", " UTC")} on ${f.agentId}` })),
     [detail.logs],
   );
   return (

@@ -64,9 +64,13 @@ func depths(q client.Queues) *term.Table {
 }
 
 func waiting(list []client.Queued, now time.Time) *term.Table {
-	t := term.NewTable(append(subjectColumns(), term.Column{Title: "STATE"}, term.Column{Title: "SINCE"}, term.Column{Title: "TRIES"}, term.Column{Title: "BYTES", Wide: true}, term.Column{Title: "MESSAGE", Wide: true})...)
+	t := term.NewTable(append(subjectColumns(), term.Column{Title: "STATE"}, term.Column{Title: "SINCE"}, term.Column{Title: "TRIES"}, term.Column{Title: "SERVER", Spare: true}, term.Column{Title: "BYTES", Wide: true}, term.Column{Title: "MESSAGE", Wide: true})...)
 	for _, m := range list {
-		t.Add(append(subjectCells(m.Subject), m.State, agoMillis(now, m.Since), strconv.Itoa(m.Deliveries), strconv.Itoa(m.Size), m.Name)...)
+		server := ""
+		if m.AgentID != nil {
+			server = *m.AgentID
+		}
+		t.Add(append(subjectCells(m.Subject), m.State, agoMillis(now, m.Since), strconv.Itoa(m.Deliveries), server, strconv.Itoa(m.Size), m.Name)...)
 	}
 	return t
 }

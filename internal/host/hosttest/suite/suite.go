@@ -59,6 +59,8 @@ type Stores struct {
 	Traced func(t *testing.T) []string
 	Now    func() time.Time
 
+	// Name is the name of the server that receives messages of Events and Tasks.
+	Name string
 	// Database is the database behind these ports.
 	Database host.Database
 	// Reopen ends the process that has the database open and returns the ports of the next process. In a crash, nothing
