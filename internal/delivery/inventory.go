@@ -77,7 +77,7 @@ func Runners(s *engine.State, held []host.Held) map[engine.TaskID]string {
 			}
 		}
 	}
-	for _, m := range held { // these have messages of their own
+	for _, m := range held { // these have separate messages
 		if t, err := events.DecodeTask(m.Body); err == nil {
 			for _, r := range t.Runs {
 				add(r, m.Holder)
