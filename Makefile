@@ -30,8 +30,9 @@ RACE = -race '-gcflags=modernc.org/...=-d=checkptr=0'
 # the longest of those tests of internal/node that do the same as others in more cases.
 NO_RACE = TestStormOf|TestPauseCrash|TestSlow|TestStartAt|TestRecovery|TestGreedyCommands|TestDeaths
 
-# Packages that start goroutines or lock something: in others no two goroutines can meet, and to link their tests takes minutes.
-CONCURRENT = $$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s+"sync(/atomic)?"|^\s+go (func\(|[A-Za-z.]+\()' internal operators | xargs -n1 dirname | sort -u | sed 's,^,./,')
+# Packages that start goroutines or share something between them. In others no two goroutines can meet (sync.OnceValue is
+# safe), and linking their tests takes minutes.
+CONCURRENT = $$(grep -rlE --include='*.go' --exclude='*_test.go' 'sync\.(Mutex|RWMutex|WaitGroup|Map|Pool|Cond)|atomic\.|errgroup\.|^\s+go (func\(|[A-Za-z.]+\()' internal operators | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 .PHONY: test
 test: tools assets ## install what the tests need, then lint and run all tests but those of test-long
