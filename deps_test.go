@@ -193,7 +193,7 @@ func imports() []allowed {
 		{"cmd/zerodag", core + "cmd/zerodag/internal/... docs engine/... github.com/spf13/... internal/attemptview internal/catalogue internal/client internal/configuration internal/connection " +
 			"internal/evaluators/... internal/icalendar internal/localrun internal/logstream internal/manual internal/overview internal/program internal/projectfiles internal/projectfolder internal/remedy internal/scratch internal/serverconfig internal/serverrun internal/taskview internal/term operators/all",
 			"commands are thin: they bind options, call what does the work and print"},
-		{"packaging", "internal/materials", "it packs the program and knows nothing of it"},
+		{"packaging", "golang.org/x/crypto/x509roots/fallback/bundle internal/materials", "it packs the program, and an image carries the root certificates that Mozilla trusts; it knows nothing of the program"},
 		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/httpapi internal/httpapi/access internal/node internal/projectfiles", "the engine inside a Go program is that of one machine"},
 		{"integration/...", "...", "integration may import anything, and nothing imports it"},
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -57,6 +56,14 @@ type containerConfig struct {
 	Volumes      map[string]struct{} `json:"Volumes"`
 	Labels       map[string]string   `json:"Labels"`
 	StopSignal   string              `json:"StopSignal"`
+	Health       healthCheck         `json:"Healthcheck"`
+}
+
+// healthCheck is Docker's addition to the image specification; engines that do not know it ignore it.
+type healthCheck struct {
+	Test                           []string      `json:"Test"`
+	Interval, Timeout, StartPeriod time.Duration // in nanoseconds
+	Retries                        int
 }
 
 type rootFS struct {
@@ -133,9 +140,7 @@ func (r *release) image(l layout, t target) (descriptor, error) {
 	if err != nil {
 		return descriptor{}, err
 	}
-	folder := fs.ModeDir | 0o755
-	entries := []entry{{name: "tmp", mode: fs.ModeDir | fs.ModeSticky | 0o777}, {name: "usr", mode: folder}, {name: "usr/bin", mode: folder}, {name: "usr/bin/zerodag", content: program, mode: 0o755},
-		{name: "var", mode: folder}, {name: "var/lib", mode: folder}, {name: "var/lib/zerodag", mode: fs.ModeDir | 0o700, owner: user}}
+	entries := r.own(program)
 	var plain bytes.Buffer
 	if err := writeTar(&plain, entries, r.time); err != nil {
 		return descriptor{}, err
@@ -149,6 +154,7 @@ func (r *release) image(l layout, t target) (descriptor, error) {
 		RootFS: rootFS{Type: "layers", Diffs: append(below.RootFS.Diffs, "sha256:"+hex.EncodeToString(sum[:]))},
 		Config: containerConfig{User: fmt.Sprint(user), Env: below.Config.Env, Entrypoint: []string{"/usr/bin/zerodag"}, Cmd: []string{"server", "-o", "/var/lib/zerodag"},
 			WorkingDir: "/var/lib/zerodag", ExposedPorts: map[string]struct{}{"65432/tcp": {}}, Volumes: map[string]struct{}{"/var/lib/zerodag": {}},
+			Health:     healthCheck{Test: []string{"CMD", "/usr/bin/zerodag", "admin", "ready"}, Interval: 30 * time.Second, Timeout: 10 * time.Second, StartPeriod: time.Minute, Retries: 3},
 			StopSignal: "SIGTERM", Labels: map[string]string{"org.opencontainers.image.title": "zerodag", "org.opencontainers.image.version": r.version, "org.opencontainers.image.licenses": "Apache-2.0"}}}
 	if len(config.Config.Env) == 0 {
 		config.Config.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}

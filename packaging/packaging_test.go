@@ -3,6 +3,8 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"maps"
@@ -146,8 +148,34 @@ func (l layout) read(t *testing.T, d descriptor, to any) {
 	}
 }
 
+// files returns the regular files of a layer that was made here.
+func (l layout) files(t *testing.T, d descriptor) map[string][]byte {
+	t.Helper()
+	zipped, err := gzip.NewReader(bytes.NewReader(l["blobs/sha256/"+strings.TrimPrefix(d.Digest, "sha256:")]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, tr := map[string][]byte{}, tar.NewReader(zipped)
+	for {
+		h, err := tr.Next()
+		if err == io.EOF {
+			return files
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if files[h.Name], err = io.ReadAll(tr); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestImage checks that the image has, for each Linux processor, the layers of its base and one more layer, that every
-// reference resolves, and that the server does not run as root in it.
+// reference resolves, that the server does not run as root in it and its health is checked, and that an image without a
+// base has root certificates and users.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	amd, arm := target{"linux", "amd64"}, target{"linux", "arm64"}
@@ -176,6 +204,16 @@ func TestImage(t *testing.T) {
 			seen[d.Platform.Architecture] = true
 			if len(m.Layers) != 1+below || len(config.RootFS.Diffs) != 1+below || config.Config.User != "65532" || config.Architecture != d.Platform.Architecture {
 				t.Errorf("%d below: %d layers, configuration %+v", below, len(m.Layers), config)
+			}
+			if got, want := strings.Join(config.Config.Health.Test, " "), "CMD /usr/bin/zerodag admin ready"; got != want || config.Config.Health.Interval != 30*time.Second {
+				t.Errorf("its health check is %+v, want %s", config.Config.Health, want)
+			}
+			files := l.files(t, m.Layers[below])
+			if pool := x509.NewCertPool(); (below == 0) != pool.AppendCertsFromPEM(files[certificatesFile]) || below == 0 && strings.Count(string(files[certificatesFile]), "BEGIN") < 100 {
+				t.Errorf("%d below: %d bytes of certificates", below, len(files[certificatesFile]))
+			}
+			if (below == 0) != strings.Contains(string(files["etc/passwd"]), "zerodag:x:65532:65532:") || string(files["usr/bin/zerodag"]) != "program of linux_"+d.Platform.Architecture {
+				t.Errorf("%d below: users %q, program %q", below, files["etc/passwd"], files["usr/bin/zerodag"])
 			}
 			if below == 1 && (config.Config.Env[0] != "PATH=/below" || string(l["blobs/sha256/"+m.Layers[0].Digest[7:]]) != "layer of linux_"+d.Platform.Architecture) {
 				t.Errorf("it is built on another image: %+v", config)

@@ -63,6 +63,7 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	t.Run("installs", func(t *testing.T) { installs(t, first) })
+	t.Run("image", func(t *testing.T) { runsImage(t, filepath.Join(first, "zerodag_0.9.1_image.oci.tar")) })
 	if _, err := exec.LookPath("dpkg"); err != nil {
 		t.Skip("NOT TESTED: dpkg is not on this machine")
 	}
