@@ -15,21 +15,22 @@ type delivery struct {
 	*Worker
 	queue   host.Queue
 	message host.Delivery
-	attempt *attempt // held while the message is handled
-	guard   string   // of the message, within the attempt
-	taken   time.Time
-	leased  atomic.Int64 // the last time, counted from then, at which the lease of the message was certainly valid
+	attempt *attempt     // held while the message is handled
+	guard   string       // of the message, within the attempt
+	began   time.Time    // by the monotonic clock
+	leased  atomic.Int64 // the last time, counted from began, at which the lease of the message was certainly extended
+	full    atomic.Bool  // the database was full when the lease was last extended
 }
 
 func (w *Worker) received(q host.Queue, d host.Delivery) *delivery {
-	return &delivery{Worker: w, queue: q, message: d, taken: w.Now()}
+	return &delivery{Worker: w, queue: q, message: d, began: time.Now()}
 }
 
 // keepsLease makes sure that the lease is valid before more work begins. If the store was unavailable for a long time,
 // the lease may have ended, and another receiver may be doing the same work. In most cases the heartbeat has just
 // extended the lease, and no call is needed.
 func (d *delivery) keepsLease(ctx context.Context) error {
-	if d.Now().Sub(d.taken)-time.Duration(d.leased.Load()) < d.Limits.Lease*2/3 {
+	if time.Since(d.began)-time.Duration(d.leased.Load()) < d.Limits.Lease*2/3 {
 		return nil
 	}
 	return orSuperseded(d.Retry.Do(ctx, "extend a lease", func() error { return d.extend(ctx) }))
@@ -37,8 +38,9 @@ func (d *delivery) keepsLease(ctx context.Context) error {
 
 // extend renews the lease so that its time starts now.
 func (d *delivery) extend(ctx context.Context) error {
-	asked := d.Now().Sub(d.taken)
+	asked := time.Since(d.began)
 	err := d.Tasks.Extend(ctx, d.message, d.Limits.Lease)
+	d.noteFull(err)
 	if err == nil {
 		d.leased.Store(int64(asked))
 	}

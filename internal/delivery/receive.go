@@ -136,6 +136,9 @@ func (d *delivery) handle(ctx context.Context, do func(*delivery, context.Contex
 		d.delete(ctx)
 	case errors.Is(err, errSuperseded):
 		d.Logger.Warn("message left to another delivery of it", "message", d.message.ID)
+	case errors.Is(err, errFenced):
+		d.giveBack(ctx)
+		return false
 	case ctx.Err() != nil: // shutdown or interruption: the message is delivered again when its lease ends
 		return false
 	default:

@@ -16,6 +16,11 @@ import (
 
 // run executes a run that is in the log, and returns its result; nil if another delivery took it over.
 func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error) {
+	if d.isFenced() {
+		if err := d.keepsLease(ctx); err != nil {
+			return nil, err
+		}
+	}
 	runCtx, stop := d.limited(ctx)
 	defer stop(nil)
 	j, err := d.begin(ctx, run, func() { stop(operators.ErrEnded) })
@@ -27,16 +32,21 @@ func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error
 		over, err = d.mark(ctx, j, run)
 		return err
 	}
+	remove := d.fence(ctx, j.TaskName, stop)
 	prepared := d.prewarm(runCtx, j)
 	began := time.Now()
 	outcome, err := d.execute(runCtx, j)
 	took := time.Since(began)
+	remove()
 	over()
 	prepared()
 	a := d.attempt
 	a.mu.Lock()
 	delete(a.stops, run)
 	a.mu.Unlock()
+	if cause := context.Cause(runCtx); errors.Is(cause, errFenced) {
+		return nil, cause
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -154,13 +164,14 @@ func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 			return
 		}
 		began := time.Now()
-		if err := d.extend(ctx); errors.Is(err, host.ErrLeaseLost) {
+		err := d.extend(ctx)
+		if errors.Is(err, host.ErrLeaseLost) {
 			d.Logger.Warn("lease lost: the task runs elsewhere", "message", d.message.ID)
 			d.Observer.LeaseLost()
 			lost()
 			return
 		}
-		timer.Reset(max(0, d.Limits.Heartbeat-time.Since(began))) // after a call that hung at once: the lease continues
+		timer.Reset(max(0, d.beat(err)-time.Since(began))) // after a call that hung at once: the lease continues
 	})
 	return func() {
 		cancel()

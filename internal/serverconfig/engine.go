@@ -83,6 +83,7 @@ func (c *CommandLine) limits(r *configuration.Reading, shares bool) host.Limits 
 	}
 	if shares {
 		l.Lease = r.Seconds("agent.lock-retention-time", sharedLease)
+		l.SelfFencing = r.Bool("agent.self-fencing", false)
 		l.Heartbeat = min(r.Seconds("agent.heartbeat-interval", sharedLease/3), max(time.Second, l.Lease/3))
 	}
 	l.Types = taskTypes(r)
