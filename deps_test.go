@@ -110,6 +110,7 @@ func imports() []allowed {
 		{"internal/dagu/tasks", "engine/dig/keys engine/param internal/dagu/document internal/dagu/references internal/dagu/sequence", "it makes tasks of commands, and knows no kinds of steps"},
 		{"internal/dagu/kinds", "engine/dig/keys engine/param internal/dagu/document internal/dagu/precomputed internal/dagu/references internal/dagu/sequence internal/dagu/tasks", "it knows kinds of steps, and no workflow"},
 		{"internal/dagu/workflow", "engine/dig/keys engine/param internal/dagu/document internal/dagu/forms internal/dagu/kinds internal/dagu/references internal/dagu/sequence internal/dagu/tasks internal/dagu/written", "it puts the tasks of steps together"},
+		{"internal/digdag", "engine/param github.com/jackc/pgx/v5/... internal/client", "it reads from Digdag and sends to any server"},
 		{"internal/dagu", "internal/dagu/document internal/dagu/workflow internal/dagu/written", "it turns a text into texts; its packages do the work"},
 		{"internal/process internal/docker", core + "internal/datafolder internal/landlock internal/limits internal/lineage internal/scratch golang.org/x/sys/...", "drivers do not know each other"},
 		{"internal/executors", core + "internal/docker internal/landlock internal/limits internal/lineage internal/placement internal/process", "it chooses where a command of one machine runs"},
@@ -188,7 +189,7 @@ func imports() []allowed {
 			"it is what commands share, and knows none of them"},
 		{"cmd/zerodag/internal/operate", "cmd/zerodag/internal/cli engine/dig engine/param github.com/spf13/... infra/settings internal/account internal/awscost internal/client internal/cost internal/localsecret internal/program internal/remedy internal/term",
 			"commands are thin: they bind options, call what does the work and print"},
-		{"cmd/zerodag/internal/transfer", "cmd/zerodag/internal/cli engine/schedule github.com/spf13/... internal/client internal/configuration internal/connection internal/dagu internal/embedded internal/host internal/httpapi/access internal/postgres internal/program internal/projectfiles internal/projectfolder internal/serverconfig internal/term",
+		{"cmd/zerodag/internal/transfer", "cmd/zerodag/internal/cli engine/schedule github.com/spf13/... internal/client internal/configuration internal/connection internal/dagu internal/digdag internal/embedded internal/host internal/httpapi/access internal/postgres internal/program internal/projectfiles internal/projectfolder internal/serverconfig internal/term",
 			"commands are thin; only internal/embedded knows the databases of one server"},
 		{"cmd/zerodag", core + "cmd/zerodag/internal/... docs engine/... github.com/spf13/... internal/attemptview internal/catalogue internal/client internal/configuration internal/connection " +
 			"internal/evaluators/... internal/icalendar internal/localrun internal/logstream internal/manual internal/overview internal/program internal/projectfiles internal/projectfolder internal/remedy internal/scratch internal/serverconfig internal/serverrun internal/taskview internal/term operators/all",

@@ -123,6 +123,9 @@ func newAttempt(s cli.Streams) *cobra.Command {
 			if a.Paused != nil {
 				p.Line("  %s", pausedText(a.Paused))
 			}
+			if r.Ours() && a.Imported {
+				p.Line("  %s", importedText)
+			}
 			for _, text := range waiting {
 				p.Line("  %s", text)
 			}
@@ -133,6 +136,9 @@ func newAttempt(s cli.Streams) *cobra.Command {
 		})
 	})
 }
+
+// importedText explains why an attempt has no tasks.
+const importedText = "imported: it ran on another server, and its tasks and logs were not copied"
 
 // problemsOf reads which tasks of an attempt failed, and whose failures were ignored. A Digdag server is not asked.
 func (r *remote) problemsOf(ctx context.Context, a client.Attempt) (failed []attemptview.Failure, ignored []client.Task, err error) {

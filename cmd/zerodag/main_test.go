@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"serve": serve},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"serve": serve, "fakedigdag": fakeDigdag},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TZ", "UTC")
 			e.Setenv("SOON", time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly))

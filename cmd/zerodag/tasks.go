@@ -27,9 +27,14 @@ func newTasks(s cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		none := "There are no tasks."
 		if len(list) == 0 { // a missing attempt also has none
-			if _, err := r.Attempt(ctx, id); err != nil {
+			a, err := r.Attempt(ctx, id)
+			if err != nil {
 				return err
+			}
+			if a.Imported {
+				none += " The attempt was " + importedText + "."
 			}
 		}
 		err = r.List(list, func(p cli.Printer) {
@@ -39,7 +44,7 @@ func newTasks(s cli.Streams) *cobra.Command {
 					"store params", t.StoreParams, "state params", t.StateParams)
 			}
 			p.Line("%d entries.", len(list))
-		}, taskTable(time.Now(), list), "There are no tasks.")
+		}, taskTable(time.Now(), list), none)
 		if err != nil || !r.Ours() {
 			return err
 		}

@@ -92,7 +92,7 @@ func TestRoles(t *testing.T) {
 	admin := []string{"putProject", "deleteProject", "putProjectSecret", "deleteProjectSecret", "getTokens", "createToken", "deleteToken", "getAudit", "openUpload", "getUpload", "completeUpload", "getLimits", "setPool", "deletePool"}
 	operator := []string{"startAttempt", "killAttempt", "pauseAttempt", "unpauseAttempt", "pauseProject", "unpauseProject", "forkAttempt", "rerunAttempt", "skipSchedule", "backfillSchedule", "disableSchedule", "enableSchedule", "getProjectSecretList", "holdPool", "releasePool",
 		"checkStart", "startBackfill", "holdBackfill", "releaseBackfill", "killBackfill", "retryNotice", "retryNotices"}
-	owner := []string{"getBackup", "redrive", "revive", "getSites", "getServers", "getQueue", "getDeadLetters", "getDeadLetter", "redriveDeadLetter", "rekey"}
+	owner := []string{"getBackup", "redrive", "revive", "getSites", "getServers", "getQueue", "getDeadLetters", "getDeadLetter", "redriveDeadLetter", "rekey", "importAttempts", "importSchedules"}
 	anyone := []string{"getVersion", "getHealth", "getLive", "getReady", "getSignIn", "signIn", "signOut", "leaveToSignIn", "comeBackSignedIn"}
 	for _, role := range []string{"metrics", "viewer", "operator", "admin", "owner"} {
 		if role == "owner" && server.deployed() {

@@ -133,6 +133,8 @@ func (v tenant) questions() map[string]asked {
 		"getBackup":              {want: 403},
 		"redrive":                {want: 403},
 		"rekey":                  {want: 403},
+		"importAttempts":         {body: `{"attempts":[]}`, want: 403},
+		"importSchedules":        {body: `{"schedules":[],"enabling":"here"}`, want: 403},
 		"getLimits":              {},
 		"getSites":               {want: 403},
 		"getServers":             {want: 403},

@@ -41,7 +41,11 @@ func Outcome(a client.Attempt, failed []Failure, ink term.Palette) string {
 		}
 	}
 	if a.Done && !a.Success {
-		fmt.Fprintf(&b, "Fix it, push it, then resume with: zerodag retry %s --latest-revision --resume\n", a.ID)
+		mode := "resume with: zerodag retry %s --latest-revision --resume\n"
+		if a.Imported { // there is nothing to resume
+			mode = "run it again with: zerodag retry %s --latest-revision --all\n"
+		}
+		fmt.Fprintf(&b, "Fix it, push it, then "+mode, a.ID)
 	}
 	return program.AsCalled(b.String())
 }

@@ -30,7 +30,7 @@ func (q Question) attribute(ctx context.Context, out *Report) error {
 	attempts := map[workflow][]client.Attempt{}
 	names := map[workflow]client.Attempt{} // the newest attempt of each workflow
 	for last := client.ID(""); ; {
-		page, err := q.API.AllAttempts(ctx, client.Page{Last: last, Count: attemptsPage})
+		page, err := q.API.AllAttempts(ctx, "", client.Page{Last: last, Count: attemptsPage})
 		if err != nil {
 			return err
 		}

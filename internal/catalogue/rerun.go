@@ -85,7 +85,7 @@ func (c lifecycle) takePart(ctx context.Context, a host.Attempt, r RerunRequest,
 	var wrong error
 	err = c.View(ctx, a, func(s *engine.State) {
 		if s == nil {
-			wrong = host.Invalidf("Attempt id=%d has not started yet: there is nothing to resume from", a.ID)
+			wrong = nothingToResume(a)
 			return
 		}
 		if r.Mode == "only" {
@@ -97,6 +97,14 @@ func (c lifecycle) takePart(ctx context.Context, a host.Attempt, r RerunRequest,
 		return fmt.Errorf("read attempt: %w", err)
 	}
 	return userError(wrong)
+}
+
+// nothingToResume explains why a start cannot continue from an attempt without tasks.
+func nothingToResume(a host.Attempt) error {
+	if a.Imported {
+		return host.Invalidf("Attempt id=%d ran on another server, and its tasks were not imported: run the session again from the beginning", a.ID)
+	}
+	return host.Invalidf("Attempt id=%d has not started yet: there is nothing to resume from", a.ID)
 }
 
 // RerunPlan is what a rerun would do.

@@ -362,7 +362,7 @@ func (c lifecycle) carried(ctx context.Context, a host.Attempt, r Resume) (list 
 		}
 		switch {
 		case s == nil:
-			wrong = host.Invalidf("Attempt id=%d has not started yet: there is nothing to resume from", a.ID)
+			wrong = nothingToResume(a)
 		case r.Mode == "failed":
 			list, wrong = resume.Failed(s)
 		case r.Mode == "from":

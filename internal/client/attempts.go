@@ -75,10 +75,11 @@ func (c *Client) Attempts(ctx context.Context, session ID, p Page) ([]Attempt, e
 	return list.Attempts, err
 }
 
-// AllAttempts lists attempts of all projects, newest first, with the earlier attempts of each session.
-func (c *Client) AllAttempts(ctx context.Context, p Page) ([]Attempt, error) {
+// AllAttempts lists attempts of one project, or of all if project is "", newest first, with the earlier attempts of each
+// session.
+func (c *Client) AllAttempts(ctx context.Context, project string, p Page) ([]Attempt, error) {
 	var list struct{ Attempts []Attempt }
-	err := c.get(ctx, "/api/attempts", query("include_retried", "true", "last_id", string(p.Last), "page_size", p.count()), &list)
+	err := c.get(ctx, "/api/attempts", query("project", project, "include_retried", "true", "last_id", string(p.Last), "page_size", p.count()), &list)
 	return list.Attempts, err
 }
 

@@ -99,6 +99,7 @@ type Last struct {
 	Done             bool       `json:"done"`
 	Success          bool       `json:"success"`
 	IgnoredErrors    bool       `json:"ignoredErrors,omitempty"` // it succeeded although tasks failed
+	Imported         bool       `json:"imported,omitempty"`      // it ran on another server: its tasks and logs are unknown
 	CancelRequested  bool       `json:"cancelRequested"`
 	Params           *param.Map `json:"params"`
 	CreatedAt        time.Time  `json:"createdAt"`
@@ -120,6 +121,7 @@ type Attempt struct {
 	Done             bool       `json:"done"`
 	Success          bool       `json:"success"`
 	IgnoredErrors    bool       `json:"ignoredErrors,omitempty"` // it succeeded although tasks failed
+	Imported         bool       `json:"imported,omitempty"`      // it ran on another server: its tasks and logs are unknown
 	CancelRequested  bool       `json:"cancelRequested"`
 	Params           *param.Map `json:"params"`
 	CreatedAt        time.Time  `json:"createdAt"`

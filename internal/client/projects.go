@@ -28,6 +28,19 @@ func (c *Client) Projects(ctx context.Context, p Page, pattern string) ([]Projec
 	return list.Projects, err
 }
 
+// AllProjects lists all projects, page by page.
+func (c *Client) AllProjects(ctx context.Context) (all []Project, err error) {
+	var page Page
+	for {
+		more, err := c.Projects(ctx, page, "")
+		if err != nil || len(more) == 0 || more[len(more)-1].ID == page.Last {
+			return all, err // the server may not support pages
+		}
+		all = append(all, more...)
+		page.Last = more[len(more)-1].ID
+	}
+}
+
 // Project returns the project with a name.
 func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 	var list struct{ Projects []Project }

@@ -37,6 +37,7 @@ const (
 	aSuccess     = "ok"
 	aOutputs     = "ou"
 	aIgnored     = "ie"
+	aImported    = "im"
 	aPaused      = "pa"
 	aWaits       = "wt"
 	aRetried     = "rt" // it is not the last attempt of its session
@@ -116,7 +117,7 @@ func rowOf(it table.Item, params *param.Map) host.Attempt {
 	return host.Attempt{ID: it.Num(table.ID), Site: it.Num(table.Site), SessionID: it.Num(aSession), SessionUUID: it.Str(aUUID), SessionTime: it.Time(aSessionTime),
 		Project: host.Ref{ID: it.Num(aProject), Name: it.Str(aProjectName)}, Workflow: host.Ref{ID: it.Num(aWorkflow), Name: it.Str(aName)},
 		Index: int(it.Num(aIndex)), RetryName: it.Str(aRetryName), Zone: it.Str(aZone), Params: params, CreatedAt: it.Time(aCreated), StartsAt: it.Time(aStarts), FinishedAt: it.Time(aFinished),
-		Canceled: it.Bool(aCanceled), Done: it.Has(aFinished), Success: it.Bool(aSuccess), HasOutputs: it.Bool(aOutputs), Ignored: it.Bool(aIgnored), Paused: it.Bool(aPaused), AfterSession: it.Num(aWaits)}
+		Canceled: it.Bool(aCanceled), Done: it.Has(aFinished), Success: it.Bool(aSuccess), HasOutputs: it.Bool(aOutputs), Ignored: it.Bool(aIgnored), Imported: it.Bool(aImported), Paused: it.Bool(aPaused), AfterSession: it.Num(aWaits)}
 }
 
 func (db *DB) attemptsOf(ctx context.Context, list []table.Item) ([]host.Attempt, error) {

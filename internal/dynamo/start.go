@@ -205,17 +205,11 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]table.Action, er
 		return nil, err
 	}
 	actions := []table.Action{{Put: row, When: table.Absent()}}
-	if s.session.attempts == 0 {
-		made := session{id: s.row.ID, uuid: s.row.SessionUUID, attempts: 1, first: s.RetryName, last: s.row.ID}
-		actions = append(actions, table.Action{Put: made.item(s.key), When: table.Absent()})
-	} else {
-		actions = append(actions,
-			table.Action{Put: retryItem(s.session.id, s.RetryName, s.row.ID), When: table.Absent()},
-			table.Action{Update: s.key,
-				Change: table.Where{Text: "SET #n = :next, #la = :id", Names: []string{aLast, aAttempts}, Values: table.Item{":next": table.Number(s.session.attempts + 1), ":id": table.Number(s.row.ID)}},
-				When:   table.Where{Text: "#n = :n", Names: []string{aAttempts}, Values: table.Item{":n": table.Number(s.session.attempts)}}},
-			table.Action{Update: attemptKey(s.session.last), Change: table.Where{Text: "SET #rt = :yes", Names: []string{aRetried}, Values: table.Item{":yes": table.Yes()}}, When: table.Exists()})
+	now := s.session
+	if now.attempts == 0 {
+		now.id, now.uuid = s.row.ID, s.row.SessionUUID
 	}
+	actions = append(actions, inSession(s.key, now, s.RetryName, s.row.ID)...)
 	if s.Once {
 		actions = append(actions, table.Action{Check: forgottenKey(s.key), When: table.Absent()})
 	}
@@ -230,6 +224,22 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]table.Action, er
 	}
 	maps.Copy(row, firstAttributes(first))
 	return actions, err
+}
+
+// inSession returns the actions that make an attempt the last one of its session, which was read as s; its id and its
+// UUID are those of a session without attempts, which does not exist yet.
+func inSession(key table.Key, s session, name string, id int64) []table.Action {
+	if s.attempts == 0 {
+		s.attempts, s.first, s.last = 1, name, id
+		return []table.Action{{Put: s.item(key), When: table.Absent()}}
+	}
+	return []table.Action{
+		{Put: retryItem(s.id, name, id), When: table.Absent()},
+		{Update: key,
+			Change: table.Where{Text: "SET #n = :next, #la = :id", Names: []string{aLast, aAttempts}, Values: table.Item{":next": table.Number(s.attempts + 1), ":id": table.Number(id)}},
+			When:   table.Where{Text: "#n = :n", Names: []string{aAttempts}, Values: table.Item{":n": table.Number(s.attempts)}}},
+		{Update: attemptKey(s.last), Change: table.Where{Text: "SET #rt = :yes", Names: []string{aRetried}, Values: table.Item{":yes": table.Yes()}}, When: table.Exists()},
+	}
 }
 
 // takeBack undoes a part of a list whose start failed.

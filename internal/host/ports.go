@@ -334,6 +334,10 @@ type Attempts interface {
 	// Begin starts an attempt that waited: it writes its entry 1 and first message and sets AfterSession to
 	// 0. It returns ErrConflict if the attempt has already begun.
 	Begin(ctx context.Context, attempt int64, first Entry, m Message) error
+	// Import adds attempts that ended on another server, in the given order, each with its session unless that exists, and
+	// returns their number. It omits an attempt if its session has an attempt with that retry name or one that started
+	// here, or was removed by retention. After an error, the first ones may have been added.
+	Import(ctx context.Context, list ...PastAttempt) (added int, err error)
 	// Attempt returns an attempt.
 	Attempt(ctx context.Context, site, id int64) (Attempt, error)
 	// Finish ends the attempt and stores its archive; a repeated call changes nothing.
@@ -394,6 +398,20 @@ type NewAttempt struct {
 	WaitsFor int
 	First    Entry   // entry 1
 	Message  Message // sent to events; its Group becomes the attempt's id in decimal, and its ID gets the prefix "<id>/"
+}
+
+// PastAttempt is an attempt that ended on another server. Its tasks and logs are unknown here.
+type PastAttempt struct {
+	Site                  int64
+	Project               Ref
+	Workflow              Ref // a definition with the workflow's name
+	SessionTime           time.Time
+	SessionUUID           string // of a session that does not exist yet
+	RetryName             string
+	Zone                  string
+	Params                *param.Map
+	CreatedAt, FinishedAt time.Time
+	Success, Canceled     bool
 }
 
 // End is how an attempt ended.

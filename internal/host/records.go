@@ -113,6 +113,7 @@ type Attempt struct {
 	Done        bool
 	Success     bool
 	Ignored     bool // it succeeded with ignored errors
+	Imported    bool // it ran on another server: its tasks and logs are unknown
 	HasOutputs  bool // its final state has outputs, which are read only on request
 	// AfterSession is the session that must have no unfinished attempt before this one starts
 	// (backfill); 0 once it was started.

@@ -47,6 +47,9 @@ func (r *Reader) History(ctx context.Context, a host.Attempt, first int64, n int
 }
 
 func historyGone(a host.Attempt) error {
+	if a.Imported {
+		return &host.Error{Code: host.Missing, Message: "Attempt id=" + strconv.FormatInt(a.ID, 10) + " ran on another server, and its history was not imported"}
+	}
 	return &host.Error{Code: host.Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is no longer stored"}
 }
 
@@ -56,6 +59,9 @@ func (r *Reader) At(ctx context.Context, a host.Attempt, seq int64) (*engine.Sta
 	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read workflow of attempt %d: %w", a.ID, err)
+	}
+	if a.Imported {
+		return nil, historyGone(a)
 	}
 	stored, err := r.upTo(ctx, a.ID, seq)
 	if errors.Is(err, host.ErrNotFound) || err == nil && !endsWith(stored, seq) {

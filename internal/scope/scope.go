@@ -239,6 +239,13 @@ func (a attempts) Start(ctx context.Context, list ...host.NewAttempt) ([]host.At
 	return a.attemptStore.Start(ctx, list...)
 }
 
+func (a attempts) Import(ctx context.Context, list ...host.PastAttempt) (int, error) {
+	if slices.ContainsFunc(list, func(p host.PastAttempt) bool { return !a.scope.Has(p.Project.Name) }) {
+		return 0, host.ErrNotFound
+	}
+	return a.attemptStore.Import(ctx, list...)
+}
+
 func projectOfAttempt(a host.Attempt) string { return a.Project.Name }
 
 func (a attempts) Attempt(ctx context.Context, site, id int64) (host.Attempt, error) {

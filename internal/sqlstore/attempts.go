@@ -16,6 +16,7 @@ const (
 	outputs  = 8
 	Paused   = 16 // the attempt is paused
 	ignored  = 32
+	imported = 64
 )
 
 // bit returns flag if on is set, otherwise 0.
@@ -51,6 +52,7 @@ func scanAttempt(r *Row) host.Attempt {
 	}
 	a.Canceled, a.Done, a.Success = flags&Canceled != 0, flags&done != 0, flags&success != 0
 	a.HasOutputs, a.Paused, a.Ignored = flags&outputs != 0, flags&Paused != 0, flags&ignored != 0
+	a.Imported = flags&imported != 0
 	a.AfterSession, a.Labels = r.ID(), r.Tree()
 	return a
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"zerodag/engine/param"
 	"zerodag/internal/host"
@@ -40,7 +41,7 @@ func (x *starting) all(list []host.NewAttempt) error {
 
 func (x *starting) start(n host.NewAttempt) (host.Attempt, error) {
 	var none host.Attempt
-	session, last, err := x.sessionOf(n)
+	session, last, err := x.sessionOf(sessionName{n.Site, n.Project.ID, n.Workflow.Name, n.SessionTime}, x.uuid)
 	if err != nil {
 		return none, err
 	}
@@ -61,10 +62,8 @@ func (x *starting) start(n host.NewAttempt) (host.Attempt, error) {
 	if err != nil {
 		return none, err
 	}
-	if last != 0 {
-		if _, err := x.Exec("UPDATE @session_attempts SET retried = ? WHERE id = ?", true, last); err != nil {
-			return none, err
-		}
+	if err := x.becomesLast(session, id, last); err != nil {
+		return none, err
 	}
 	if n.WaitsFor < 0 {
 		if err := enter(x.begin, id, false, n.First, n.Message); err != nil {
@@ -106,27 +105,40 @@ func (x *starting) remembered(n host.NewAttempt) error {
 	if !n.Once {
 		return nil
 	}
-	_, forgotten, err := One(x, (*Row).ID, "SELECT session_time FROM @forgotten_sessions WHERE project_id = ?"+
-		" AND workflow_name = ? AND session_time = ?", n.Project.ID, n.Workflow.Name, n.SessionTime)
+	forgotten, err := x.forgotten(n.Project.ID, n.Workflow.Name, n.SessionTime)
 	if err == nil && forgotten {
 		err = host.ErrForgotten
 	}
 	return err
 }
 
+// forgotten reports whether retention has removed a session.
+func (t tx) forgotten(project int64, workflow string, at time.Time) (bool, error) {
+	_, forgotten, err := One(t, (*Row).ID, "SELECT session_time FROM @forgotten_sessions WHERE project_id = ?"+
+		" AND workflow_name = ? AND session_time = ?", project, workflow, at)
+	return forgotten, err
+}
+
+// sessionName identifies a session.
+type sessionName struct {
+	site, project int64
+	workflow      string
+	time          time.Time
+}
+
 // sessionOf finds or creates the session, and returns it with its last attempt (0 if there is none). The session is
 // locked until the end of the transaction: its attempts are created one after the other, and not while retention
 // decides whether to remove it.
-func (x *starting) sessionOf(n host.NewAttempt) (session, last int64, err error) {
+func (t tx) sessionOf(n sessionName, uuid func() string) (session, last int64, err error) {
 	for range tries {
-		err = x.Query(func(r *Row) { session, last = r.ID(), r.ID() },
-			x.locking("SELECT id, last_attempt_id FROM @sessions WHERE project_id = ? AND workflow_name = ?"+
-				" AND session_time = ?", "FOR UPDATE"), n.Project.ID, n.Workflow.Name, n.SessionTime)
+		err = t.Query(func(r *Row) { session, last = r.ID(), r.ID() },
+			t.locking("SELECT id, last_attempt_id FROM @sessions WHERE project_id = ? AND workflow_name = ?"+
+				" AND session_time = ?", "FOR UPDATE"), n.project, n.workflow, n.time)
 		if err != nil || session != 0 {
 			return session, last, err
 		}
-		session, err = x.Insert("INSERT INTO @sessions (site_id, project_id, workflow_name, session_time, session_uuid)"+
-			" VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", n.Site, n.Project.ID, n.Workflow.Name, n.SessionTime, x.uuid())
+		session, err = t.Insert("INSERT INTO @sessions (site_id, project_id, workflow_name, session_time, session_uuid)"+
+			" VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", n.site, n.project, n.workflow, n.time, uuid())
 		if err != nil || session != 0 {
 			return session, 0, err
 		} // another transaction created or removed it in the meantime
@@ -134,7 +146,7 @@ func (x *starting) sessionOf(n host.NewAttempt) (session, last int64, err error)
 	return 0, 0, fmt.Errorf("start attempt: %w: its session keeps being created and removed", host.ErrUnavailable)
 }
 
-// add inserts the row, which becomes the last one of its session.
+// add inserts the row.
 func (x *starting) add(n host.NewAttempt, session int64, waits any) (int64, error) {
 	params := n.Params
 	if params == nil {
@@ -146,11 +158,16 @@ func (x *starting) add(n host.NewAttempt, session int64, waits any) (int64, erro
 		" FROM @sessions WHERE id = ?",
 		n.Site, n.Project.ID, n.Workflow.Name, n.Workflow.ID, n.RetryName,
 		startsFlag(n.StartsAt), n.Zone, params, n.CreatedAt, false, waits == nil, waits, n.Labels, session)
-	if err != nil {
-		return 0, err
-	}
-	_, err = x.Exec("UPDATE @sessions SET last_attempt_id = ?, attempts = attempts + 1 WHERE id = ?", id, session)
 	return id, err
+}
+
+// becomesLast makes an attempt the last one of its session, after the attempt last (0 if it is the first).
+func (t tx) becomesLast(session, id, last int64) error {
+	_, err := t.Exec("UPDATE @sessions SET last_attempt_id = ?, attempts = attempts + 1 WHERE id = ?", id, session)
+	if err == nil && last != 0 {
+		_, err = t.Exec("UPDATE @session_attempts SET retried = ? WHERE id = ?", true, last)
+	}
+	return err
 }
 
 // Begin starts an attempt that waited: see host.Attempts.

@@ -29,6 +29,8 @@ func attemptsSuite(t *testing.T, h suite.Harness) {
 		"delayed start":                   attemptsLater,
 		"labels":                          attemptsLabels,
 		"finish":                          attemptsFinish,
+		"import":                          attemptsImport,
+		"import beside a start":           attemptsImportBeside,
 		"logs expire, attempts remain":    attemptsExpire,
 		"sites are isolated":              attemptsSites,
 	}.Run(t, h)
@@ -355,6 +357,101 @@ func attemptsFinish(t *testing.T, s suite.Stores) {
 		t.Errorf("got an archive of %d bytes, want the first one with %d", len(kept), len(archive))
 	}
 	suite.WantError(t, "finish an unknown attempt", s.Attempts.Finish(ctx, a.ID+1, host.End{At: suite.Instant(9)}), host.ErrNotFound)
+}
+
+// past returns an attempt of another server.
+func past(w host.Workflow, session int64, name string) host.PastAttempt {
+	return host.PastAttempt{Site: 1, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, SessionTime: suite.Instant(session), SessionUUID: host.NewUUID(), RetryName: name,
+		Zone: "Asia/Tokyo", Params: param.New("p", int64(1)), CreatedAt: suite.Instant(session + 1), FinishedAt: suite.Instant(session + 2)}
+}
+
+func attemptsImport(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	failed, done, killed := past(w, 0, ""), past(w, 0, "again"), past(w, 10, "")
+	done.Success, killed.Canceled = true, true
+	imports := func(list ...host.PastAttempt) int { return suite.Got(s.Attempts.Import(ctx, list...))(t) }
+	if n := imports(failed, done); n != 2 {
+		t.Fatalf("imported %d attempts, want 2", n)
+	}
+	for what, list := range map[string][]host.PastAttempt{"again": {failed, done}, "and more": {failed, killed}, "none": nil} {
+		want := 0
+		if what == "and more" {
+			want = 1
+		}
+		if n := imports(list...); n != want {
+			t.Errorf("imported %s: got %d attempts, want %d", what, n, want)
+		}
+	}
+	list := suite.Got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Retried: true}))(t)
+	if len(list) != 3 {
+		t.Fatalf("got attempts %s, want 3", ids(list...))
+	}
+	last, second, first := list[0], list[1], list[2]
+	want := host.Attempt{ID: first.ID, Site: 1, SessionID: first.SessionID, SessionUUID: failed.SessionUUID, SessionTime: suite.Instant(0), Project: w.Project, Workflow: failed.Workflow, Index: 1,
+		Zone: "Asia/Tokyo", Params: param.New("p", int64(1)), CreatedAt: suite.Instant(1), FinishedAt: suite.Instant(2), Done: true, Imported: true}
+	again := want
+	again.ID, again.Index, again.RetryName, again.Success = second.ID, 2, "again", true
+	other := want
+	other.ID, other.SessionID, other.SessionUUID, other.SessionTime, other.CreatedAt, other.FinishedAt = last.ID, last.SessionID, killed.SessionUUID, suite.Instant(10), suite.Instant(11), suite.Instant(12)
+	other.Canceled = true
+	if diff := cmp.Diff([]host.Attempt{other, again, want}, list, sameTree()); diff != "" {
+		t.Errorf("imported attempts (-want +got):\n%s", diff)
+	}
+	if got := suite.Got(s.Sessions.Session(ctx, 1, first.SessionID))(t); got.Last.ID != second.ID || got.UUID != failed.SessionUUID {
+		t.Errorf("got session %+v, want its last attempt to be %d", got, second.ID)
+	}
+	if got := attempts(t, s, host.AttemptQuery{Site: 1}); got != ids(last, second) {
+		t.Errorf("got last attempts %s, want %s", got, ids(last, second))
+	}
+	if n := suite.Got(s.Sessions.CountActive(ctx, 1, 10))(t); n != 0 {
+		t.Errorf("got %d active attempts, want none", n)
+	}
+	_, err := s.Attempts.Archive(ctx, first.ID)
+	suite.WantError(t, "archive of an imported attempt", err, host.ErrNotFound)
+	_, err = s.Log.Load(ctx, first.ID)
+	suite.WantError(t, "log of an imported attempt", err, host.ErrNotFound)
+	if got := suite.Got(s.Sessions.LastSession(ctx, w.Project.ID, w.Name, suite.Instant(10)))(t); !got.Equal(suite.Instant(0)) {
+		t.Errorf("got last session %v, want the imported one", got)
+	}
+	if !suite.Got(s.Retention.Forget(ctx, 1, first.SessionID, suite.Instant(1000), nil))(t) {
+		t.Error("retention keeps an imported session")
+	}
+	if n := imports(failed, done); n != 0 {
+		t.Errorf("imported %d attempts of a session that retention removed, want none", n)
+	}
+	if list := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 {
+		t.Errorf("got %d sessions, want 1", len(list))
+	}
+}
+
+func attemptsImportBeside(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	imports := func(list ...host.PastAttempt) int { return suite.Got(s.Attempts.Import(ctx, list...))(t) }
+	own := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "")))(t)[0]
+	if n := imports(past(w, 0, ""), past(w, 0, "again")); n != 0 {
+		t.Errorf("imported %d attempts into a session of this server, want none", n)
+	}
+	if n := imports(past(w, 10, "")); n != 1 {
+		t.Fatalf("imported %d attempts, want 1", n)
+	}
+	there, err := s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(10), ""))
+	suite.WantError(t, "start of an imported session", err, host.ErrConflict)
+	if len(there) != 1 || !there[0].Imported {
+		t.Errorf("got conflicting attempts %+v, want the imported one", there)
+	}
+	again := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(10), "again")))(t)[0]
+	if again.Index != 2 || again.Imported || again.SessionID != there[0].SessionID {
+		t.Errorf("got second attempt %+v", again)
+	}
+	if n := imports(past(w, 10, "more")); n != 0 {
+		t.Errorf("imported %d attempts into a session that continued on this server, want none", n)
+	}
+	if got := attempts(t, s, host.AttemptQuery{Site: 1}); got != ids(again, own) {
+		t.Errorf("got last attempts %s, want %s", got, ids(again, own))
+	}
+	if n := suite.Got(s.Sessions.CountActive(ctx, 1, 10))(t); n != 2 {
+		t.Errorf("got %d active attempts, want 2", n)
+	}
 }
 
 func attemptsExpire(t *testing.T, s suite.Stores) {

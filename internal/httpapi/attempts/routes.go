@@ -33,6 +33,8 @@ func Routes() []endpoint.Route {
 		endpoint.Read("/api/attempts/{id}/history/{seq}/tasks", "getHistoryTasks", getPastTasks),
 		{Method: http.MethodPost, Path: "/api/attempts/{id}/fork", Name: "forkAttempt", Role: access.Operator,
 			Consumes: wire.JSONType, Change: "fork", Serve: forkAttempt},
+		{Method: http.MethodPost, Path: "/api/import/attempts", Name: "importAttempts", Role: access.Owner,
+			Consumes: wire.JSONType, Change: "import", Serve: importAttempts},
 		endpoint.Get("/api/logs/{attempt_id}/files", "getFileHandles", getLogFiles),
 		{Method: http.MethodGet, Path: "/api/logs/{attempt_id}/files/{file_name}", Name: "getFile", Role: access.Viewer,
 			Kind: endpoint.Transfer, Serve: getLogFile},

@@ -26,6 +26,8 @@ func Routes() []endpoint.Route {
 		post("backfill", "backfillSchedule", wire.JSONType, backfillSchedule),
 		post("disable", "disableSchedule", "", disableSchedule),
 		post("enable", "enableSchedule", "", enableSchedule),
+		{Method: http.MethodPost, Path: "/api/import/schedules", Name: "importSchedules", Role: access.Owner,
+			Consumes: wire.JSONType, Change: "import", Serve: importSchedules},
 	}
 	return slices.Concat(list, backfillRoutes(), poolRoutes())
 }

@@ -162,6 +162,7 @@ type LastAttempt struct {
 	StartsAt         *Moment `json:"startsAt,omitempty"`
 	Labels           *Object `json:"labels,omitempty"`
 	IgnoredErrors    bool    `json:"ignoredErrors,omitempty"`
+	Imported         bool    `json:"imported,omitempty"`
 }
 
 // Session is a session with its last attempt.
@@ -180,7 +181,7 @@ func SessionOf(s host.Session) Session {
 	return Session{ID: ID(s.ID), Project: Named(s.Project), Workflow: Optional(s.Workflow), SessionUUID: s.UUID,
 		SessionTime: OffsetTime(s.Time, l.Zone),
 		LastAttempt: LastAttempt{ID: ID(l.ID), RetryAttemptName: TextOrNull(l.RetryName), Done: l.Done, Success: l.Success,
-			CancelRequested: l.Canceled, Params: Object{l.Params}, CreatedAt: Moment(l.CreatedAt), FinishedAt: Moment(l.FinishedAt), StartsAt: OrAbsent(l.StartsAt), Labels: Labels(l), IgnoredErrors: l.Ignored}}
+			CancelRequested: l.Canceled, Params: Object{l.Params}, CreatedAt: Moment(l.CreatedAt), FinishedAt: Moment(l.FinishedAt), StartsAt: OrAbsent(l.StartsAt), Labels: Labels(l), IgnoredErrors: l.Ignored, Imported: l.Imported}}
 }
 
 // Attempt is an attempt.
@@ -206,6 +207,8 @@ type Attempt struct {
 	Labels *Object `json:"labels,omitempty"`
 	// IgnoredErrors is set if the attempt succeeded although tasks failed.
 	IgnoredErrors bool `json:"ignoredErrors,omitempty"`
+	// Imported is set if the attempt ran on another server: its tasks and logs are unknown.
+	Imported bool `json:"imported,omitempty"`
 	// Outputs is set in the answer about one attempt, if it has outputs.
 	Outputs *Object `json:"outputs,omitempty"`
 	// Paused is set in the answer about one attempt and in its events, while it is paused.
@@ -226,7 +229,7 @@ func AttemptOf(a host.Attempt) Attempt {
 	return Attempt{Status: a.Status(), ID: ID(a.ID), Index: a.Index, Project: Named(a.Project), Workflow: Optional(a.Workflow),
 		SessionID: ID(a.SessionID), SessionUUID: a.SessionUUID, SessionTime: OffsetTime(a.SessionTime, a.Zone),
 		RetryAttemptName: TextOrNull(a.RetryName), Done: a.Done, Success: a.Success, CancelRequested: a.Canceled,
-		Params: Object{a.Params}, CreatedAt: Moment(a.CreatedAt), FinishedAt: Moment(a.FinishedAt), StartsAt: OrAbsent(a.StartsAt), Labels: Labels(a), IgnoredErrors: a.Ignored}
+		Params: Object{a.Params}, CreatedAt: Moment(a.CreatedAt), FinishedAt: Moment(a.FinishedAt), StartsAt: OrAbsent(a.StartsAt), Labels: Labels(a), IgnoredErrors: a.Ignored, Imported: a.Imported}
 }
 
 // Labels returns the labels of an attempt; nil for none.

@@ -39,6 +39,13 @@ type Props = {
 };
 type Spans = Map<number, { begin: number; end: number }>;
 
+/** noRows explains why no task is shown. */
+function noRows(attempt: Attempt, outline: Outline): string {
+  if (outline.tasks.size > 0) return "No matching tasks.";
+  if (attempt.imported) return "The attempt was imported: it ran on another server, and its tasks and logs were not copied.";
+  return "The attempt is waiting for its turn. It has no tasks yet.";
+}
+
 /** The tree of tasks with their bars, in one scroller to keep them aligned. */
 export function Timeline({ attempt, outline, whole, at, live, tries: all, selected, onSelect, views }: Props) {
   const search = route.useSearch();
@@ -94,7 +101,7 @@ export function Timeline({ attempt, outline, whole, at, live, tries: all, select
       </div>
       <div className={css.scroller} ref={scroller}>
         <Axis scale={scale} of={attempt.sessionTime} />
-        {rows.length === 0 && <Empty>{outline.tasks.size === 0 ? "The attempt is waiting for its turn. It has no tasks yet." : "No matching tasks."}</Empty>}
+        {rows.length === 0 && <Empty>{noRows(attempt, outline)}</Empty>}
         <div
           role="tree"
           aria-label="Tasks"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
-	"zerodag/internal/connection"
 	"zerodag/internal/program"
 )
 
@@ -64,14 +62,14 @@ lists the secrets to set again.`,
 	flags.BoolVar(&c.latest, "latest", false, "copy only the latest revision of each project")
 	flags.BoolVar(&c.disabled, "disabled", false, "leave all copied schedules disabled")
 	flags.BoolVar(&c.alsoSchedules, "schedules", false, "also update the schedules of projects without new revisions")
-	cmd.AddCommand(newImportDagu(s))
+	cmd.AddCommand(newImportDagu(s), newImportDigdag(s))
 	return c.Command(cmd, 0, 2, func(ctx context.Context, args []string) error {
 		switch {
 		case len(args) == 0:
 		case strings.Contains(args[0], "://"):
 			return program.UsageError(fmt.Errorf("name the other server with an option: --from %s", args[0]))
 		default:
-			return program.UsageError(fmt.Errorf("unexpected argument: %s: `zerodag import --from URL` copies from a server, and `zerodag import dagu FILE` translates a Dagu workflow", args[0]))
+			return program.UsageError(fmt.Errorf("unexpected argument: %s: `zerodag import --from URL` copies from a server, and `zerodag import dagu FILE` translates a Dagu workflow, and `zerodag import digdag` copies the history of Digdag", args[0]))
 		}
 		if c.from == "" {
 			return program.UsageError(errors.New("--from option is required"))
@@ -84,18 +82,9 @@ func (c *importCommand) run(ctx context.Context) error {
 	if err := c.Open(ctx); err != nil {
 		return err
 	}
-	header := http.Header{}
-	if err := connection.AddHeaders(header, c.fromHeaders, c.fromAuth); err != nil {
-		return err
-	}
-	o := c.Options
-	o.Endpoint, o.Header = c.from, header
 	var err error
-	if c.source, err = client.New(o); err != nil {
+	if c.source, err = sourceOf(&c.Remote, c.from, c.fromHeaders, c.fromAuth); err != nil {
 		return err
-	}
-	if c.source.URL() == c.URL() {
-		return fmt.Errorf("--from and --endpoint are the same server, %s", c.URL())
 	}
 	projects, err := c.chosen(ctx)
 	if err != nil {
@@ -127,15 +116,7 @@ func (c *importCommand) chosen(ctx context.Context) (list []client.Project, err 
 	if len(c.projects) > 0 {
 		return list, nil
 	}
-	var page client.Page
-	for {
-		more, err := c.source.Projects(ctx, page, "")
-		if err != nil || len(more) == 0 || more[len(more)-1].ID == page.Last {
-			return list, err
-		}
-		list = append(list, more...)
-		page.Last = more[len(more)-1].ID
-	}
+	return c.source.AllProjects(ctx)
 }
 
 // project copies one project. Requests that the servers refuse become problems in the report; an unreachable server is

@@ -207,6 +207,15 @@ func (a faultyAttempts) Start(ctx context.Context, list ...host.NewAttempt) (mad
 	return made, err
 }
 
+// Import may return an error although it took effect.
+func (a faultyAttempts) Import(ctx context.Context, list ...host.PastAttempt) (added int, err error) {
+	err = a.p.call(ctx, fmt.Sprintf("import %d attempts", len(list)), func() (err error) {
+		added, err = a.Attempts.Import(ctx, list...)
+		return err
+	})
+	return added, err
+}
+
 // Begin may return an error although it took effect.
 func (a faultyAttempts) Begin(ctx context.Context, attempt int64, first host.Entry, m host.Message) error {
 	return a.p.call(ctx, fmt.Sprintf("begin attempt %d", attempt), func() error { return a.Attempts.Begin(ctx, attempt, first, m) })
