@@ -402,6 +402,9 @@ func (st *simStore) Finish(ctx context.Context, id int64, e host.End) error {
 	})
 }
 
+// Import adds nothing: the simulation is about attempts that run here.
+func (st *simStore) Import(context.Context, ...host.PastAttempt) (int, error) { return 0, nil }
+
 // Archive implements host.Attempts.
 func (st *simStore) Archive(_ context.Context, id int64) ([]byte, error) { return st.archives[id], nil }
 
