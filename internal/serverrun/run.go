@@ -58,17 +58,18 @@ func run(ctx context.Context, o serverconfig.Options, local *Project, unit *syst
 		logger.Warn("commands of tasks can read the data of this server and the workspaces of other sites, because " + why +
 			": see agent.command_executor.process.isolation")
 	}
+	alive, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer stop()
 	if o.Web.Token {
 		if err := firstToken(ctx, engine, o.Engine.Folder, logger); err != nil {
 			return err
 		}
+		following.Go(func() { dropFirstToken(alive, engine.DB.List, o.Engine.Folder, logger) })
 	}
 	if clock != nil {
-		alive, stop := context.WithCancel(context.WithoutCancel(ctx))
-		var following sync.WaitGroup
 		following.Go(func() { clock.Follow(alive, o.Engine.Shared.Time, logger) })
-		defer following.Wait()
-		defer stop()
 	}
 	return untilEnd(ctx, engine, o, local, unit, logger)
 }
