@@ -143,7 +143,7 @@ func (db *DB) shortAtEnd(ctx context.Context, id int64) (table.Item, error) {
 // Archive returns the final state that Finish kept.
 func (db *DB) Archive(ctx context.Context, id int64) ([]byte, error) {
 	it, err := db.t.Get(ctx, attemptKey(id))
-	if err != nil || !it.Has(aFinished) {
+	if err != nil || !it.Has(aFinished) || it.Bool(aImported) {
 		return nil, table.OrNotFound(err, "read archive of attempt %d", id)
 	}
 	state := it.Bytes(aArchive)

@@ -342,7 +342,7 @@ type Attempts interface {
 	Attempt(ctx context.Context, site, id int64) (Attempt, error)
 	// Finish ends the attempt and stores its archive; a repeated call changes nothing.
 	Finish(ctx context.Context, id int64, e End) error
-	// Archive returns the archive that Finish stored; ErrNotFound before that.
+	// Archive returns the archive that Finish stored; ErrNotFound before that, and for an imported attempt.
 	Archive(ctx context.Context, id int64) ([]byte, error)
 	// Expire deletes up to n logs (entries and snapshots, not rows or archives) of attempts that finished before t, and
 	// returns their number: 0 if logs expire automatically.
