@@ -44,6 +44,11 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		c.ended(ctx, a, e)
 	}
 	c.o.Live.Over(a.ID)
+	if a.Canceled && c.o.Inventory != nil { // what it waited for may be due in weeks
+		if err := c.o.Inventory.Discard(ctx, a.ID); err != nil {
+			return a, fmt.Errorf("remove the messages of attempt %d: %w", a.ID, err)
+		}
+	}
 	if err := c.startWaiting(ctx, a.SessionID); err != nil {
 		return a, err
 	}

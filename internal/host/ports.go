@@ -156,7 +156,7 @@ type Marker interface {
 	Begin(ctx context.Context, d Delivery, name string, known Entry) (canceled bool, err error)
 }
 
-// Inventory lists messages if queues and attempts are in one store. It shows whether everything that an attempt waits
+// Inventory lists and removes messages if queues and attempts are in one store. It shows whether everything that an attempt waits
 // for still has a message.
 type Inventory interface {
 	// MessagesOf lists the messages of an attempt in both queues as they were at one moment during the call, including
@@ -164,6 +164,9 @@ type Inventory interface {
 	MessagesOf(ctx context.Context, attempt int64) ([]Message, error)
 	// HeldOf lists the messages of an attempt in the queue "tasks" that servers hold now.
 	HeldOf(ctx context.Context, attempt int64) ([]Held, error)
+	// Discard removes the messages of an attempt in the queue "tasks" that no server holds: those of an attempt that has
+	// ended have no effect.
+	Discard(ctx context.Context, attempt int64) error
 	// Silent lists up to n unfinished attempts with ids above after, ascending, that have no message in either queue,
 	// or none that would advance them: see IsDeadline. It omits paused attempts and attempts that wait for a session.
 	Silent(ctx context.Context, after int64, n int) ([]int64, error)

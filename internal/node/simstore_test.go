@@ -254,6 +254,15 @@ func (st *simStore) MessagesOf(ctx context.Context, attempt int64) (list []host.
 // HeldOf implements host.Inventory.
 func (st *simStore) HeldOf(context.Context, int64) ([]host.Held, error) { return nil, nil }
 
+// Discard implements host.Inventory.
+func (st *simStore) Discard(ctx context.Context, attempt int64) error {
+	return st.call(ctx, fmt.Sprintf("discard messages of %d", attempt), func() error {
+		q := st.queues["tasks"]
+		q.list = slices.DeleteFunc(q.list, func(m *simMessage) bool { return strings.HasPrefix(m.ID, fmt.Sprint(attempt, "/")) && m.held == nil })
+		return nil
+	})
+}
+
 func (st *simStore) messagesOf(attempt int64) (list []host.Message) {
 	for _, name := range []string{"events", "tasks"} {
 		for _, m := range st.queues[name].list {

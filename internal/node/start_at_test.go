@@ -52,6 +52,32 @@ func TestStartAt(t *testing.T) {
 	}
 }
 
+// TestKillBeforeStart proves that the kill of an attempt that has not begun removes its message from the queue.
+func TestKillBeforeStart(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve()
+		p.push("main.dig", "+a: {work>: a}\n")
+		killed, _ := p.another(1, at(time.Now().Add(50*time.Hour)))
+		kept, _ := p.another(2, at(time.Now().Add(50*time.Hour)))
+		pass(time.Minute)
+		_, err := p.Kill(t.Context(), killed.Site, killed.ID)
+		w.must(err)
+		want(t, "status", p.end(killed), "killed")
+		pass(time.Minute)
+		var got []string
+		for _, a := range []host.Attempt{killed, kept} {
+			list, err := w.db.MessagesOf(t.Context(), a.ID)
+			w.must(err)
+			for _, m := range list {
+				got = append(got, m.ID)
+			}
+		}
+		want(t, "messages", strings.Join(got, " "), host.MessageID(kept.ID, "begin"))
+		want(t, "status of the other", p.end(kept), "success")
+	})
+}
+
 // TestStartAtTimes proves that the age limit counts from the time at which an attempt begins, that a past time means
 // now, and that a time too far in the future is refused.
 func TestStartAtTimes(t *testing.T) {

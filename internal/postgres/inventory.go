@@ -26,6 +26,15 @@ func (db *DB) HeldOf(ctx context.Context, attempt int64) ([]host.Held, error) {
 		" AND m.queue = ? AND m.receipt <> 0 AND m.free_at > "+clock, attempt, db.queues["tasks"].number))
 }
 
+// Discard implements host.Inventory. Repeating it changes nothing.
+func (db *DB) Discard(ctx context.Context, attempt int64) error {
+	return db.alone(ctx, func(c *conn) error {
+		_, err := c.Exec("DELETE FROM @queued_messages m USING (SELECT $1::bigint AS id) AS a WHERE "+ofAttempt+" AND m.queue = $2 AND (m.receipt = 0 OR m.free_at <= "+clock+")",
+			attempt, db.queues["tasks"].number)
+		return err
+	})
+}
+
 // Silent implements host.Inventory. Deadline messages (host.IsDeadline) do not count.
 func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
 	q := sqlstore.Select("SELECT a.id FROM @session_attempts a WHERE a.finished_at IS NULL AND a.id > ?"+

@@ -176,6 +176,16 @@ func (x *index) hold(m *message) {
 	m.busy = true
 }
 
+// withdraw takes a message out of the heaps, unless it is leased or not in any.
+func (x *index) withdraw(m *message) bool {
+	if m.heap != &x.ready && m.heap != &x.later {
+		return false
+	}
+	m.heap.remove(m)
+	m.busy = true
+	return true
+}
+
 func (x *index) unhold(m *message) {
 	m.busy = false
 	x.leased.push(m)

@@ -38,6 +38,58 @@ func (q *Queue) held(list []host.Message) (held []host.Held) {
 	return held
 }
 
+// Discard implements host.Inventory.
+func (db *DB) Discard(ctx context.Context, attempt int64) error {
+	list, err := db.MessagesOf(ctx, attempt)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	q := db.queues["tasks"]
+	var taken []*message
+	return db.writer.do(ctx, &write{
+		run: func(c *conn) error {
+			taken = q.withdraw(list)
+			for _, m := range taken {
+				if _, err := c.Exec("DELETE FROM queued_messages WHERE id = ?", m.row); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		after: func() {
+			for _, m := range taken {
+				q.deleted(m)
+			}
+		},
+		undo: func() { q.putBack(taken) },
+	})
+}
+
+// withdraw takes those of some messages that are not leased away from receivers.
+func (q *Queue) withdraw(list []host.Message) (taken []*message) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.surface()
+	for _, m := range list {
+		if x := q.index.byID[m.ID]; x != nil && q.index.withdraw(x) {
+			taken = append(taken, x)
+		}
+	}
+	return taken
+}
+
+// putBack reverses withdraw.
+func (q *Queue) putBack(list []*message) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.look()
+	for _, m := range list {
+		m.busy = false
+		q.index.place(m, now)
+	}
+	q.wake(now)
+}
+
 // Silent implements host.Inventory. Deadline messages (host.IsDeadline) do not count. The messages are read once, not
 // for each attempt.
 func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {

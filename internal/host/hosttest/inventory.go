@@ -13,7 +13,7 @@ import (
 
 // inventorySuite checks a host.Inventory.
 func inventorySuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"messages of an attempt": inventoryOf, "held messages": inventoryHeld, "attempts without messages": inventorySilent, "deadlines": inventoryDeadlines, "paused, waiting and ended": inventoryIdle}.Run(t, h)
+	suite.Cases{"messages of an attempt": inventoryOf, "held messages": inventoryHeld, "discard": inventoryDiscard, "attempts without messages": inventorySilent, "deadlines": inventoryDeadlines, "paused, waiting and ended": inventoryIdle}.Run(t, h)
 }
 
 // wantOf checks the names of the messages of an attempt.
@@ -96,6 +96,27 @@ func inventoryHeld(t *testing.T, s suite.Stores) {
 	want("after a release", "7/2.1")
 	suite.Must(t, s.Tasks.Delete(ctx, held["7/2.1"]))
 	want("after a deletion")
+}
+
+// inventoryDiscard checks that messages of one attempt that no server holds are removed from the queue of tasks.
+func inventoryDiscard(t *testing.T, s suite.Stores) {
+	ctx, due := t.Context(), s.Now().Add(suite.Long)
+	suite.Must(t, s.Tasks.Send(ctx, host.Message{ID: "7/held", Body: []byte("of held")}))
+	held := suite.Receive(t, s.Tasks, suite.Long)
+	suite.Must(t, s.Tasks.Send(ctx, host.Message{ID: "7/now"}, host.Message{ID: "7/begin", Due: due}, host.Message{ID: "77/begin", Due: due, Body: []byte("of begin")}))
+	suite.Must(t, s.Events.Send(ctx, host.Message{ID: "7/kill", Group: "7", Body: []byte("of kill")}))
+	for range 2 {
+		suite.Must(t, s.Inventory.Discard(ctx, 7))
+		wantOf(t, s, 7, "held  of held", "kill 7 of kill")
+		wantOf(t, s, 77, "begin  of begin")
+	}
+	suite.Must(t, s.Tasks.Extend(ctx, held, suite.Long))
+	suite.Must(t, s.Tasks.Send(ctx, host.Message{ID: "7/begin", Body: []byte("of begin")}))
+	if d := suite.Receive(t, s.Tasks, suite.Long); d.ID != "7/begin" {
+		t.Errorf("received %s, want the message that was sent after the removal", d.ID)
+	}
+	suite.Must(t, s.Tasks.Delete(ctx, held))
+	suite.Must(t, s.Inventory.Discard(ctx, 70))
 }
 
 func inventorySilent(t *testing.T, s suite.Stores) {
