@@ -83,7 +83,8 @@ func TestMethods(t *testing.T) {
 		{"HEAD", "/api/projects", 200, ""},
 		{"OPTIONS", "/api/projects", 200, "HEAD, GET, OPTIONS, PUT"},
 		{"OPTIONS", "/api/nosuch", 404, ""},
-		{"TRACE", "/api/nosuch", 200, ""},
+		{"TRACE", "/api/nosuch", 404, ""},
+		{"TRACE", "/api/projects", 405, ""},
 		{"POST", "/api/projects", 405, ""},
 		{"PATCH", "/api/projects", 405, ""},
 		{"DELETE", "/api/nosuch", 404, ""},
@@ -91,6 +92,8 @@ func TestMethods(t *testing.T) {
 		{"GET", "/api/projects?last_id=x", 404, ""},
 		{"GET", "/api/attempts?page_size=", 404, ""},
 		{"GET", "/api/projects?count=0", 200, `{"projects":[]}`},
+		{"GET", "/api/projects?count=0&count=0", 400, `{"message":"count= is given 2 times: give it once","status":400}`},
+		{"GET", "/api/attempts?include_retried=yes", 400, `{"message":"include_retried= must be true or false, not \"yes\"","status":400}`},
 		{"GET", "/api/projects/", 200, `{"projects":[]}`},
 		{"GET", "/api/openapi.yaml", 200, string(docs.OpenAPI)},
 	} {

@@ -49,7 +49,7 @@ func TestAuthorization(t *testing.T) {
 		{"version check", "GET", "/api/version/check?client=1", "", 401, "Missing Authorization header"},
 		{"health", "GET", "/api/health", "", 200, ""},
 		{"options", "OPTIONS", "/api/projects", "", 200, ""},
-		{"trace", "TRACE", "/api/projects", "", 200, ""},
+		{"trace", "TRACE", "/api/projects", "", 401, "Missing Authorization header"},
 		{"page", "GET", "/", "", 404, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

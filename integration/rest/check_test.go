@@ -52,6 +52,22 @@ func TestPlanOfFiles(t *testing.T) {
 	}
 }
 
+// TestCheckRefuses checks that a check names the file whose text is missing, and that a start without warnings has an
+// empty list of them.
+func TestCheckRefuses(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	if a := c.call(http.MethodPost, "/api/x/check", `{"files":{"a.dig":null}}`); a.status != http.StatusBadRequest || !strings.Contains(string(a.content), `The file \"a.dig\" is null`) {
+		t.Errorf("%d %s", a.status, a.content)
+	}
+	id := c.push(archive(map[string]string{"a.dig": "+a:\n  echo>: a\n"}))
+	workflow := c.must(http.MethodGet, "/api/projects/"+id+"/workflows", nil)["workflows"].([]any)[0].(object)["id"].(string)
+	plan := c.must(http.MethodPost, "/api/x/start-check", `{"workflowId":"`+workflow+`","sessionTime":"2026-01-01T00:00:00Z","params":{}}`)
+	if list, ok := plan["warnings"].([]any); !ok || len(list) > 0 {
+		t.Errorf("warnings: %v, want an empty list", plan["warnings"])
+	}
+}
+
 // TestCheckOfFiles checks that mistakes in the files of a request are reported with place and remedy, that large
 // requests are refused, that the number of findings is limited, and that nothing is stored.
 func TestCheckOfFiles(t *testing.T) {

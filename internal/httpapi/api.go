@@ -65,9 +65,6 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.TurnAway(err)
 		return
 	}
-	if r.Method == http.MethodTrace {
-		return // 200 without a body: the request is not echoed
-	}
 	res, vars := a.routes.find(path)
 	if r.Method == http.MethodOptions {
 		answerOptions(w, res)
@@ -93,7 +90,6 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (a *api) serveUI(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case r.Method == http.MethodTrace:
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	case a.UI == nil:

@@ -48,6 +48,9 @@ func serve(c *endpoint.Call, rt *endpoint.Route) (any, error) {
 	if err := c.Deliberate(rt.Method, rt.Consumes); err != nil {
 		return nil, err
 	}
+	if err := c.CheckQuery(); err != nil {
+		return nil, err
+	}
 	leave, err := c.Turn(rt.Cost)
 	if err != nil {
 		return nil, err

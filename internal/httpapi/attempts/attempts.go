@@ -113,7 +113,7 @@ func checkStart(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, wire.OrMissing(err, "workflow id=%d", r.Workflow)
 	}
-	return wire.StartPlan{Params: wire.Object{Map: p.Params}, Warnings: slices.Concat([]string{}, p.Warnings)}, nil
+	return wire.StartPlan{Params: wire.Object{Map: p.Params}, Warnings: append([]string{}, p.Warnings...)}, nil
 }
 
 // startRequest reads the body of a start.

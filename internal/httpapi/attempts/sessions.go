@@ -172,11 +172,13 @@ func sessionFilter(c *endpoint.Call, stateName string) (console.SessionFilter, e
 			return f, wire.Invalid("label=: a label's %s", fault)
 		}
 	}
-	for _, list := range c.List(stateName) {
-		for state := range strings.SplitSeq(list, ",") {
-			if !slices.Contains(states, state) {
-				return f, wire.Invalid("%s= must be one of %s, or several separated by commas, not %q", stateName, strings.Join(states, ", "), state)
-			}
+	list, given := c.Arg(stateName)
+	for state := range strings.SplitSeq(list, ",") {
+		switch {
+		case !given:
+		case !slices.Contains(states, state):
+			return f, wire.Invalid("%s= must be one of %s, or several separated by commas, not %q", stateName, strings.Join(states, ", "), state)
+		default:
 			f.States[state] = true
 		}
 	}

@@ -66,10 +66,7 @@ func number(text string) (int64, error) {
 
 // List returns all values of a query parameter.
 func (c *Call) List(name string) []string {
-	if c.query == nil {
-		c.query = c.R.URL.Query()
-	}
-	return c.query[name]
+	return c.parameters()[name]
 }
 
 // Arg returns a query parameter and whether it was given.
@@ -105,7 +102,7 @@ func (c *Call) Number(name string, otherwise int64) (int64, error) {
 	return number(v)
 }
 
-// Flag reads a query parameter as Digdag does: "true" in any case is true, everything else is false.
+// Flag reads a query parameter that CheckQuery has checked.
 func (c *Call) Flag(name string) bool { return strings.EqualFold(c.Text(name), "true") }
 
 // PageSize reads page_size. A negative value means the largest allowed, because a store without a limit would return

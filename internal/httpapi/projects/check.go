@@ -22,22 +22,20 @@ func checkFiles(c *endpoint.Call) (any, error) {
 	if err := c.Read(&b, false); err != nil {
 		return nil, err
 	}
-	if b.Files == nil {
-		return nil, wire.NotSet("files")
-	}
-	if len(b.Files) > wire.MostFiles {
-		return nil, wire.Invalid("at most %d files are checked at once, but the request has %d: send only changed files and their includes", wire.MostFiles, len(b.Files))
+	files, err := b.Texts()
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(c.Ctx(), mostTime)
 	defer cancel()
-	found, workflows := check.Files(ctx, b.Files, c.Code)
+	found, workflows := check.Files(ctx, files, c.Code)
 	shown := found[:min(len(found), wire.MostFindings)]
 	answer := wire.Findings{Findings: wire.Each(shown, wire.FindingOf), All: len(shown) == len(found) && ctx.Err() == nil}
 	if workflows != nil {
 		answer.Schedules = new(wire.SchedulesOf(workflows))
 	}
 	if i := slices.IndexFunc(workflows, func(w dig.Workflow) bool { return w.Name == b.Plan }); i >= 0 {
-		if p, err := console.PlanHere(workflows[i], check.Source(b.Files)); err == nil { // otherwise it is a finding
+		if p, err := console.PlanHere(workflows[i], check.Source(files)); err == nil { // otherwise it is a finding
 			answer.Plan = &wire.PlanHere{Tasks: wire.PlannedTasks(p), All: p.All}
 		}
 	}

@@ -8,9 +8,27 @@ import (
 
 // CheckBody contains the files to check.
 type CheckBody struct {
-	Files map[string]string `json:"files"`
+	Files map[string]*string `json:"files"`
 	// Plan names a workflow whose tasks are also listed; "" for none.
 	Plan string `json:"plan"`
+}
+
+// Texts returns the texts of the files by path, or an error if a file has none.
+func (b *CheckBody) Texts() (map[string]string, error) {
+	if b.Files == nil {
+		return nil, NotSet("files")
+	}
+	if len(b.Files) > MostFiles {
+		return nil, Invalid("at most %d files are checked at once, but the request has %d: send only changed files and their includes", MostFiles, len(b.Files))
+	}
+	texts := make(map[string]string, len(b.Files))
+	for name, text := range b.Files {
+		if text == nil {
+			return nil, Invalid("The file %q is null: send its text, or leave the file out", Beginning(name))
+		}
+		texts[name] = *text
+	}
+	return texts, nil
 }
 
 // Findings holds the results of a check of files.

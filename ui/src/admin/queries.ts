@@ -44,9 +44,9 @@ export async function readAudit(before: string | null, signal: AbortSignal) {
   return { audits, next: audits.length < auditPage ? null : audits.at(-1)!.id };
 }
 
-export const redrive = () => answered(client.POST("/api/redrive", { headers: { "Content-Type": "application/json" } }));
+export const redrive = () => answered(client.POST("/api/redrive", { body: {} }));
 
-export const redriveOne = (letter: string) => answered(client.POST("/api/x/admin/dead-letters/{letter}/redrive", { params: { path: { letter } } }));
+export const redriveOne = (letter: string) => answered(client.POST("/api/x/admin/dead-letters/{letter}/redrive", { params: { path: { letter } }, body: {} }));
 
 export type Letter = Schemas["DeadLetter"];
 export type LetterBody = Schemas["DeadLetterBody"];
@@ -119,4 +119,4 @@ export const setPool = (name: string, project: string | null, slots: number) => 
 export const deletePool = (pool: Pool) => answered(client.DELETE("/api/pools/{name}", { params: atPool(pool) }));
 
 export const holdPool = (pool: Pool, held: boolean) =>
-  answered(client.POST(held ? "/api/pools/{name}/hold" : "/api/pools/{name}/release", { params: atPool(pool), headers: { "Content-Type": "application/json" } }));
+  answered(client.POST(held ? "/api/pools/{name}/hold" : "/api/pools/{name}/release", { params: atPool(pool), body: {} }));

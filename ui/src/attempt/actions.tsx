@@ -111,7 +111,7 @@ export function KillDialog({ attempt, running, onClose }: { attempt: Attempt; ru
   const queries = useQueryClient();
   const kill = useMutation({
     mutationFn: () =>
-      answered(client.POST("/api/attempts/{id}/kill", { params: { path: { id: pathId(attempt.id) } }, headers: { "Content-Type": "application/json" } })),
+      answered(client.POST("/api/attempts/{id}/kill", { params: { path: { id: pathId(attempt.id) } }, body: {} })),
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ["attempt", attempt.id] });
       onClose();

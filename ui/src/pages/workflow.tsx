@@ -124,7 +124,7 @@ function Head({ workflow, schedule, ask }: { workflow: Workflow; schedule: Sched
   const turn = useMutation({
     mutationFn: (id: string) =>
       enabled
-        ? answered(client.POST("/api/schedules/{id}/disable", { params: { path: { id: pathId(id) } }, headers: { "Content-Type": "application/json" } }))
+        ? answered(client.POST("/api/schedules/{id}/disable", { params: { path: { id: pathId(id) } }, body: {} }))
         : answered(client.POST("/api/schedules/{id}/enable", { params: { path: { id: pathId(id) } }, body: null })),
     onSuccess: () => void queries.invalidateQueries(),
   });

@@ -88,10 +88,9 @@ export async function readBackfills(workflow: Workflow, before: string | null, s
   return { backfills, next: backfills.length < backfillPage ? null : backfills.at(-1)!.id };
 }
 
-const empty = { "Content-Type": "application/json" };
 
-export const holdBackfill = (id: string) => answered(client.POST("/api/backfills/{id}/hold", { params: { path: { id: pathId(id) } }, headers: empty }));
+export const holdBackfill = (id: string) => answered(client.POST("/api/backfills/{id}/hold", { params: { path: { id: pathId(id) } }, body: {} }));
 
-export const releaseBackfill = (id: string) => answered(client.POST("/api/backfills/{id}/release", { params: { path: { id: pathId(id) } }, headers: empty }));
+export const releaseBackfill = (id: string) => answered(client.POST("/api/backfills/{id}/release", { params: { path: { id: pathId(id) } }, body: {} }));
 
-export const killBackfill = (id: string) => answered(client.POST("/api/backfills/{id}/kill", { params: { path: { id: pathId(id) } }, headers: empty }));
+export const killBackfill = (id: string) => answered(client.POST("/api/backfills/{id}/kill", { params: { path: { id: pathId(id) } }, body: {} }));
