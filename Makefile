@@ -53,6 +53,7 @@ test-long-code:
 	packages="$(CONCURRENT)"; test "$$(wc -w <<<"$$packages")" -ge 40 && CGO_ENABLED=1 $(GO) test $(RACE) -vet=off -timeout 30m -skip '$(NO_RACE)' $$packages
 	$(MAKE) --no-print-directory -j1 model MODEL=most
 	$(MAKE) --no-print-directory -j1 test-packages
+	$(MAKE) --no-print-directory -j1 test-contract
 	$(MAKE) --no-print-directory -j1 docs
 
 .PHONY: test-long-systems
@@ -70,6 +71,19 @@ test-packages: assets ## build a release twice, install it in every way, run the
 	@$(call program,rpm,rpm,packages)
 	@$(call program,ruby,ruby,the formula)
 	REQUIRE=packages $(GO) test -count=1 -timeout 30m ./integration/packages
+
+# schemathesis and all that it needs, in exact versions; in a folder for each list of them.
+CONTRACT_HOME = $(HOME)/.cache/zerodag/contract-$(shell cksum < integration/contract/requirements.txt | cut -d ' ' -f 1)
+
+$(CONTRACT_HOME)/bin/schemathesis:
+	@$(call atleast,python3 --version,3.10,Python)
+	python3 -m venv $(CONTRACT_HOME)
+	$(CONTRACT_HOME)/bin/pip install --quiet --disable-pip-version-check --requirement integration/contract/requirements.txt
+
+# ZERODAG_SEED=7 ZERODAG_EXAMPLES=50 make test-contract sends other requests, and more of them.
+.PHONY: test-contract
+test-contract: assets $(CONTRACT_HOME)/bin/schemathesis ## send requests made from docs/openapi.yaml to a server, and compare its answers with it
+	PATH=$(CONTRACT_HOME)/bin:$$PATH REQUIRE=schemathesis $(GO) test -count=1 -v -timeout 30m ./integration/contract
 
 PROMTOOL = github.com/prometheus/prometheus/cmd/promtool@v0.316.0
 TOOLS_FOLDER = $(CURDIR)/bin/tools

@@ -11,6 +11,10 @@ import (
 )
 
 func getLogFiles(c *endpoint.Call) (any, error) {
+	links, given := c.Arg("links")
+	if given && links != "text" {
+		return nil, wire.Invalid("links= must be text, not %q", wire.Beginning(links))
+	}
 	a, err := c.AttemptOf("attempt_id")
 	if err != nil {
 		return nil, err
@@ -24,7 +28,7 @@ func getLogFiles(c *endpoint.Call) (any, error) {
 	if c.Text("task") == "" && !c.Flag("every") {
 		list = slices.DeleteFunc(slices.Clone(list), func(f host.LogFile) bool { return strings.Contains(f.TaskName, "@") })
 	}
-	if c.Text("links") == "text" && c.Links() {
+	if given && c.Links() {
 		list = slices.Clone(list)
 		if err := c.Node.LinkAsText(c.Ctx(), a, list); err != nil {
 			return nil, err
