@@ -41,6 +41,9 @@ type PastAttempt struct {
 
 // List returns the attempts, or an error if something is missing.
 func (b *ImportAttemptsBody) List() ([]catalogue.PastAttempt, error) {
+	if b.Attempts == nil {
+		return nil, NotSet("attempts")
+	}
 	if len(b.Attempts) > mostImported {
 		return nil, Invalid("attempts has %d elements, but at most %d are allowed", len(b.Attempts), mostImported)
 	}
@@ -130,6 +133,9 @@ type PastSchedule struct {
 
 // List returns the schedules, or an error if something is missing.
 func (b *ImportSchedulesBody) List() ([]catalogue.PastSchedule, error) {
+	if b.Schedules == nil {
+		return nil, NotSet("schedules")
+	}
 	switch {
 	case b.Enabling == "":
 		return nil, NotSet("enabling")
