@@ -293,7 +293,7 @@ func TestLinked(t *testing.T) {
 	for _, x := range []struct{ program, banned, why string }{
 		{"functions/...", engine, "with it the linker keeps every method of every SDK: cmd/evaluator has it"},
 		{"functions/...", "zerodag/internal/sqlite", "SQLite has no place in a function"},
-		{"functions/...", "zerodag/internal/postgres", "a function keeps everything in services of AWS"},
+		{"functions/...", "zerodag/internal/postgres", "a function keeps everything in AWS services"},
 		{"functions/...", "zerodag/internal/process", "a function runs no commands: its only processes are evaluators"},
 		{"functions/api", "zerodag/operators/", "it runs no operator"},
 		{"functions/tick", "zerodag/operators/", "it runs no operator"},

@@ -23,7 +23,7 @@ const prSetNoNewPrivs = 38
 // rlimitNproc is RLIMIT_NPROC.
 const rlimitNproc = 6
 
-// becoming holds the settings of become.
+// becoming holds the settings for become.
 type becoming struct {
 	Processes uint64 `json:"processes"` // of the user; 0 for no limit
 	Image     string `json:"image"`

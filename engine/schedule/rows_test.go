@@ -32,7 +32,7 @@ type rowTime struct {
 	RunTime   string `json:"runTime"`
 }
 
-// TestRows runs every recording; ZERODAG_SCHEDULE_ROWS names another file of them.
+// TestRows runs every recording; ZERODAG_SCHEDULE_ROWS names a different file of rows.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	file := os.Getenv("ZERODAG_SCHEDULE_ROWS")

@@ -175,7 +175,7 @@ func asOneLikes(t *testing.T, m map[string]any) {
 			}
 		case "AWS::Cognito::UserPoolClient":
 			if got := fmt.Sprint(p["CallbackURLs"]); got != "[https://flows.example.com/api/x/session/oidc/callback]" {
-				t.Errorf("browsers come back to %s", got)
+				t.Errorf("browsers are redirected back to %s", got)
 			}
 		}
 	}

@@ -113,7 +113,7 @@ const leastWarm = 4000
 // DefaultVPC is the value for the network that every account has.
 const DefaultVPC = "default"
 
-// Default returns the settings of a stage with an empty file.
+// Default returns a stage's settings when its file is empty.
 func Default(stage string) Settings {
 	return Settings{
 		Stage: stage, Architecture: "arm64", Memory: 512, Agents: 100, LeaseSeconds: 60, AttemptLimit: 100, TaskLimit: 1000,

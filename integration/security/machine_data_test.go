@@ -138,7 +138,7 @@ func TestH3_NobodyPreparesTheFolderOfWorkspaces(t *testing.T) {
 		for _, e := range entries {
 			info, err := os.Lstat(e)
 			if err == nil && info.IsDir() && !strings.Contains(e, "aaaa") && (info.Mode().Perm()&0o066 != 0 || info.Sys().(*syscall.Stat_t).Uid != 0) {
-				t.Errorf("the folder of workspaces is %v", info.Mode())
+				t.Errorf("the workspace folder is %v", info.Mode())
 			}
 		}
 		s.kill()

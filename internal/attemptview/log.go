@@ -76,7 +76,7 @@ func (c *LogReader) Read(ctx context.Context, id client.ID, prefix string) error
 	}
 }
 
-// isOver reports whether no more lines can come.
+// isOver reports whether no more lines will arrive.
 func (c *LogReader) isOver(ctx context.Context, id client.ID, prefix string) (bool, error) {
 	a, err := c.Attempt(ctx, id)
 	if err != nil || a.Done || prefix == "" {

@@ -52,7 +52,7 @@ func inOrder(handles []client.LogFile) []client.LogFile {
 	return list
 }
 
-// beganAt returns when the run of a log file began.
+// beganAt returns the start time of the run that a log file belongs to.
 func beganAt(h client.LogFile) time.Time {
 	if f, ok := tasklog.ParseName(h.FileName); ok {
 		return f.Time

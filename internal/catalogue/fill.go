@@ -305,7 +305,7 @@ func (c scheduling) KillBackfill(ctx context.Context, site, id int64) (host.Back
 	})
 }
 
-// editFill changes a backfill that is not over.
+// editFill changes a backfill that has not finished.
 func (c scheduling) editFill(ctx context.Context, site, id int64, edit func(*host.Backfill) bool) (host.Backfill, error) {
 	b, err := c.OneBackfill(ctx, site, id)
 	if err != nil {

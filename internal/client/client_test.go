@@ -197,7 +197,7 @@ func TestRecovers(t *testing.T) {
 	}
 }
 
-// TestUnreachableWithoutPort proves that an address without a port is explained.
+// TestUnreachableWithoutPort proves that the error about an address without a port explains the problem.
 func TestUnreachableWithoutPort(t *testing.T) {
 	t.Parallel()
 	got := (&Unreachable{"http://localhost", errRefused}).Error()

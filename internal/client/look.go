@@ -56,7 +56,7 @@ func (c *Client) Servers(ctx context.Context) (s Servers, err error) {
 	return s, err
 }
 
-// Queues holds the sizes of a server's queues, and messages of one of them. Times are milliseconds since 1970, 0 for
+// Queues holds the sizes of a server's queues and the messages in one of them. Times are milliseconds since 1970, 0 for
 // none.
 type Queues struct {
 	At          int64    `json:"at"`

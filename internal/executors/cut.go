@@ -17,7 +17,7 @@ func (e *Executors) Cut(ctx context.Context) {
 	}
 }
 
-// cuts tracks the running commands, which a cut ends.
+// cuts tracks the running commands so that a cut can end them.
 type cuts struct {
 	cut chan struct{} // closed when no more commands may begin
 

@@ -55,7 +55,7 @@ func of(w host.Workflow) func(*catalogue.StartRequest) {
 
 // TestForgetArchives proves that the archive of a revision is removed if the revision has long been replaced and no
 // attempt names it, and that the archives of the newest revision, of attempts that are kept and of a recently replaced
-// revision stay. A revision without its archive cannot be started, and the answer explains why.
+// revision stay. A revision without its archive cannot be started, and the response explains why.
 func TestForgetArchives(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]time.Duration{"kept for a day": 24 * time.Hour, "kept for ever": 0, "a negative time": -time.Hour} {

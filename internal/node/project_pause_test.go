@@ -211,7 +211,7 @@ func TestProjectPauseOthers(t *testing.T) {
 			for _, a := range attempts {
 				list = append(list, a.SessionTime.Unix())
 			}
-			// Either of the two waiting ones may start first.
+			// Either of the two waiting tasks may start first.
 			slices.Sort(list)
 			return list
 		}

@@ -20,7 +20,7 @@ var _ host.Notices = (*notice.Notices)(nil)
 // TestContract runs the contract suite for notices over HTTP.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a notice is sent and not kept", "Notices"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
+	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a notice is sent but not stored", "Notices"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
 		var mu sync.Mutex
 		var told []*param.Map
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

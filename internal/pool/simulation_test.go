@@ -92,7 +92,7 @@ func (s *simulated) after(ms int64, do func()) {
 	heap.Push(&s.agenda, entry{s.now + ms, s.order, do})
 }
 
-// soon returns the random duration of a call.
+// soon returns a random duration for a call.
 func (s *simulated) soon() int64 { return 1 + s.rand.Int64N(s.pace) }
 
 func (s *simulated) happens(rate float64) bool { return s.rand.Float64() < rate }

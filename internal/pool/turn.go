@@ -80,7 +80,7 @@ func Acquire(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: acquire, next: Read, settled: !again}
 }
 
-// Release begins a turn that gives up the slots of a claim that has ended. inLine means that the claim may be in the
+// Release begins a turn that releases the slots of a claim that has ended. inLine means that the claim may be in the
 // line because it is not known to have been granted.
 func Release(c host.Claim, inLine bool) Turn {
 	t := Turn{claim: c, aim: release, next: Read, outcome: Released}

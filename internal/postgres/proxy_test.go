@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// proxy sits between a client and the server, and cuts a connection at a chosen request of the client.
+// proxy sits between a client and the server, and cuts the connection at a client request that the test chooses.
 type proxy struct {
 	listener net.Listener
 

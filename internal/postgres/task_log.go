@@ -114,7 +114,7 @@ func (t *taskLog) gather(p []byte) (much bool) {
 	return len(t.text) >= gathered && !t.behind
 }
 
-// arm schedules storing the rest after the delay. The lock must be held.
+// arm schedules the rest to be stored after the delay. The lock must be held.
 func (t *taskLog) arm() {
 	if t.timer == nil && !t.closed && len(t.text) > 0 {
 		t.timer = time.AfterFunc(t.wait, t.tick)

@@ -44,7 +44,7 @@ type LogOptions struct {
 	Now                   func() time.Time // time.Now when nil
 }
 
-// Logs keeps the logs of tasks in a bucket: a host.Logs.
+// Logs keeps task logs in a bucket: a host.Logs.
 type Logs struct {
 	LogOptions
 	client *s3.Client

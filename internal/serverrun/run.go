@@ -102,7 +102,7 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 		return errors.Join(err, web.close(hard))
 	}
 	if o.Web.Open() && os.Geteuid() == 0 {
-		logger.Warn("The server runs as root and requires no login: every user and program of this machine can make it run commands as root. Start it as another user, or set server.authenticator.type = token")
+		logger.Warn("The server runs as root and requires no login: every user and program on this machine can make it run commands as root. Start it as another user, or set server.authenticator.type = token")
 	}
 	for _, l := range web.listeners {
 		logger.Info("Listening on " + web.scheme + "://" + l.Addr().String())

@@ -44,7 +44,7 @@ type some struct {
 	what string
 }
 
-// listed adds the kinds whose number is not 0.
+// listed adds the kinds whose count is not 0.
 func listed(parts []string, kinds ...some) string {
 	for _, k := range kinds {
 		if k.n > 0 {

@@ -120,6 +120,6 @@ func failures(server postgres.Server) map[string]operatortest.Ended {
 			Error: "Failed to connect to the database [/tmp/.s.PGSQL." + fmt.Sprint(server.Port) + " (/tmp): dial error: /tmp is not a host name]"},
 		sqltest.Data("select 1") + `, "user": "encrypted", "store_last_results": "all"`: {
 			Error: `Failed to connect to the database [FATAL: pg_hba.conf rejects connection for host "127.0.0.1", user "encrypted", database "target", ` +
-				"no encryption]: set `ssl: true` if the server wants encrypted connections"},
+				"no encryption]: set `ssl: true` if the server requires encrypted connections"},
 	}
 }

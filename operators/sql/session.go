@@ -164,7 +164,7 @@ func (s *Server) unreachable(ctx context.Context, err error) error {
 	case c == noSuchPassword && s.password == "":
 		advice = fmt.Sprintf(": there is no secret %s.password, set it with `zerodag secrets --project %s --set %[1]s.password`", s.kind.Secrets, s.project)
 	case c == notAuthorized && !s.ssl && strings.Contains(err.Error(), "no encryption"):
-		advice = ": set `ssl: true` if the server wants encrypted connections"
+		advice = ": set `ssl: true` if the server requires encrypted connections"
 	}
 	return operators.Causedf(why, "Failed to connect to the database [%s]%s", s.words(why), advice)
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// apart matches the parts of SQL in which a semicolon separates nothing, and the other tokens. In text, a backslash
+// apart matches the parts of SQL in which a semicolon is not a separator, as well as all other tokens. In text, a backslash
 // escapes the next character, as in Redshift.
 var (
 	apart = sync.OnceValue(func() *regexp.Regexp {

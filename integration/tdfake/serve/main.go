@@ -1,4 +1,4 @@
-// Command serve runs the fake of Treasure Data's API alone, for workflows that are run by hand: it prints its address,
+// Command serve runs just the fake Treasure Data API, for workflows run by hand: it prints its address,
 // and then each request.
 //
 // It listens only on the local machine and must never be given a real key.

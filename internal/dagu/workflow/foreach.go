@@ -112,7 +112,7 @@ func (s loop) over(m *param.Map, rows string) param.Value {
 	case rows == "": // Dagu accepts only a JSON list
 		return "${JSON.stringify(JSON.parse(" + s.Script(m, "items", text) + ").map(v => v))}"
 	case strings.HasPrefix(rows, "."):
-		s.Refuse(m, "items", "write the items as a JSON text", "items of several parts with references are not translated")
+		s.Refuse(m, "items", "write the items as JSON", "items of several parts with references are not translated")
 	}
 	return "${JSON.stringify(" + rows + ")}"
 }

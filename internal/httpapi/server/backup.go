@@ -36,7 +36,7 @@ func redrive(c *endpoint.Call) (any, error) {
 	return map[string]int{"messages": n}, nil
 }
 
-// revive sends messages to one part of the unfinished attempts of all sites.
+// revive sends messages for one batch of unfinished attempts across all sites.
 func revive(c *endpoint.Call) (any, error) {
 	last, err := c.Number("last_id", 0)
 	if err != nil {
