@@ -69,7 +69,7 @@ lists the secrets to set again.`,
 		case strings.Contains(args[0], "://"):
 			return program.UsageError(fmt.Errorf("name the other server with an option: --from %s", args[0]))
 		default:
-			return program.UsageError(fmt.Errorf("unexpected argument: %s: `zerodag import --from URL` copies from a server, and `zerodag import dagu FILE` translates a Dagu workflow, and `zerodag import digdag` copies the history of Digdag", args[0]))
+			return program.UsageError(fmt.Errorf("unexpected argument: %s: `zerodag import --from URL` copies from a server, `zerodag import digdag` copies the history of a Digdag server, and `zerodag import dagu FILE` translates a Dagu workflow", args[0]))
 		}
 		if c.from == "" {
 			return program.UsageError(errors.New("--from option is required"))
