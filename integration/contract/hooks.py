@@ -65,7 +65,7 @@ def filter_failure(context, failure, case, response) -> bool:
         return operation not in EMPTY and not unreadable_number(case)
     if response.status_code == 400 and failure.code == "ST202":
         said = response.json()["message"]
-        return not any(re.fullmatch(names, operation) and re.search(message, said) for names, message in RULES)
+        return not any(re.fullmatch(names, operation) and re.search(message, said, re.DOTALL) for names, message in RULES)
     if failure.code == "ST201":
         return not lenient(failure.message, case.body)
     return True
