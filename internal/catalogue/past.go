@@ -91,7 +91,7 @@ func (c *Catalogue) newAmong(ctx context.Context, rows []host.PastAttempt) (n in
 			return 0, err
 		}
 		if len(sessions) > 0 {
-			if !sessions[0].Last.Imported {
+			if last := sessions[0].Last; !last.Imported || last.CreatedAt.After(p.CreatedAt) {
 				continue
 			}
 			_, found, err := c.lifecycle.attemptNamed(ctx, w, p.SessionTime, p.RetryName)

@@ -25,6 +25,15 @@ type PastAttempt struct {
 	CancelRequested  bool       `json:"cancelRequested"`
 }
 
+// Size returns the bytes that the attempt takes in a call.
+func (p PastAttempt) Size() int {
+	text, err := encode(p)
+	if err != nil {
+		return 0 // then the call has the error
+	}
+	return len(text)
+}
+
 // ImportedAttempts is the result of ImportAttempts.
 type ImportedAttempts struct {
 	Added   int               `json:"added"`

@@ -30,7 +30,8 @@ func (w *Worker) received(q host.Queue, d host.Delivery) *delivery {
 // the lease may have ended, and another receiver may be doing the same work. In most cases the heartbeat has just
 // extended the lease, and no call is needed.
 func (d *delivery) keepsLease(ctx context.Context) error {
-	if time.Since(d.began)-time.Duration(d.leased.Load()) < d.Limits.Lease*2/3 {
+	elapsed := max(time.Since(d.began), time.Now().Round(0).Sub(d.began.Round(0))) // the monotonic clock stands still while the machine sleeps
+	if elapsed-time.Duration(d.leased.Load()) < d.Limits.Lease*2/3 {
 		return nil
 	}
 	return orSuperseded(d.Retry.Do(ctx, "extend a lease", func() error { return d.extend(ctx) }))

@@ -60,6 +60,9 @@ func nameOf(e engine.Effect) any {
 // Runners returns the names of the servers that run tasks of an attempt: by task, according to the leased messages. A
 // task whose message was just passed on may be missing.
 func Runners(s *engine.State, held []host.Held) map[engine.TaskID]string {
+	if s == nil {
+		return nil
+	}
 	found, is := map[engine.TaskID]string{}, current(s)
 	add := func(r engine.Run, holder string) {
 		if is(r) {

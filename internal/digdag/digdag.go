@@ -7,6 +7,7 @@ package digdag
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"zerodag/internal/client"
@@ -68,7 +69,10 @@ func Move(ctx context.Context, from History, to Target, o Options) (Report, erro
 	total := 0
 	survey := func(s Survey) { total, r.Unfinished, r.Deleted = s.Attempts, s.Unfinished, s.Deleted }
 	err := from.Attempts(ctx, o.Filter, survey, func(list []client.PastAttempt) error {
-		for _, part := range parts(list) {
+		fit, refused := fitting(list)
+		r.Attempts += len(refused)
+		r.Refused = append(r.Refused, refused...)
+		for _, part := range parts(fit) {
 			one, err := to.ImportAttempts(ctx, part, o.DryRun)
 			if err != nil {
 				return err
@@ -113,17 +117,30 @@ missing:
 	}
 }
 
-// Limits of one call: an attempt may have up to 1 MiB of parameters, and a call up to 4 MiB.
+// Limits of one call: a call may have up to 4 MiB.
 const (
 	mostInPart  = 200
 	bytesInPart = 2 << 20
+	bytesOfOne  = 4<<20 - 4<<10
 )
+
+// fitting returns the attempts that fit into a call, and what is wrong with the others.
+func fitting(list []client.PastAttempt) (fit []client.PastAttempt, refused []string) {
+	for _, p := range list {
+		if n := p.Size(); n > bytesOfOne {
+			refused = append(refused, fmt.Sprintf("attempt %s of workflow %s in project %s: it has %d bytes with its parameters, and at most %d can be sent", p.ID, p.Workflow, p.Project, n, bytesOfOne))
+		} else {
+			fit = append(fit, p)
+		}
+	}
+	return fit, refused
+}
 
 // parts cuts a list into parts that fit into a call.
 func parts(list []client.PastAttempt) (out [][]client.PastAttempt) {
 	first, size := 0, 0
 	for i, p := range list {
-		n := sizeOf(p)
+		n := p.Size()
 		if i > first && (i-first == mostInPart || size+n > bytesInPart) {
 			out, first, size = append(out, list[first:i]), i, 0
 		}

@@ -80,6 +80,16 @@ func TestMove(t *testing.T) {
 	if err == nil || r.Attempts != 200 || len(failing.schedules) > 0 {
 		t.Errorf("after a failed call: error %v, %d attempts, schedules in %v", err, r.Attempts, failing.schedules)
 	}
+	one := past{survey: Survey{Attempts: 4}, parts: [][]client.PastAttempt{{{ID: "7", Params: param.New("text", strings.Repeat("x", 5<<20))},
+		{Params: param.New("text", strings.Repeat("<b>&", 450<<10))}, {Params: param.New("text", strings.Repeat("<b>&", 450<<10))}, {}}}}
+	var some target
+	r, err = Move(t.Context(), one, &some, Options{Progress: func(int, int) {}})
+	if err != nil || r.Attempts != 4 || len(r.Refused) == 0 || !strings.HasPrefix(r.Refused[0], "attempt 7 of workflow") {
+		t.Errorf("an attempt that fits into no call: error %v, report %+v", err, r)
+	}
+	if diff := cmp.Diff([]int{1, 2}, some.sizes); diff != "" {
+		t.Errorf("characters that pages escape take no more space (-want +got):\n%s", diff)
+	}
 	none := target{}
 	if _, err := Move(t.Context(), history, &none, Options{Progress: func(int, int) {}}); err != nil || len(none.schedules) > 0 {
 		t.Errorf("without enabling: error %v, schedules in %v, want none", err, none.schedules)

@@ -6,14 +6,11 @@ import (
 	"slices"
 	"strconv"
 
-	"zerodag/engine/param"
 	"zerodag/internal/client"
 )
 
 // Server reads the history from the API of a running Digdag.
 type Server struct{ API *client.Client }
-
-func sizeOf(p client.PastAttempt) int { return 500 + param.Size(p.Params) }
 
 // Attempts implements History. The API lists attempts from the newest to the oldest, and they are needed the other way
 // round. So the first pass only counts them and records where each page begins, and the second reads the pages again,

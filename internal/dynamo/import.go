@@ -35,7 +35,7 @@ func (db *DB) importOne(ctx context.Context, p host.PastAttempt) (added bool, er
 		if s.attempts > 0 && s.last == tried {
 			return true, nil // an answer was lost
 		}
-		if taken, err := db.hasOwn(ctx, s, p.RetryName); err != nil || taken {
+		if taken, err := db.taken(ctx, s, p); err != nil || taken {
 			return false, err
 		}
 		tried = db.t.NextID(1)
@@ -52,20 +52,21 @@ func (db *DB) importOne(ctx context.Context, p host.PastAttempt) (added bool, er
 	}
 }
 
-// hasOwn reports whether a session has an attempt of this name, or one that started here. After the latter, nothing is
-// imported, so it is the last one.
-func (db *DB) hasOwn(ctx context.Context, s session, name string) (bool, error) {
+// taken reports whether a session has an attempt of this name, a later one, or one that started here. After each of
+// these, nothing older is imported, so it is the last one.
+func (db *DB) taken(ctx context.Context, s session, p host.PastAttempt) (bool, error) {
 	if s.attempts == 0 {
 		return false, nil
 	}
-	if s.first == name {
+	if s.first == p.RetryName {
 		return true, nil
 	}
-	found, err := db.t.GetAll(ctx, []table.Key{retryKey(s.id, name), attemptKey(s.last)})
+	found, err := db.t.GetAll(ctx, []table.Key{retryKey(s.id, p.RetryName), attemptKey(s.last)})
 	if err != nil {
 		return false, err
 	}
-	return found[retryKey(s.id, name)] != nil || !found[attemptKey(s.last)].Bool(aImported), nil
+	last := found[attemptKey(s.last)]
+	return found[retryKey(s.id, p.RetryName)] != nil || !last.Bool(aImported) || last.Time(aCreated).After(p.CreatedAt), nil
 }
 
 func (db *DB) importActions(ctx context.Context, p host.PastAttempt, key table.Key, s session, id int64) ([]table.Action, error) {

@@ -329,8 +329,8 @@ type AttemptFlags interface {
 // PastAttempts adds what happened elsewhere.
 type PastAttempts interface {
 	// Import adds attempts that ended on another server, in the given order, each with its session unless that exists, and
-	// returns their number. It omits an attempt if its session has an attempt with that retry name or one that started
-	// here, or was removed by retention. After an error, the first ones may have been added.
+	// returns their number. It omits an attempt if its session has an attempt with that retry name, one that was
+	// created later or one that started here, or was removed by retention: the last attempt decides what a session is. After an error, the first ones may have been added.
 	Import(ctx context.Context, list ...PastAttempt) (added int, err error)
 }
 

@@ -66,7 +66,9 @@ func run(ctx context.Context, o serverconfig.Options, local *Project, unit *syst
 		if err := firstToken(ctx, engine, o.Engine.Folder, logger); err != nil {
 			return err
 		}
-		following.Go(func() { dropFirstToken(alive, engine.DB.List, o.Engine.Folder, logger) })
+		if o.Engine.Folder != "" {
+			following.Go(func() { dropFirstToken(alive, engine.DB.List, o.Engine.Folder, logger) })
+		}
 	}
 	if clock != nil {
 		following.Go(func() { clock.Follow(alive, o.Engine.Shared.Time, logger) })

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"zerodag/internal/datafolder"
@@ -18,6 +19,9 @@ import (
 	"zerodag/internal/retry"
 )
 
+// firstName is the name of a first token. Servers that start at the same moment on an empty database have one each.
+const firstName = "first owner"
+
 // firstToken creates the token with which all others are created, on a server that requires tokens and has none. Users
 // who can read the data folder can read it.
 func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *slog.Logger) error {
@@ -26,7 +30,7 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 		return err
 	}
 	text, hash := access.NewToken()
-	token := host.Token{Name: "first owner", Role: access.Owner.String(), Hash: hash, CreatedAt: time.Now().UTC()}
+	token := host.Token{Name: firstName, Role: access.Owner.String(), Hash: hash, CreatedAt: time.Now().UTC()}
 	if folder == "" { // in memory: the log is the best place
 		logger.Warn("The first token is " + text)
 	} else {
@@ -45,22 +49,28 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 // checkFirstToken is the interval at which a server checks whether the file with the first token is still needed.
 const checkFirstToken = time.Minute
 
-// dropFirstToken removes the file with the first token as soon as it is not needed any more: when another owner token
-// exists, or when the token was revoked. It returns when there is no file, or when ctx ends. The token itself remains
-// valid until it is revoked.
+// dropFirstToken removes the file with the first token as soon as it is not needed any more: when an owner token exists
+// that somebody created, or when the token is revoked. It returns when there is no file, or when ctx ends. The token itself
+// remains valid until it is revoked.
 func dropFirstToken(ctx context.Context, list func(ctx context.Context, site int64) ([]host.Token, error), folder string, logger *slog.Logger) {
-	file := filepath.Join(folder, datafolder.Token)
+	file, valid := filepath.Join(folder, datafolder.Token), false
 	for {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return // it was removed
 		}
 		tokens, err := list(ctx, 0)
-		if hash := sha256.Sum256(bytes.TrimSpace(text)); err == nil && replaced(tokens, hash[:]) {
-			if err = os.Remove(file); err == nil {
-				logger.Info("the file with the first token was removed because it is not needed any more: " + file + ". The token remains valid until it is revoked")
-				return
+		if err == nil {
+			hash := sha256.Sum256(bytes.TrimSpace(text))
+			there := slices.ContainsFunc(tokens, func(t host.Token) bool { return bytes.Equal(t.Hash, hash[:]) })
+			// A file that was never valid here is not of this database, and nobody's to remove.
+			if revoked := valid && !there; revoked || there && slices.ContainsFunc(tokens, replaces) {
+				if err = os.Remove(file); err == nil {
+					logger.Info("the file with the first token was removed because it is not needed any more: " + file + ". The token remains valid until it is revoked")
+					return
+				}
 			}
+			valid = there
 		}
 		if err != nil && ctx.Err() == nil {
 			logger.Warn("check whether the file with the first token is still needed", "error", err)
@@ -71,16 +81,7 @@ func dropFirstToken(ctx context.Context, list func(ctx context.Context, site int
 	}
 }
 
-// replaced reports whether the token with that hash was revoked, or another owner token without an end exists.
-func replaced(tokens []host.Token, hash []byte) bool {
-	revoked := true
-	for _, t := range tokens {
-		switch {
-		case bytes.Equal(t.Hash, hash):
-			revoked = false
-		case t.Role == access.Owner.String() && t.ExpiresAt.IsZero():
-			return true
-		}
-	}
-	return revoked
+// replaces reports whether the token makes a first token superfluous: it is an owner's, has no end, and somebody created it.
+func replaces(t host.Token) bool {
+	return t.Role == access.Owner.String() && t.ExpiresAt.IsZero() && t.Name != firstName
 }

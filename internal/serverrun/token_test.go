@@ -22,11 +22,13 @@ import (
 func TestDropFirstToken(t *testing.T) {
 	t.Parallel()
 	hash := sha256.Sum256([]byte("secret"))
-	first := host.Token{ID: 1, Role: "owner", Hash: hash[:]}
+	first := host.Token{ID: 1, Role: "owner", Name: "first owner", Hash: hash[:]}
+	twin := host.Token{ID: 3, Role: "owner", Name: "first owner", Hash: []byte("twin")}
 	other := func(role string, ends time.Time) host.Token {
 		return host.Token{ID: 2, Role: role, Hash: []byte("other"), ExpiresAt: ends}
 	}
 	for name, c := range map[string]struct {
+		start  []host.Token // nil means the first token alone
 		tokens []host.Token
 		err    error
 		stays  bool
@@ -37,6 +39,8 @@ func TestDropFirstToken(t *testing.T) {
 		"beside an owner that expires": {tokens: []host.Token{first, other("owner", time.Now().Add(365*24*time.Hour))}, stays: true},
 		"beside an owner":              {tokens: []host.Token{first, other("owner", time.Time{})}, says: "was removed"},
 		"revoked":                      {tokens: []host.Token{other("viewer", time.Time{})}, says: "was removed"},
+		"beside another first token":   {tokens: []host.Token{first, twin}, stays: true},
+		"of another database":          {start: []host.Token{other("owner", time.Time{})}, tokens: []host.Token{other("owner", time.Time{})}, stays: true},
 		"unknown":                      {err: errors.New("no database"), stays: true, says: "no database"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +55,9 @@ func TestDropFirstToken(t *testing.T) {
 				asked := 0
 				list := func(context.Context, int64) ([]host.Token, error) {
 					if asked++; asked == 1 {
+						if c.start != nil {
+							return c.start, nil
+						}
 						return []host.Token{first}, nil // at the start of the server
 					}
 					return c.tokens, c.err

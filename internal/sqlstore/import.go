@@ -39,7 +39,7 @@ func (t tx) importOne(p host.PastAttempt) (added bool, err error) {
 		return false, err
 	}
 	_, taken, err := One(t, (*Row).ID, "SELECT id FROM @session_attempts WHERE session_id = ?"+
-		" AND (attempt_name = ? OR state_flags & ? = 0)", session, p.RetryName, imported)
+		" AND (attempt_name = ? OR state_flags & ? = 0 OR created_at > ?)", session, p.RetryName, imported, p.CreatedAt)
 	if err != nil || taken {
 		return false, err
 	}

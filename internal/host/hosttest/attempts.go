@@ -382,6 +382,12 @@ func attemptsImport(t *testing.T, s suite.Stores) {
 			t.Errorf("imported %s: got %d attempts, want %d", what, n, want)
 		}
 	}
+	// The last attempt decides what a session is: one that is older must not replace it, in whatever order they arrive.
+	older := past(w, 0, "older")
+	older.CreatedAt = suite.Instant(0)
+	if n := imports(older); n != 0 {
+		t.Errorf("imported %d attempts that are older than the last one of their session, want none", n)
+	}
 	list := suite.Got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Retried: true}))(t)
 	if len(list) != 3 {
 		t.Fatalf("got attempts %s, want 3", ids(list...))

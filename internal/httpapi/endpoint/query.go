@@ -39,12 +39,16 @@ func (c *Call) CheckQuery() error {
 		if form != List && len(values) > 1 {
 			return wire.Invalid("%s= is given %d times: give it once", wire.Beginning(name), len(values))
 		}
-		if form == Flag && !strings.EqualFold(values[0], "true") && !strings.EqualFold(values[0], "false") {
+		if form == Flag && !isDigdags(name) && !strings.EqualFold(values[0], "true") && !strings.EqualFold(values[0], "false") {
 			return wire.Invalid("%s= must be true or false, not %q", name, wire.Beginning(values[0]))
 		}
 	}
 	return nil
 }
+
+// isDigdags reports whether a flag is read as by Digdag, whose clients may write 1: "true" in any case is true, everything
+// else is false.
+func isDigdags(flag string) bool { return flag == "include_retried" || flag == "direct_download" }
 
 // parameters returns the query, which is parsed once.
 func (c *Call) parameters() url.Values {

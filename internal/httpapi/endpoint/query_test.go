@@ -20,6 +20,8 @@ func TestCheckQuery(t *testing.T) {
 		"tag=a&tag=b&label=c=d&label=e=f": "",
 		"include_retried=true":            "",
 		"include_retried=False":           "", // as Python writes it
+		"include_retried=1":               "", // as Digdag documents it, where it means false
+		"open=False":                      "",
 		"unknown=1":                       "",
 		"page_size=1&page_size=2":         "page_size= is given 2 times: give it once",
 		"unknown=1&unknown=1&unknown=1":   "unknown= is given 3 times: give it once",
