@@ -24,16 +24,16 @@ import (
 // Account is an AWS account in one region, as its credentials see it.
 type Account struct {
 	config   aws.Config
-	calls    *awscall.Client // for services whose clients are not linked
+	calls    *awscall.Client // for services whose SDK clients are not linked
 	lambda   *lambda.Client
 	ecs      *ecs.Client
 	ssm      *ssm.Client
 	sts      *sts.Client
 	dynamodb *dynamodb.Client
-	pause    time.Duration // the pause between checks of stopping machines
+	pause    time.Duration // how long to wait between checks on stopping machines
 }
 
-// Open finds the credentials and the region of the environment, as every AWS tool does. It makes no calls yet.
+// Open finds the credentials and the region in the environment, as every AWS tool does. It makes no calls yet.
 func Open(ctx context.Context) (*Account, error) {
 	c, err := awsconfig.LoadDefaultConfig(ctx)
 	if err != nil {
@@ -45,13 +45,13 @@ func Open(ctx context.Context) (*Account, error) {
 	return New(c), nil
 }
 
-// New is Open with an existing configuration.
+// New is like Open but uses an existing configuration.
 func New(c aws.Config) *Account {
 	return &Account{config: c, calls: awscall.New(c), lambda: lambda.NewFromConfig(c), ecs: ecs.NewFromConfig(c),
 		ssm: ssm.NewFromConfig(c), sts: sts.NewFromConfig(c), dynamodb: dynamodb.NewFromConfig(c), pause: 5 * time.Second}
 }
 
-// Region returns the region of the account.
+// Region returns the account's region.
 func (a *Account) Region() string { return a.config.Region }
 
 // Answer is the answer to a yes-no question about an account. It is unknown if the credentials lack the permission to
@@ -65,8 +65,8 @@ const (
 	NotAllowed Answer = "unknown" // the credentials lack the permission
 )
 
-// Deployed reports whether the stage has a table. If it has one, its stack exists or existed, and a deploy does not
-// need to be able to roll back its creation.
+// Deployed reports whether the stage has a table. If it does, its stack exists or existed, so a deploy will not have to
+// roll back the creation of the stack.
 func (a *Account) Deployed(ctx context.Context, stage string) (Answer, error) {
 	_, err := a.dynamodb.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("zerodag-" + stage + "-table")})
 	var missing *dynamotypes.ResourceNotFoundException
@@ -91,7 +91,7 @@ func isDenied(err error) bool {
 	return errors.As(err, &answer) && (strings.HasPrefix(answer.ErrorCode(), "AccessDenied") || answer.ErrorCode() == "UnauthorizedOperation")
 }
 
-// partition returns the part of the region's ARNs that follows "arn:".
+// partition returns what follows "arn:" in the region's ARNs.
 func (a *Account) partition() string {
 	switch {
 	case strings.HasPrefix(a.config.Region, "cn-"):

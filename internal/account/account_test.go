@@ -28,14 +28,14 @@ import (
 	"zerodag/operators"
 )
 
-// fake is an account that answers as AWS does.
+// fake is an account that responds the way AWS does.
 type fake struct {
 	mu                      sync.Mutex
 	table, role, throughput bool
 	bootstrap               string // "": there is none
 	concurrency, free       int
-	programs                int // the MB of programs that Lambda stores, out of 75,000 allowed
-	reserved                int // the reservation of each function of the stage; 0: it is not deployed
+	programs                int // how many MB of code Lambda stores, out of 75,000 allowed
+	reserved                int // the reserved concurrency of each of the stage's functions; 0: not deployed
 	cpus, vpcQuota          float64
 	vpcs                    int
 	tasks                   map[string]string // status by ARN
@@ -44,10 +44,10 @@ type fake struct {
 	privateNames            bool              // that endpoint has private DNS names
 	entrances               map[string]string // service and state of endpoints for execute-api, by id
 	cluster                 bool
-	images                  []string // versions of the base image of MicroVMs with their status; nil: the region has none
-	noImages                int      // HTTP status of the answer about images if there are none
-	microvms                string   // ARN of the image of the stage's MicroVMs
-	template                string   // the template of the stage's stack; "": there is no stack
+	images                  []string // versions of the MicroVM base image with their status; nil: the region has none
+	noImages                int      // HTTP status of the response about images if there are none
+	microvms                string   // ARN of the stage's MicroVM image
+	template                string   // the template of the stage's stack; "": no stack
 	set                     []string // the reserved concurrency that functions were set to
 	calls                   []string
 }
@@ -56,7 +56,7 @@ func healthy() *fake {
 	return &fake{role: true, throughput: true, bootstrap: "21", concurrency: 1000, free: 1000, cpus: 140, vpcQuota: 5, vpcs: 1, cluster: true}
 }
 
-// refusal answers with an error in the format of the protocol.
+// refusal responds with an error in the protocol's format.
 func refusal(w http.ResponseWriter, status int, code string, asXML bool) {
 	w.Header().Set("X-Amzn-Errortype", code)
 	w.WriteHeader(status)
@@ -146,7 +146,7 @@ func (f *fake) answer(w http.ResponseWriter, name string, in map[string]any, for
 	}
 }
 
-// endpoints answers a request about the endpoints of one VPC.
+// endpoints answers a request about one VPC's endpoints.
 func (f *fake) endpoints(w io.Writer, form url.Values) {
 	fmt.Fprint(w, `<DescribeVpcEndpointsResponse><vpcEndpointSet>`)
 	if form.Get("Filter.1.Name") == "vpc-id" && form.Get("Filter.1.Value.1") == f.vpcWithEndpoint && form.Get("Filter.2.Value.1") == "com.amazonaws.eu-central-1.execute-api" {
@@ -161,7 +161,7 @@ func (f *fake) endpoints(w io.Writer, form url.Values) {
 	fmt.Fprint(w, `</vpcEndpointSet></DescribeVpcEndpointsResponse>`)
 }
 
-// bases answers with the versions of the base image of MicroVMs, one on each page, or like a region without MicroVMs.
+// bases responds with the versions of the MicroVM base image, one per page, or like a region without MicroVMs.
 func (f *fake) bases(w http.ResponseWriter, token string) {
 	if f.images == nil {
 		refusal(w, f.noImages, "AccessDeniedException", false)
@@ -177,7 +177,7 @@ func (f *fake) bases(w http.ResponseWriter, token string) {
 	fmt.Fprintf(w, `{"items":[{"imageArn":"a","imageVersion":%q,"status":%q,"createdAt":1}]%s}`, version, status, next)
 }
 
-// list answers with two VPCs on each page.
+// list responds with two VPCs per page.
 func (f *fake) list(w io.Writer, token string) {
 	from, next := 0, ""
 	fmt.Sscan(token, &from)
@@ -239,7 +239,7 @@ func (f *fake) machine(w http.ResponseWriter, name string, in map[string]any) {
 	}
 }
 
-// transport answers without a network, so that time can be simulated.
+// transport responds without a network, so that time can be simulated.
 type transport struct{ http.Handler }
 
 func (h transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -273,7 +273,7 @@ func open(t *testing.T, f *fake) *account.Account {
 // inVPC places a stage in a VPC.
 func inVPC(s *settings.Settings) { s.VPC, s.Subnets = "vpc-9", []string{"subnet-1"} }
 
-// hidden makes the API of a stage private.
+// hidden makes a stage's API private.
 func hidden(s *settings.Settings) {
 	s.API, s.APIEndpoints, s.Domain, s.MachinesURL = "private", []string{"vpce-1", "vpce-2"}, "flows.example.com", "domain"
 }
@@ -284,11 +284,11 @@ func small(s *settings.Settings) { s.Microvms = "allowed" }
 // bases returns a change that gives an account's region these versions of the base image, each with its status.
 func bases(versions ...string) func(*fake) { return func(f *fake) { f.images = versions } }
 
-// entrances returns both endpoints that hidden sets, with this service and state.
+// entrances returns both endpoints that hidden sets, with the given service and state.
 func entrances(as string) map[string]string { return map[string]string{"vpce-1": as, "vpce-2": as} }
 
-// TestDoctor proves that each check of an account produces one line with the necessary change, and that a check fails
-// only if a deploy would fail.
+// TestDoctor proves that each account check produces one line with the necessary change, and that a check fails only if
+// a deploy would fail.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -542,8 +542,8 @@ func TestStopMicrovms(t *testing.T) {
 	}
 }
 
-// TestStart proves that a stage that was switched off gets back the reserved concurrency of its template, whatever its
-// file now contains.
+// TestStart proves that a stage that was switched off gets back the reserved concurrency from its template, no matter
+// what its file contains now.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	const function = `"%s": {"Type": "AWS::Lambda::Function", "Properties": {"FunctionName": "zerodag-main-%[1]s"%s}}, `

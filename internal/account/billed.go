@@ -16,7 +16,7 @@ type Bill struct {
 	Lines    []BillLine `json:"lines"`
 	Dollars  float64    `json:"dollars"`
 	Estimate bool       `json:"estimate"` // AWS has not closed the bill yet
-	Requests int        `json:"requests"` // the number of requests to Cost Explorer, one for each page
+	Requests int        `json:"requests"` // the number of requests to Cost Explorer, one per page
 }
 
 // BillLine is the cost of a service for the machines of one project, or for everything without a project.
@@ -26,17 +26,17 @@ type BillLine struct {
 	Dollars   float64 `json:"dollars"`
 }
 
-// Cost Explorer finds the resources of a stage by these tags. CloudFormation sets the first one on the resources that
-// it creates, and machines have the others.
+// Cost Explorer finds a stage's resources by these tags. CloudFormation sets the first one on the resources that it
+// creates; machines have the others.
 const (
 	StackTag   = "aws:cloudformation:stack-name"
 	StageTag   = "zerodag-stage"
 	ProjectTag = "zerodag-project"
 )
 
-// Billed queries Cost Explorer for the cost of a stage on the days from `from` up to but not including `to`. Each page
-// of the answer is a request that costs prices.CostRequest; the number of requests is correct even if there is an
-// error.
+// Billed queries Cost Explorer for what a stage cost from the day `from` up to but not including the day `to`. Each
+// page of the response takes one request, which costs prices.CostRequest; the number of requests is correct even if
+// there is an error.
 func (a *Account) Billed(ctx context.Context, stage string, from, to time.Time) (Bill, error) {
 	tagged := func(key, value string) map[string]any {
 		return map[string]any{"Tags": map[string]any{"Key": key, "Values": []string{value}, "MatchOptions": []string{"EQUALS"}}}
@@ -83,7 +83,7 @@ func (a *Account) Billed(ctx context.Context, stage string, from, to time.Time) 
 	}
 }
 
-// add merges a line with the line of the same service and project, which may come from another page.
+// add merges a line with the line for the same service and project, which may come from another page.
 func (b *Bill) add(line BillLine) {
 	b.Dollars += line.Dollars
 	for i, l := range b.Lines {

@@ -24,7 +24,7 @@ import (
 // Level is the result of a check.
 type Level string
 
-// The levels: a deploy works, works but will hit a limit, may or may not work, or fails.
+// The levels: a deploy will work, will work but hit a limit, may or may not work, or will fail.
 const (
 	OK      Level = "ok"
 	Advice  Level = "advice"
@@ -44,7 +44,7 @@ type Finding struct {
 const (
 	leastBootstrap = 6   // required version of the CDK's bootstrap stack
 	leastLeft      = 100 // concurrency that Lambda wants to keep for functions without a reservation
-	leastStorage   = 150 // MB for programs while Lambda stores two releases in addition to $LATEST
+	leastStorage   = 150 // MB of code while Lambda stores two releases in addition to $LATEST
 	otherFunctions = 20  // concurrency for the API, the tick and uploads in addition to both queues
 )
 
@@ -57,7 +57,7 @@ const (
 
 // Doctor checks whether deploying a stage with these settings will succeed and whether the stage will stay up. If the
 // credentials do not permit a check, its finding reports that, and the other checks continue. An error means that AWS
-// does not answer at all.
+// does not respond at all.
 func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, error) {
 	who, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
@@ -123,13 +123,13 @@ func (a *Account) bootstrap(ctx context.Context, s settings.Settings) (Finding, 
 		return Finding{}, err
 	}
 	text := aws.ToString(out.Parameter.Value)
-	if version, _ := strconv.Atoi(text); version < leastBootstrap { // text that is not a number also counts as too old
+	if version, _ := strconv.Atoi(text); version < leastBootstrap { // a version that is not a number also counts as too old
 		return Finding{Level: Fail, What: fmt.Sprintf("bootstrap version %s is too old: %d is required", text, leastBootstrap), Change: command}, nil
 	}
 	return Finding{Level: OK, What: "version " + text}, nil
 }
 
-// concurrency compares the concurrency of both queues, or the reserved concurrency, with the account's limit.
+// concurrency compares the concurrency for both queues, or the reserved concurrency, with the account's limit.
 func (a *Account) concurrency(ctx context.Context, s settings.Settings) (Finding, error) {
 	out, err := a.lambda.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
 	if err != nil {
@@ -177,7 +177,7 @@ func (a *Account) storage(ctx context.Context, _ settings.Settings) (Finding, er
 	return Finding{Level: OK, What: what}, nil
 }
 
-// reserved returns the current reservation of a function of a stage; 0 if it is not deployed.
+// reserved returns the current reservation of one of a stage's functions; 0 if it is not deployed.
 func (a *Account) reserved(ctx context.Context, stage, function string) (int, error) {
 	out, err := a.lambda.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: aws.String("zerodag-" + stage + "-" + function)})
 	var missing *lambdatypes.ResourceNotFoundException
@@ -394,7 +394,8 @@ func noService(r *awscall.Refusal) bool {
 	return r.Status == http.StatusNotFound || r.Code == "UnknownOperationException" || strings.Contains(r.Message, "Unable to determine service/operation name")
 }
 
-// entrances checks the endpoints that lead to a private API: each must exist, belong to API Gateway and be available.
+// entrances checks the endpoints through which a private API is reached: each must exist, belong to API Gateway and be
+// available.
 func (a *Account) entrances(ctx context.Context, s settings.Settings) (Finding, error) {
 	type endpoint struct {
 		ID      string `xml:"vpcEndpointId"`

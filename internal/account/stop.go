@@ -23,7 +23,7 @@ import (
 // launchers lists the functions that launch machines. Without them, no task runs and no schedule starts.
 func launchers() []string { return []string{"agent", "tick"} }
 
-// functionOf returns the name of a stage's function.
+// functionOf returns the name of one of a stage's functions.
 func functionOf(stage, function string) *string {
 	return aws.String("zerodag-" + stage + "-" + function)
 }
@@ -55,7 +55,7 @@ func (a *Account) Stop(ctx context.Context, stage string) (Stopped, error) {
 	return s, err
 }
 
-// stopMachines stops the tasks of a cluster, waits until none are left, and returns how many it stopped.
+// stopMachines stops a cluster's tasks, waits until none are left, and returns how many it stopped.
 func (a *Account) stopMachines(ctx context.Context, cluster string) (int, error) {
 	stopped := map[string]bool{}
 	for {
@@ -80,7 +80,7 @@ func (a *Account) stopMachines(ctx context.Context, cluster string) (int, error)
 	}
 }
 
-// tasksOf adapts the operation to the SDK's paginator: passing the client would link all of its operations
+// tasksOf adapts the operation to the SDK's paginator, because passing the client would link all of its operations
 // (docs/adr/0021-what-a-function-links.md).
 type tasksOf func(context.Context, *ecs.ListTasksInput, ...func(*ecs.Options)) (*ecs.ListTasksOutput, error)
 
@@ -88,7 +88,7 @@ func (call tasksOf) ListTasks(ctx context.Context, in *ecs.ListTasksInput, optio
 	return call(ctx, in, options...)
 }
 
-// machines lists the tasks of a cluster that have not stopped: ECS lists a task with the desired status RUNNING or,
+// machines lists a cluster's tasks that have not stopped yet: ECS lists a task under the desired status RUNNING or,
 // while it is stopping, STOPPED.
 func (a *Account) machines(ctx context.Context, cluster string) ([]string, error) {
 	var list []string
@@ -119,10 +119,10 @@ func (a *Account) machines(ctx context.Context, cluster string) ([]string, error
 	return list, nil
 }
 
-// microvmsPath is the path of the MicroVM operations.
+// microvmsPath is the path for MicroVM operations.
 const microvmsPath = "/2025-09-09/microvms"
 
-// endMicrovms terminates the MicroVMs of a stage and returns their number.
+// endMicrovms terminates a stage's MicroVMs and returns how many there were.
 func (a *Account) endMicrovms(ctx context.Context, stage string) (int, error) {
 	image, err := a.microvmImage(ctx, stage)
 	if err != nil || image == "" {
@@ -165,7 +165,7 @@ func (a *Account) microvmImage(ctx context.Context, stage string) (string, error
 	return commands.Microvms.Image, nil
 }
 
-// runningMicrovms lists the MicroVMs of an image that have not ended and are not ending.
+// runningMicrovms lists an image's MicroVMs that have not ended and are not ending.
 func (a *Account) runningMicrovms(ctx context.Context, image string) ([]string, error) {
 	var list []string
 	query := url.Values{"imageIdentifier": {image}}
@@ -192,8 +192,8 @@ func (a *Account) runningMicrovms(ctx context.Context, image string) ([]string, 
 	}
 }
 
-// Start undoes Stop: it gives the functions that launch machines the reserved concurrency from the template of the
-// stage, or none. It returns the new reservation of each function; 0 means no reservation.
+// Start undoes Stop: it gives the functions that launch machines the reserved concurrency from the stage's template, or
+// none. It returns the new reservation of each function; 0 means no reservation.
 func (a *Account) Start(ctx context.Context, stage string) (map[string]int, error) {
 	reserved, err := a.reservations(ctx, stage)
 	if err != nil {

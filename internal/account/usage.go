@@ -17,25 +17,25 @@ import (
 	"zerodag/internal/prices"
 )
 
-// Stack is CloudFormation's data about a deployed stage.
+// Stack holds CloudFormation's data about a deployed stage.
 type Stack struct {
 	URL                        string // the URL of the API
 	APIs                       []string
 	Functions, Queues          []string
 	Tables, LogGroups          []string
-	CommandFunction            string // runs short commands, so its time counts as task time; "" if there is none
+	CommandFunction            string // runs short commands, so its running time counts as task time; "" if there is none
 	Alarms, Dashboards         int
 	Account, Region, StackName string
 }
 
-// NoStage is the error for a stage that has no stack in the account and region.
+// NoStage is returned for a stage that has no stack in the account and region.
 type NoStage struct{ Stage, Region string }
 
 func (e *NoStage) Error() string {
 	return fmt.Sprintf("stage %s is not deployed in %s: the account has no stack zerodag-%s there\nhint: AWS_REGION and AWS_PROFILE select region and account; `aws cloudformation list-stacks` lists the stacks", e.Stage, e.Region, e.Stage)
 }
 
-const stacksVersion = "2010-05-15" // the version of CloudFormation's API
+const stacksVersion = "2010-05-15" // the CloudFormation API version
 
 // Stack reads the resources of a stage's stack. The error is a *NoStage if there is none.
 func (a *Account) Stack(ctx context.Context, stage string) (Stack, error) {
@@ -139,12 +139,12 @@ func (a *Account) stacks(ctx context.Context, stage string, form url.Values, ans
 // metric is a CloudWatch metric whose sum is queried.
 type metric struct{ namespace, name, dimension, value string }
 
-// mostQueries is how many metrics a request may query.
+// mostQueries is the maximum number of metrics that one request may query.
 const mostQueries = 500
 
 // Usage returns the usage of a stage as CloudWatch counts it for the stage as a whole, at list prices. CloudWatch has
-// no counts for S3, SNS, EventBridge, SSM, KMS or machines. The time unit is a day, or five minutes for a period of
-// less than a day. IsDenied reports whether an error means that the credentials lack the permission.
+// no counts for S3, SNS, EventBridge, SSM, KMS or machines. It counts in days, or in steps of five minutes for a period
+// of less than a day. IsDenied reports whether an error means that the credentials lack the permission.
 func (a *Account) Usage(ctx context.Context, s Stack, from, to time.Time) ([]prices.Metered, error) {
 	var wanted []metric
 	for _, f := range s.Functions {
@@ -225,7 +225,7 @@ func (a *Account) sums(ctx context.Context, wanted []metric, from, to time.Time,
 	}
 }
 
-// size determines the price of a second of a function.
+// size determines what a function costs per second.
 type size struct {
 	gigabytes float64
 	arm       bool

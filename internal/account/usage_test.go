@@ -23,11 +23,11 @@ import (
 	"zerodag/internal/prices"
 )
 
-// ledger is an account in which the stage main was used: CloudFormation, CloudWatch and Cost Explorer with pages of
-// two.
+// ledger is an account in which the stage main was used. Its CloudFormation, CloudWatch and Cost Explorer return two
+// items per page.
 type ledger struct {
 	mu        sync.Mutex
-	sums      map[string][]float64 // the sums for days, by "METRIC NAME"
+	sums      map[string][]float64 // the daily sums, by "METRIC NAME"
 	pages     []string             // Cost Explorer's answers
 	throttles int                  // the number of requests that will still be throttled
 	denied    string
@@ -117,7 +117,7 @@ func (l *ledger) describe(w http.ResponseWriter, form url.Values) {
 	fmt.Fprintf(w, `<R><DescribeStacksResult><Stacks><member><StackId>arn:aws:cloudformation:eu-central-1:111111111111:stack/zerodag-main/1</StackId><StackStatus>CREATE_FAILED</StackStatus><Outputs>%s</Outputs></member></Stacks></DescribeStacksResult></R>`, output)
 }
 
-// metrics answers with two metrics on each page, and with the days of one metric on two pages.
+// metrics responds with two metrics per page, and spreads the days of one metric over two pages.
 func (l *ledger) metrics(w http.ResponseWriter, form url.Values) {
 	type answer struct{ id, value string }
 	var all []answer
@@ -278,7 +278,7 @@ func TestThrottled(t *testing.T) {
 	})
 }
 
-// group is a group in an answer from Cost Explorer.
+// group is a group in a response from Cost Explorer.
 func group(service, project, amount string) string {
 	return fmt.Sprintf(`{"Keys":[%q,"zerodag-project$%s"],"Metrics":{"UnblendedCost":{"Amount":%q,"Unit":"USD"}}}`, service, project, amount)
 }

@@ -1,7 +1,7 @@
 // Package aesgcm implements Digdag's format for secrets of projects that are stored in a database.
 //
-// The drivers of databases that encrypt secrets themselves use it. It must never keep a key, nor reveal more of a value
-// than its length.
+// It is used by the drivers for databases that encrypt secrets themselves. It must never keep a key, nor reveal more of
+// a value than its length.
 package aesgcm
 
 import (
@@ -32,7 +32,7 @@ const (
 )
 
 // Encrypt returns the record of a value of at most 16 KiB, encrypted with a key of KeySize bytes. Each call returns a
-// different text.
+// different record.
 func Encrypt(key []byte, value string) (string, error) {
 	if len(value) > maxSecret {
 		return "", fmt.Errorf("the value is %d bytes, but at most %d are allowed", len(value), maxSecret)

@@ -77,7 +77,7 @@ func TestSecretTrouble(t *testing.T) {
 	}
 }
 
-// FuzzDecrypt proves that no text breaks the record reader.
+// FuzzDecrypt proves that no input breaks the record reader.
 func FuzzDecrypt(f *testing.F) {
 	text, err := Encrypt(testKey, "value")
 	if err != nil {

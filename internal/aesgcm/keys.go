@@ -6,7 +6,7 @@ import (
 )
 
 // Keys holds the keys of a store. The first key encrypts, and all of them decrypt: this is how a key is replaced while
-// servers run. If there is no key at all, there are no secrets.
+// servers run. Without any key, there are no secrets.
 type Keys [][]byte
 
 // Check returns an error if a key has the wrong size.
@@ -24,7 +24,7 @@ func (k Keys) Check() error {
 func (k Keys) Encrypt(value string) (string, error) { return Encrypt(k[0], value) }
 
 // Decrypt decrypts a record with the key that encrypted it; current means that this is the first key. If no key fits,
-// the error is that of the first key.
+// it returns the first key's error.
 func (k Keys) Decrypt(text string) (value string, current bool, err error) {
 	if len(k) == 0 {
 		return "", false, errors.New("there is no key")

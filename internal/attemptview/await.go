@@ -16,7 +16,7 @@ func (r Attempts) Ignored(ctx context.Context, a client.Attempt) ([]client.Task,
 	return list, err
 }
 
-// Await waits until an attempt is over and returns it in its final state.
+// Await waits until an attempt has ended and returns it in its final state.
 func (r Attempts) Await(ctx context.Context, id client.ID) (client.Attempt, error) {
 	for pause := FollowFirst; ; pause = min(2*pause, FollowLast) {
 		a, err := r.Attempt(ctx, id)
@@ -29,7 +29,7 @@ func (r Attempts) Await(ctx context.Context, id client.ID) (client.Attempt, erro
 	}
 }
 
-// Intervals between reads of a log: while nothing new appears, and while it grows.
+// Intervals between reads of a log while nothing new appears, and while it grows.
 const (
 	FollowFirst = 500 * time.Millisecond
 	FollowLast  = 10 * time.Second

@@ -16,14 +16,14 @@ import (
 	"zerodag/internal/term"
 )
 
-// Attempts reads the attempts of a server through a client.
+// Attempts reads a server's attempts through a client.
 type Attempts struct{ *client.Client }
 
 // Failure is a task that failed, as opposed to a group that contains it.
 type Failure struct {
 	task    client.Task
 	message string
-	tries   int                  // how many times it ran, in all iterations of its group
+	tries   int                  // how many times it ran, across all iterations of its group
 	place   string               // where it is defined; "" if that is unknown
 	names   map[string]dig.Place // the names that its expressions can use according to its workflow
 	lost    remedy.LostNames
@@ -143,13 +143,13 @@ func (r Attempts) tail(ctx context.Context, id client.ID, task string, n int) ([
 	return lines, nil
 }
 
-// Limits on the reads that find where a task is defined: a user waits for the answer.
+// Limits on the reads that find where a task is defined, because a user is waiting for the result.
 const (
 	mostPlaced = 20 // files
 	placeTime  = 5 * time.Second
 )
 
-// place finds where the tasks of the first failures of an attempt are defined in the files of its revision. It gives up
+// place finds where the tasks behind an attempt's first failures are defined in the files of its revision. It gives up
 // if the server does not serve the files, or if a file is missing or too large.
 func (r Attempts) place(ctx context.Context, a client.Attempt, failed []Failure) {
 	if a.Workflow.ID == "" || len(failed) == 0 {

@@ -14,7 +14,7 @@ type Watcher interface {
 	Close() // leaves the last picture on the screen
 }
 
-// Follow shows the tasks of an attempt until it is over, and closes the watcher. It returns the attempt.
+// Follow shows the tasks of an attempt until the attempt has ended, then closes the watcher. It returns the attempt.
 func (r Attempts) Follow(ctx context.Context, id client.ID, to Watcher) (client.Attempt, error) {
 	defer to.Close()
 	a, err := r.followChanges(ctx, id, to)
@@ -71,8 +71,8 @@ func (r Attempts) followChanges(ctx context.Context, id client.ID, to Watcher) (
 	}
 }
 
-// readChanges reads new changes. It reports whether there were any and whether the attempt is over. An attempt that has
-// not begun, or that was over before the first read, has no history to follow.
+// readChanges reads new changes. It reports whether there were any and whether the attempt has ended. An attempt that
+// has not begun, or that had ended before the first read, has no history to follow.
 func (r Attempts) readChanges(ctx context.Context, id client.ID, tasks *liveTasks) (news, over bool, err error) {
 	if tasks.seq == 0 {
 		a, err := r.Attempt(ctx, id) // before its tasks: once it is marked done, they are complete
@@ -100,7 +100,7 @@ func (r Attempts) readChanges(ctx context.Context, id client.ID, tasks *liveTask
 	}
 }
 
-// outlined reads all tasks. Changes that happen while the pages are being read come with the changes after the first
+// outlined reads all tasks. Changes that happen while the pages are being read are among the changes after the first
 // page.
 func (r Attempts) outlined(ctx context.Context, id client.ID) (liveTasks, error) {
 	var tasks liveTasks

@@ -27,7 +27,7 @@ type moves struct {
 
 func (m *moves) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/api/x/") {
-		http.NotFound(w, r) // an earlier release of the server
+		http.NotFound(w, r) // an earlier server release
 		return
 	}
 	now := m.states[min(m.at, len(m.states)-1)]
@@ -182,7 +182,7 @@ func TestWatchReadsWhatChanges(t *testing.T) {
 	}
 }
 
-// TestWatchDoesWithoutWrongColumns proves that an answer whose lists do not match changes nothing.
+// TestWatchDoesWithoutWrongColumns proves that a response whose lists differ in length changes nothing.
 func TestWatchDoesWithoutWrongColumns(t *testing.T) {
 	t.Parallel()
 	var tasks liveTasks

@@ -20,7 +20,7 @@ const mostHeld = 50_000
 type LogOptions struct {
 	Out     io.Writer
 	Verbose bool         // also debug messages
-	Follow  bool         // until the attempt, or its tasks with the prefix, are over
+	Follow  bool         // until the attempt, or every task of it with the prefix, has ended
 	Plain   bool         // unchanged lines, as Digdag shows them; otherwise, with task names
 	Ink     term.Palette // for lines that are not plain
 }
@@ -76,7 +76,7 @@ func (c *LogReader) Read(ctx context.Context, id client.ID, prefix string) error
 	}
 }
 
-// isOver reports whether no more lines will arrive.
+// isOver reports whether no more lines can follow.
 func (c *LogReader) isOver(ctx context.Context, id client.ID, prefix string) (bool, error) {
 	a, err := c.Attempt(ctx, id)
 	if err != nil || a.Done || prefix == "" {
@@ -93,7 +93,7 @@ func (c *LogReader) isOver(ctx context.Context, id client.ID, prefix string) (bo
 }
 
 // update shows new lines, run by run in the order in which they began; it reports whether there were any. An unfinished
-// line waits for its rest, unless it is the last one; users see it if nothing was added by the next poll.
+// line is shown once the rest of it arrives; the last line is also shown if nothing was added to it by the next poll.
 func (c *LogReader) update(ctx context.Context, id client.ID, prefix string, last bool) (news bool, err error) {
 	handles, err := c.LogFiles(ctx, id, prefix)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // logServer shows an attempt whose log files grow from poll to poll.
 type logServer struct {
-	polls []map[string]string // text by file name "task.n"; a text without "\n" at its end is cut off
+	polls []map[string]string // text by file name "task.n"; if it does not end in "\n", its last line is cut off
 	n     int
 }
 
@@ -68,8 +68,8 @@ func readLog(t *testing.T, s *logServer, o LogOptions) string {
 	return out.String()
 }
 
-// TestLogFollow proves that each line is shown once and whole, at whatever moment the files are read, including a last
-// line without a newline.
+// TestLogFollow proves that each line is shown once and whole, no matter when the files are read, including a last line
+// without a newline.
 func TestLogFollow(t *testing.T) {
 	t.Parallel()
 	s := &logServer{polls: []map[string]string{
@@ -85,8 +85,8 @@ func TestLogFollow(t *testing.T) {
 	}
 }
 
-// TestLogFollowShowsOpenLines proves that users see an unfinished line if nothing was added to it until the next poll,
-// and later its rest.
+// TestLogFollowShowsOpenLines proves that users see an unfinished line if nothing was added to it by the next poll, and
+// the rest of it later.
 func TestLogFollowShowsOpenLines(t *testing.T) {
 	t.Parallel()
 	open := map[string]string{"+a.1": "one\ntw"}
@@ -96,8 +96,8 @@ func TestLogFollowShowsOpenLines(t *testing.T) {
 	}
 }
 
-// TestLogOrder proves that runs come in the order in which they began, and that debug lines are shown on demand with
-// the lines that belong to them.
+// TestLogOrder proves that runs are shown in the order in which they began, and that debug lines are shown on demand,
+// with the lines that belong to them.
 func TestLogOrder(t *testing.T) {
 	t.Parallel()
 	s := &logServer{polls: []map[string]string{{

@@ -101,9 +101,9 @@ func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile
 	}
 }
 
-// isEnd reports whether an error means that a file ended, even in the middle.
+// isEnd reports whether an error means that a file ended, even if it was cut off.
 func isEnd(err error) bool {
-	return err == io.EOF || err == io.ErrUnexpectedEOF //nolint:errorlint // a reader returns these bare
+	return err == io.EOF || err == io.ErrUnexpectedEOF //nolint:errorlint // readers return these errors unwrapped
 }
 
 // pass records that line n, counted from 0, was shown; open means that more of it may follow.
@@ -113,7 +113,8 @@ func (at *logRead) pass(n int, line string, open bool) {
 	}
 }
 
-// viewLine shows a line to users; when a log is followed, together with the other lines of its poll.
+// viewLine shows a line to users; while a log is followed, it shows the line together with the others from the same
+// poll.
 func (c *LogReader) viewLine(h client.LogFile, at *logRead, l tasklog.Text) error {
 	if !c.Follow {
 		return c.view.show(h, at, l)

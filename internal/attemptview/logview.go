@@ -54,12 +54,12 @@ func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 	return v.Show(h.TaskName, v.Ink.Dim, l.Message)
 }
 
-// isDetail reports whether lines of a level are shown only if all details are requested.
+// isDetail reports whether lines of the given level are shown only if all details are requested.
 func (v *logView) isDetail(level string) bool {
 	return !v.verbose && (level == "DEBUG" || level == "TRACE")
 }
 
-// quiet reports whether one of the engine's lines is only about sending the notice of a failure.
+// quiet reports whether one of the engine's lines is only about sending a failure notice.
 func (v *logView) quiet(task, level string) bool {
 	return strings.HasSuffix(task, engine.FailureAlert) && !v.verbose && level != "ERROR" && level != "WARN"
 }

@@ -2,7 +2,7 @@ package attemptview
 
 import "zerodag/internal/term"
 
-// StatusInk returns the color of the status of an attempt, or of the state of a task.
+// StatusInk returns the color for an attempt's status or a task's state.
 func StatusInk(ink term.Palette, status string) string {
 	switch status {
 	case "success":

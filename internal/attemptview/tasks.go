@@ -9,13 +9,13 @@ import (
 	"zerodag/internal/term"
 )
 
-// liveTasks holds the tasks of an attempt as of an entry of its history.
+// liveTasks holds an attempt's tasks as of one entry in its history.
 type liveTasks struct {
 	seq  int64 // 0: there is no history to follow
 	rows []taskview.Row
 }
 
-// add adds tasks, each after its parent. They are numbered from 1, so the place of each is known.
+// add adds tasks, each after its parent. They are numbered from 1, so each one's place is known.
 func (l *liveTasks) add(c *client.Columns) {
 	for i := range c.Len() {
 		if c.ID[i] != int64(len(l.rows))+1 || c.Parent[i] < 0 || c.Parent[i] >= c.ID[i] {
@@ -52,7 +52,7 @@ func (l *liveTasks) apply(ch client.Change) {
 	}
 }
 
-// tree returns the tasks in the form that the tree draws.
+// tree returns the tasks in the form in which the tree draws them.
 func (l *liveTasks) tree() []taskview.Row {
 	rows := slices.Clone(l.rows)
 	begun := make([]bool, len(rows))
@@ -63,7 +63,7 @@ func (l *liveTasks) tree() []taskview.Row {
 	return rows
 }
 
-// treeRows converts the tasks of a server to the form that the tree draws.
+// treeRows converts a server's tasks to the form in which the tree draws them.
 func treeRows(tasks []client.Task) []taskview.Row {
 	rows, places := make([]taskview.Row, len(tasks)), make(map[client.ID]engine.TaskID, len(tasks))
 	for i, t := range tasks {
@@ -101,7 +101,7 @@ func beginGroups(rows []taskview.Row, begun []bool) {
 	}
 }
 
-// stateNamed returns the state with a server's name; an unknown name counts as not begun.
+// stateNamed returns the state that a server calls by the given name; an unknown name counts as not begun.
 func stateNamed(name string) engine.TaskState {
 	for s := engine.Blocked; s <= engine.Canceled; s++ {
 		if s.String() == name {

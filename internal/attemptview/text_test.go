@@ -66,7 +66,7 @@ func TestIgnoredText(t *testing.T) {
 	}
 }
 
-// TestTaskTexts proves that texts about a task are correct whatever is missing in the server's data.
+// TestTaskTexts proves that the text about a task is correct no matter what is missing from the server's data.
 func TestTaskTexts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -99,8 +99,8 @@ func TestTaskTexts(t *testing.T) {
 	}
 }
 
-// TestAwait proves that an attempt is polled less and less often until it is over, and no longer once the caller stops
-// waiting.
+// TestAwait proves that an attempt is polled less and less often until it has ended, and no longer once the caller
+// stops waiting.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -1,5 +1,5 @@
 // Package awscall sends requests to AWS services without a client of the SDK: it signs them, repeats throttled ones,
-// and reads the answer, which is XML or JSON.
+// and reads the response, which is XML or JSON.
 //
 // Package account and the test bed's runs on an account use it for the few requests to services whose clients are not
 // linked: each client of the SDK builds tables before main runs, which would slow down every command of zerodag
@@ -32,15 +32,15 @@ type Client struct{ config aws.Config }
 // services.
 func New(c aws.Config) *Client { return &Client{c} }
 
-// Service is the address of a service, and the name and region for which requests to it are signed.
+// Service holds a service's address, and the name and region for which requests to it are signed.
 type Service struct{ Name, Endpoint, Region string }
 
-// Regional returns the address of a service in the configured region.
+// Regional returns a service's address in the configured region.
 func (c *Client) Regional(name string) Service {
 	return Service{name, sigv4.Endpoint(name, c.config.Region), c.config.Region}
 }
 
-// Refusal is an error in a service's answer.
+// Refusal is an error in a service's response.
 type Refusal struct {
 	Code, Message string
 	Status        int // the HTTP status
@@ -50,7 +50,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("status %d, %s: %s", r.Status, r.Code, r.Message)
 }
 
-// Query sends a form whose Action is the operation and reads the XML answer.
+// Query sends a form whose Action is the operation and reads the XML response.
 func (c *Client) Query(ctx context.Context, to Service, form url.Values, answer any) error {
 	text, status, err := c.Send(ctx, to, posted([]byte(form.Encode()), http.Header{"Content-Type": {"application/x-www-form-urlencoded; charset=utf-8"}}))
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Client) Query(ctx context.Context, to Service, form url.Values, answer 
 	return &Refusal{e.Error.Code + e.Errors.Code, e.Error.Message + e.Errors.Message, status}
 }
 
-// Call sends a value as JSON and reads the JSON answer.
+// Call sends a value as JSON and reads the JSON response.
 func (c *Client) Call(ctx context.Context, to Service, operation string, in, answer any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -91,8 +91,8 @@ func (c *Client) Get(ctx context.Context, to Service, path string, query url.Val
 	return ReadJSON(text, status, answer)
 }
 
-// ReadJSON reads an answer into a value, or returns the *Refusal that the answer contains. It does nothing if the value
-// is nil or the body is empty.
+// ReadJSON reads a response into a value, or returns the *Refusal that the response contains. It does nothing if the
+// value is nil or the body is empty.
 func ReadJSON(text []byte, status int, answer any) error {
 	if status == http.StatusOK && (len(text) == 0 || answer == nil) {
 		return nil
@@ -110,7 +110,7 @@ func ReadJSON(text []byte, status int, answer any) error {
 	return &Refusal{e.Code[strings.LastIndex(e.Code, "#")+1:], e.Message, status} // some services put a namespace before it
 }
 
-// mostAnswer is the maximum number of bytes of an answer that are read: enough for a thousand VPCs with their tags.
+// mostAnswer is the maximum number of bytes that are read from a response: enough for a thousand VPCs with their tags.
 const mostAnswer = 16 << 20
 
 // tries limits how many times a request is sent.
@@ -152,7 +152,7 @@ func (c *Client) Send(ctx context.Context, to Service, what Request) (text []byt
 	}
 }
 
-// throttled reports whether an answer means that the same request may succeed later.
+// throttled reports whether a response means that the same request may succeed later.
 func throttled(status int, text []byte) bool {
 	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
 		return true

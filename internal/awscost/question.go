@@ -23,12 +23,12 @@ type Question struct {
 	Assumed  bool   // the stage has no file
 	Folder   string // the folder with the files of stages
 	Month    cost.Month
-	Sample   int  // the number of attempts of each workflow whose tasks are read; 0 reads all
+	Sample   int  // how many attempts of each workflow to read the tasks of; 0 means all
 	Billed   bool // also query Cost Explorer
 }
 
-// Of creates the report from the API and the account. Values that the account may not read are unknown in the report,
-// not an error.
+// Of creates the report from the API and the account. If the credentials may not read a value, the report shows it as
+// unknown; that is not an error.
 func Of(ctx context.Context, q Question) (*Report, error) {
 	out := &Report{Stage: q.Settings.Stage, Region: q.Account.Region(), Month: q.Month.Name, From: q.Month.From, To: q.Month.To, Partial: q.Month.Partial, Currency: "USD", Prices: prices.Region, Fixed: []FixedPart{}}
 	if err := q.attribute(ctx, out); err != nil {
@@ -84,7 +84,7 @@ func (q Question) askBill(ctx context.Context, out *Report) {
 	}
 }
 
-// fixed returns the monthly costs of a stage, which do not depend on its use.
+// fixed returns a stage's monthly costs, which do not depend on its use.
 func (q Question) fixed() []FixedPart {
 	s, stack := q.Settings, q.Stack
 	list, share := []FixedPart{}, q.Month.Share()

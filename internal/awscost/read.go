@@ -24,7 +24,7 @@ const attemptsPage = 100
 // readers is the number of attempts whose tasks are read concurrently.
 const readers = 8
 
-// attribute estimates what the attempts of the month cost, by workflow.
+// attribute estimates what the month's attempts cost, by workflow.
 func (q Question) attribute(ctx context.Context, out *Report) error {
 	type workflow struct{ project, name client.ID }
 	attempts := map[workflow][]client.Attempt{}
@@ -79,7 +79,7 @@ func (q Question) attribute(ctx context.Context, out *Report) error {
 }
 
 // readTasks reads the tasks of attempts and returns the cost of each attempt. An attempt that has been removed in the
-// meantime, or that has too many tasks for an answer, is skipped.
+// meantime, or that has too many tasks for one response, is skipped.
 func (q Question) readTasks(ctx context.Context, list []client.Attempt) ([]cost.Amount, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -128,13 +128,13 @@ func (q Question) readTasks(ctx context.Context, list []client.Attempt) ([]cost.
 	return amounts, nil
 }
 
-// tooLarge reports whether the tasks of an attempt do not fit into a function's answer.
+// tooLarge reports whether an attempt's tasks do not fit into a function's response.
 func tooLarge(err error) bool {
 	var answer *client.StatusError
 	return errors.As(err, &answer) && answer.Status == http.StatusRequestEntityTooLarge
 }
 
-// reading converts tasks from the API to those of an estimate.
+// reading converts tasks from the API to the form that estimates use.
 type reading struct {
 	stage    cost.Stage
 	machine  sandbox.Class // for commands that request nothing
@@ -154,7 +154,7 @@ func newReading(s stages.Settings) *reading {
 	}
 }
 
-// attempt reads an attempt. Tasks that it took over ran in an earlier attempt and do not count.
+// attempt reads an attempt. Tasks that were taken over from an earlier attempt ran there and do not count.
 func (c *reading) attempt(a client.Attempt, tasks []client.Task) cost.Attempt {
 	out := cost.Attempt{}
 	if a.FinishedAt != nil {

@@ -16,7 +16,7 @@ type Report struct {
 	Month      string      `json:"month"`
 	From       time.Time   `json:"from"`
 	To         time.Time   `json:"to"`
-	Partial    bool        `json:"partial"` // the month is not over
+	Partial    bool        `json:"partial"` // the month has not ended
 	Currency   string      `json:"currency"`
 	Prices     string      `json:"prices"` // the region whose list prices are used
 	Workflows  []cost.Row  `json:"workflows"`
@@ -30,14 +30,14 @@ type Report struct {
 	Notes      []string    `json:"notes"`
 }
 
-// Amounts are the costs of workflows in dollars.
+// Amounts holds what workflows cost in dollars.
 type Amounts struct {
 	Engine   float64 `json:"engine"`
 	Machines float64 `json:"machines"`
 	Dollars  float64 `json:"dollars"`
 }
 
-// CountedPart is the usage that CloudWatch counted for the stage as a whole.
+// CountedPart holds the usage that CloudWatch counted for the stage as a whole.
 type CountedPart struct {
 	Known   bool             `json:"known"`
 	Why     string           `json:"why,omitempty"` // it is not known
@@ -56,14 +56,14 @@ type BilledPart struct {
 	Known bool   `json:"known"`
 	Why   string `json:"why,omitempty"` // it is not known
 	account.Bill
-	Cost float64 `json:"costOfRequests"` // dollars that the requests cost
+	Cost float64 `json:"costOfRequests"` // what the requests cost, in dollars
 }
 
 // Requests counts the calls to the API for the report.
 type Requests struct {
 	Lists  int `json:"lists"`  // pages of attempts
 	Tasks  int `json:"tasks"`  // attempts whose tasks were requested
-	Unread int `json:"unread"` // attempts that were removed in the meantime or have too many tasks for an answer
+	Unread int `json:"unread"` // attempts that were removed in the meantime or have too many tasks for one response
 }
 
 // sum adds up the parts.

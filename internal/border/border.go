@@ -1,5 +1,5 @@
-// Package border defines how the AWS drivers use the SDK: how often a call is tried, how long it waits for an answer,
-// and how errors are translated to errors of the host.
+// Package border defines how the AWS drivers use the SDK: how often a call is tried, how long it waits for a response,
+// and how errors are translated to the host's errors.
 //
 // The drivers call it. It must never repeat a call that is not safe to repeat: every call of the drivers is safe, and
 // the package of each driver documents why.
@@ -25,8 +25,8 @@ import (
 // Tries is how many times a call is tried by default.
 const Tries = 6
 
-// Limits on the time between two tries. They are short because messages are redelivered, and callers of the API wait
-// only a few seconds.
+// Limits on the wait between two tries. They are short because messages are redelivered, and API callers wait only a
+// few seconds.
 const (
 	shortest = 25 * time.Millisecond
 	longest  = 2 * time.Second
@@ -38,7 +38,8 @@ func Wait(tries int) time.Duration {
 	return most/4 + rand.N(most) // #nosec G404 -- it only spreads retries, an attacker gains nothing by guessing it
 }
 
-// Retryer repeats calls that were throttled, got no answer or an incomplete one, or ended with one of the given codes.
+// Retryer repeats calls that were throttled, got no response or an incomplete one, or failed with one of the given
+// codes.
 func Retryer(tries int, codes ...string) aws.Retryer {
 	if tries == 0 {
 		tries = Tries
@@ -61,7 +62,7 @@ func retryables(codes []string) retry.RetryableErrorCode {
 	return retry.RetryableErrorCode{Codes: set}
 }
 
-// brokenOff reports whether an error means that an answer was cut off in the middle.
+// brokenOff reports whether an error means that a response was cut off.
 func brokenOff(err error) aws.Ternary {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return aws.TrueTernary
@@ -69,7 +70,7 @@ func brokenOff(err error) aws.Ternary {
 	return aws.UnknownTernary
 }
 
-// Code returns AWS's code of an error; "" if the error is not from AWS.
+// Code returns AWS's code for an error; "" if the error is not from AWS.
 func Code(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -82,7 +83,7 @@ func Code(err error) string {
 // and errors with one of the given codes become host.ErrUnavailable.
 func Translate(doing string, err error, codes ...string) error {
 	var network net.Error
-	var dial *net.OpError // its timeout looks like the timeout of a context
+	var dial *net.OpError // its timeout looks like a context's timeout
 	var api smithy.APIError
 	switch {
 	case err == nil:

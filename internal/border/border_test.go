@@ -47,7 +47,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// timeout is the timeout of a connection: it looks like the timeout of a context.
+// timeout is a connection's timeout, which looks like a context's timeout.
 type timeout struct{}
 
 func (timeout) Error() string        { return "i/o timeout" }

@@ -14,11 +14,11 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// answerTime is how long AWS may take to begin an answer, or pause within it: more than the longest wait that a call
-// requests, which is a receive.
+// answerTime is how long AWS may take to begin a response, or pause within it. It exceeds the longest wait that a call
+// requests, which is that of a receive.
 const answerTime = 30 * time.Second
 
-// Answered returns a configuration whose calls fail with a retryable error if an answer does not begin in time, or
+// Answered returns a configuration whose calls fail with a retryable error if a response does not begin in time, or
 // stalls. The SDK waits as long as the kernel considers the connection alive: after a silent break, that is a quarter
 // of an hour, during which the lease of the waiting task is extended and no other process can run the task. Answered is
 // not for calls that naturally take longer.
@@ -43,8 +43,8 @@ type impatient struct {
 	most time.Duration
 }
 
-// Do implements aws.HTTPClient. It turns a late answer into a connection error: net/http reports it as a context
-// deadline, and such calls are not retried.
+// Do implements aws.HTTPClient. It turns a late response into a connection error: net/http reports it as an expired
+// context deadline, and such calls are not retried.
 func (i impatient) Do(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	out, err := i.HTTPClient.Do(r.WithContext(ctx))
@@ -59,7 +59,7 @@ func (i impatient) Do(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// flowing is the body of an answer that fails if it stalls while it is read.
+// flowing is a response body that fails if it stalls while it is read.
 type flowing struct {
 	io.ReadCloser
 	most  time.Duration
@@ -67,7 +67,7 @@ type flowing struct {
 	still atomic.Bool // it stalled for too long and was closed
 }
 
-// Read implements io.Reader. A stalled answer counts as broken off.
+// Read implements io.Reader. A stalled response counts as cut off.
 func (f *flowing) Read(b []byte) (int, error) {
 	defer time.AfterFunc(f.most, func() {
 		f.still.Store(true)

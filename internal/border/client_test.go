@@ -23,8 +23,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// served returns a client for a server that reads each request to its end: otherwise it does not notice when the client
-// disconnects.
+// served returns a client for a server that reads each request to its end, because otherwise it would not notice when
+// the client disconnects.
 func served(t *testing.T, most time.Duration, client aws.HTTPClient, answer http.HandlerFunc) *sqs.Client {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,7 +37,7 @@ func served(t *testing.T, most time.Duration, client aws.HTTPClient, answer http
 	return sqs.NewFromConfig(c, func(o *sqs.Options) { o.Retryer = Retryer(3) })
 }
 
-// silent returns a client for a server that does not answer the first calls.
+// silent returns a client for a server that does not respond to the first calls.
 func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient) *sqs.Client {
 	t.Helper()
 	var asked atomic.Int64
@@ -50,11 +50,11 @@ func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient
 	})
 }
 
-// queues is a valid answer.
+// queues is a valid response.
 const queues = `{"QueueUrls":["there"]}`
 
-// TestBrokenOff proves that a call is repeated if its answer ends, or stalls, in the middle, and that a call that never
-// gets a whole answer may be retried, because its outcome is unknown.
+// TestBrokenOff proves that a call is repeated if its response breaks off or stalls, and that a call that never gets a
+// complete response may be retried, because its outcome is unknown.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
 	for _, stands := range []bool{false, true} {
@@ -83,8 +83,8 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-// TestAnswered proves that a call is repeated if its connection stays open but no answer comes, and that a call that
-// never gets an answer fails with a retryable error: nothing waits for it forever.
+// TestAnswered proves that a call is repeated if its connection stays open but no response comes, and that a call that
+// never gets a response fails with a retryable error instead of waiting forever.
 func TestAnswered(t *testing.T) {
 	t.Parallel()
 	for name, client := range map[string]aws.HTTPClient{"none": nil, "the usual one": awshttp.NewBuildableClient()} {
@@ -114,9 +114,9 @@ func TestAnsweredInTime(t *testing.T) {
 	}
 }
 
-// TestClientsAreAnswered proves that no client of the drivers waits for an answer forever. There are two exceptions: a
-// call to Lambda lasts as long as the command, and administrators see the calls that their commands make and can end
-// them.
+// TestClientsAreAnswered proves that none of the drivers' clients waits forever for a response. There are two
+// exceptions: a call to Lambda lasts as long as the command, and administrators see the calls that their commands make
+// and can end them.
 func TestClientsAreAnswered(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../*/*.go")

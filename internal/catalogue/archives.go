@@ -15,7 +15,7 @@ import (
 const projectsAtOnce = 20
 
 // ForgetArchives removes unneeded archives of old revisions of existing projects with ids above after, until there are
-// no more (over) or ctx ends. next is the id of the last project that it handled. An error concerns either single
+// no more (over) or ctx ends. next is the id of the last project that it handled. An error concerns either individual
 // projects, which the next sweep checks again, or the store.
 //
 // An archive is removed when its revision has not been the newest for longer than archives are kept and neither a
@@ -102,8 +102,8 @@ func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candi
 	return judged, failed
 }
 
-// mayGo reports whether it is time to search for uses of the archive of a revision. It is not time while the attempt
-// that the last search found still exists, or while a start that is not yet visible may be under way.
+// mayGo reports whether it is time to search for uses of a revision's archive. It is not time while the attempt that
+// the last search found still exists, or while a start that is not yet visible may be under way.
 func (c lifecycle) mayGo(ctx context.Context, r host.Revision) (bool, error) {
 	now := c.o.Now().UTC()
 	if r.Kept.Needed != 0 {
@@ -153,7 +153,7 @@ func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate)
 	}
 	return errors.Join(each(c.o.Limits.Looks, list, func(x *candidate) error {
 		switch {
-		case scheduled[x]: // by a push that was cut off: the next one repairs it
+		case scheduled[x]: // by a push that was interrupted: the next one repairs it
 			return nil
 		case x.needed != 0:
 			return c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed})
@@ -182,9 +182,9 @@ func (c lifecycle) byDefinition(ctx context.Context, p host.Project, list []*can
 	return of, errors.Join(failed...)
 }
 
-// searchAttempts searches the attempts of a project for uses of these archives, beginning with the newest, or where the
-// previous sweep stopped, and ending at the time when none of the revisions existed. A result above 0 is the id that it
-// reached when ctx ended; 0 means that it searched all.
+// searchAttempts searches a project's attempts for uses of these archives. It begins with the newest attempt, or where
+// the previous sweep stopped, and ends at a time when none of the revisions existed yet. A result above 0 is the id
+// that it reached when ctx ended; 0 means that it searched all.
 func (c lifecycle) searchAttempts(ctx context.Context, p host.Project, list []*candidate, of map[int64]*candidate) (int64, error) {
 	before := list[0].revision.Kept.Searched
 	for _, x := range list {
@@ -229,8 +229,8 @@ func (c lifecycle) beginOf(list []*candidate) time.Time {
 	return began.Add(-c.o.Limits.KeepArchives)
 }
 
-// removeArchive removes an unneeded archive, unless an attempt of its revision was started in the meantime. The row is
-// marked first: if the process ends in between, the next sweep finds the blob and deletes it.
+// removeArchive removes an unneeded archive, unless an attempt with its revision was started in the meantime. The row
+// is marked first: if the process ends in between, the next sweep finds the blob and deletes it.
 func (c lifecycle) removeArchive(ctx context.Context, r host.Revision) error {
 	gone := host.ArchiveState{Removed: c.o.Now().UTC()}
 	err := c.o.Retention.SetArchive(ctx, r, r.Kept, gone)
@@ -245,7 +245,7 @@ func (c lifecycle) removeArchive(ctx context.Context, r host.Revision) error {
 	return c.clearArchive(ctx, r)
 }
 
-// clearArchive deletes the blob of an archive whose row marks it as removed.
+// clearArchive deletes the blob of an archive that is marked as removed in its row.
 func (c lifecycle) clearArchive(ctx context.Context, r host.Revision) error {
 	if err := c.o.Blobs.Delete(ctx, r.Archive); err != nil {
 		return fmt.Errorf("delete %s: %w", r.Archive, err)
@@ -281,7 +281,7 @@ func (c lifecycle) holdArchive(ctx context.Context, w host.Workflow) error {
 	return ctx.Err()
 }
 
-// ArchiveRemoved returns an *Error if retention has removed the archive of a revision, else nil.
+// ArchiveRemoved returns an *Error if retention has removed a revision's archive, else nil.
 func ArchiveRemoved(r host.Revision) error {
 	if r.Kept.Removed.IsZero() {
 		return nil

@@ -13,15 +13,15 @@ import (
 	"zerodag/internal/replay"
 )
 
-// BackfillRequest requests attempts of past sessions that run one after the other.
+// BackfillRequest requests attempts of past sessions, to run one after the other.
 type BackfillRequest struct {
 	From   time.Time
-	Name   string // retry attempt name of all of them
+	Name   string // retry attempt name for all attempts
 	Count  *int   // nil: all up to the next session; below 1: none
 	DryRun bool
 }
 
-// Backfill starts the attempts and returns them with the schedule, oldest session first. Either all of them are stored
+// Backfill starts the attempts and returns them with the schedule, oldest session first. Either all attempts are stored
 // or none. The first begins at once; each of the others waits for the previous session and begins when that ends (see
 // End), whether it succeeded or not.
 func (c scheduling) Backfill(ctx context.Context, site, id int64, r BackfillRequest) (host.Schedule, []host.Attempt, error) {
@@ -123,7 +123,8 @@ func (p *planned) backfilled(ctx context.Context, r BackfillRequest) ([]time.Tim
 	return list, nil
 }
 
-// maxBackfill limits the sessions of one request; a schedule that runs every minute has that many in a week.
+// maxBackfill is the maximum number of sessions in one request; a schedule that runs every minute has about that many
+// in a week.
 const maxBackfill = 10_000
 
 // backfillAttempts prepares attempts that wait for one another. Each gets the previous session of the list as its last

@@ -21,11 +21,11 @@ import (
 
 // Live provides the attempts that this process works on.
 type Live interface {
-	// View passes the state of an attempt under way to f, which must not keep references to it, with the number of the
-	// log's last entry in that state. It returns host.ErrGone if the attempt has ended since its row was read.
+	// View passes the state of an attempt under way to f, with the number of the last log entry that the state includes. f
+	// must not keep references to the state. It returns host.ErrGone if the attempt has ended since its row was read.
 	View(ctx context.Context, id int64, f func(s *engine.State, seq int64)) error
-	// Watch returns a channel that receives after each step of the attempt that this process
-	// makes, and is closed when the attempt is over or ctx ends.
+	// Watch returns a channel that receives after each step that this process makes in the attempt, and is closed when the
+	// attempt has ended or ctx ends.
 	Watch(ctx context.Context, a host.Attempt) <-chan struct{}
 	// Over notifies the watchers of an attempt that has ended, and lets this process forget the attempt. The catalogue
 	// calls it after the row is updated.
@@ -43,8 +43,7 @@ type Options struct {
 	Retry  *retry.Retrier
 }
 
-// Catalogue is one deployment's catalogue, in five parts over the same stores. It is safe for
-// concurrent use.
+// Catalogue is one deployment's catalogue; its five parts use the same stores. It is safe for concurrent use.
 type Catalogue struct {
 	*stores
 	reading
@@ -90,7 +89,7 @@ type lifecycle struct{ *stores }
 // New creates a catalogue over stores.
 func New(o Options) *Catalogue { return over(&stores{o: o, progress: &progress{}}) }
 
-// Within returns the catalogue as seen by a caller to whom confine shows only some projects of their site.
+// Within returns the catalogue as seen by a caller who may see only some of their site's projects, as confine decides.
 func (c *Catalogue) Within(confine func(host.Ports) host.Ports) *Catalogue {
 	o := c.o
 	o.Ports = confine(o.Ports)
@@ -151,7 +150,7 @@ func (t *telling) none() <-chan struct{} {
 	return t.over
 }
 
-// Counts holds numbers for health and metrics, counted since the start of this process.
+// Counts holds counts for health and metrics since the start of this process.
 type Counts struct {
 	Started, Finished, Failed int64         // attempts
 	Fired                     int64         // schedules
@@ -168,7 +167,7 @@ func (c *stores) Counts() Counts {
 	return Counts{Started: n.started.Load(), Finished: n.finished.Load(), Failed: n.failed.Load(), Fired: n.fired.Load(), Delay: time.Duration(n.delay.Load())}
 }
 
-// definitionOf returns the definition of a workflow to start, or an *Error for the caller.
+// definitionOf returns the definition of the workflow to start, or an *Error for the caller.
 func (c *stores) definitionOf(ctx context.Context, site, workflow int64) (replay.Definition, error) {
 	if c.confined { // the reader sees all projects
 		if _, err := c.o.Workflows.Workflow(ctx, site, workflow); errors.Is(err, host.ErrNotFound) {

@@ -15,7 +15,7 @@ import (
 )
 
 // slotOf returns the slot that an attempt needs before its first task, or nil. backfill means that a user requested
-// this very session, which is never skipped.
+// this particular session, which is never skipped.
 func (c lifecycle) slotOf(d replay.Definition, params *param.Map, session time.Time, backfill bool) (*claim.Pool, error) {
 	limit := keys.ConcurrencyOf(d.Workflow.Config)
 	if limit.Attempts == 0 {
@@ -74,7 +74,7 @@ func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r Star
 	return &refused{host.ErrAtLimit, host.Error{Code: host.Invalid, Message: text}}
 }
 
-// activeOf lists up to most unfinished attempts of all revisions of a workflow, ascending by id.
+// activeOf lists up to most unfinished attempts of a workflow, in any of its revisions, ascending by id.
 func (c *stores) activeOf(ctx context.Context, w host.Workflow, most int, which func(host.Attempt) bool) ([]host.Attempt, error) {
 	var of []host.Attempt
 	for after := int64(0); ; {

@@ -44,7 +44,7 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		c.ended(ctx, a, e)
 	}
 	c.o.Live.Over(a.ID)
-	if a.Canceled && c.o.Inventory != nil { // what it waited for may be due in weeks
+	if a.Canceled && c.o.Inventory != nil { // the session that it waited for may be due in weeks
 		if err := c.o.Inventory.Discard(ctx, a.ID); err != nil {
 			return a, fmt.Errorf("remove the messages of attempt %d: %w", a.ID, err)
 		}
@@ -163,7 +163,7 @@ func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
 	return c.revive(ctx, a) // perhaps this process began it and was interrupted before the first message
 }
 
-// Kill requests the end of an attempt and returns the attempt as it was before.
+// Kill requests that an attempt be killed, and returns the attempt as it was before.
 func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, error) {
 	a, err := c.attempt(ctx, site, id)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	return a, nil
 }
 
-// killWait is the longest time for which the answer to a kill waits for the kill to be in the log.
+// killWait is the longest time for which the response to a kill request waits for the kill to be in the log.
 const killWait = 2 * time.Second
 
 // endedFirst waits until a kill is in the log, after which no run of the attempt begins, and reports whether the
@@ -214,7 +214,7 @@ func (c lifecycle) endedFirst(ctx context.Context, a host.Attempt) bool {
 
 func errKilled() error { return host.Conflictf("Session attempt already killed or finished") }
 
-// killAgain requests the end of `_cancel` and `_finally` tasks that the first kill left running. It reads the log
+// killAgain requests that `_cancel` and `_finally` tasks that the first kill left running be killed. It reads the log
 // instead of the attempt in memory, whose lock may be held for as long as a store is unavailable. The engine decides
 // whether the kill still applies when it arrives.
 func (c lifecycle) killAgain(ctx context.Context, a host.Attempt) error {

@@ -112,13 +112,13 @@ func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) 
 	})
 }
 
-// silence is the margin that is added to the longest allowed duration of a task: a killed attempt in which nothing
-// happened for that long is ended.
+// silence is the margin that is added to the longest duration that a task may have: a killed attempt in which nothing
+// has happened for that long is ended.
 const silence = time.Hour
 
 // endKilled ends an attempt that was killed long ago and in which nothing has happened since: its runs no longer exist,
 // for example because a table was restored or the queues were lost, and it would count against the limit of attempts
-// forever. Work that its operators started elsewhere is left alone.
+// forever. Work that its operators started elsewhere is not stopped.
 func (c lifecycle) endKilled(ctx context.Context, a host.Attempt, now time.Time) error {
 	most := c.o.Limits.TaskTTL + silence
 	if now.Sub(a.CreatedAt) <= most {

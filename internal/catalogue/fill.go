@@ -40,7 +40,7 @@ const (
 	OrderDescending = "desc"
 )
 
-// These values select what a backfill does with sessions that already exist.
+// These values select how a backfill treats sessions that already exist.
 const (
 	ExistingError = "error" // the backfill is refused
 	ExistingSkip  = "skip"  // they are skipped
@@ -157,7 +157,7 @@ func (c scheduling) mayFill(ctx context.Context, r FillRequest, w host.Workflow,
 		return nil
 	}
 	if named, looked := c.named(ctx, w, r.Name); looked != nil || named {
-		return looked // the sessions may belong to this backfill: the request is a repeated one
+		return looked // the sessions may belong to this backfill, because the request may be a repetition
 	}
 	return err
 }
@@ -347,7 +347,7 @@ func (c scheduling) fillTimes(ctx context.Context, w host.Workflow, r FillReques
 	return list, nil
 }
 
-// nextOf returns the session that a workflow's schedule starts next: that session and later ones do not belong in a
+// nextOf returns the session that a workflow's schedule starts next; neither it nor any later session belongs in a
 // backfill.
 func (c scheduling) nextOf(ctx context.Context, w host.Workflow) (time.Time, error) {
 	list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Count: 1})

@@ -75,7 +75,7 @@ func inOrder(p host.BackfillPlan, n int) int {
 // lookAhead is the largest number of sessions that are looked up together to decide which are skipped.
 const lookAhead = 500
 
-// take records the sessions that begin now, as long as there is room, and the sessions that it skips on the way.
+// take records the sessions that begin now, as long as there is room, and the sessions that it skips in between.
 func (c lifecycle) take(ctx context.Context, b *host.Backfill) (taken []host.BackfillRun, left int, err error) {
 	room := b.Plan.Parallel - len(b.State.Running)
 	if b.State.OnHold {
@@ -192,7 +192,7 @@ func notBegun(r host.BackfillRun, why string) func(*host.Backfill) bool {
 	}
 }
 
-// errThere means that the session already has an attempt that does not belong to the backfill.
+// errThere means that the session already has an attempt that is not part of the backfill.
 var errThere = errors.New("the session already exists")
 
 // beginRun starts the attempt of a session unless it exists.
@@ -244,7 +244,7 @@ func (c lifecycle) sessionBefore(ctx context.Context, b host.Backfill, session i
 	return t, nil
 }
 
-// fillOn advances the backfill of an attempt that has ended. It may be called repeatedly.
+// fillOn advances the backfill that an ended attempt belongs to. It may be called repeatedly.
 func (c lifecycle) fillOn(ctx context.Context, a host.Attempt) error {
 	id, of := host.BackfillOf(a)
 	if !of || c.o.Backfills == nil {

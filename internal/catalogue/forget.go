@@ -10,9 +10,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// Forget reads one part of the attempts with ids above after and removes sessions that have been over for longer than
-// attempts are kept. next is the last id that it reached; over means that there are no more. An error concerns either
-// single sessions, which the next sweep checks again, or the store.
+// Forget reads one batch of attempts with ids above after and removes sessions that ended longer ago than attempts are
+// kept. next is the last id that it reached; over means that there are no more. An error concerns either single
+// sessions, which the next sweep checks again, or the store.
 func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepAttempts <= 0 || c.o.Retention == nil {
 		return 0, true, nil
@@ -39,7 +39,7 @@ func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bo
 		}
 		return nil
 	})
-	if ctx.Err() != nil { // some of this part were not checked
+	if ctx.Err() != nil { // some attempts in this batch were not checked
 		return after, false, errors.Join(wrong...)
 	}
 	if len(list) < atOnce {
@@ -62,8 +62,8 @@ func (c lifecycle) forgetBackfills(ctx context.Context, before time.Time) error 
 	return nil
 }
 
-// overBefore returns the time before which a session must have ended to be removed. A session that ended during the
-// life of an unfinished attempt stays, however long ago that was: the attempt may be waiting for it with `require>` and
+// overBefore returns the time before which a session must have ended to be removed. A session that ended while a still
+// unfinished attempt existed stays, however long ago that was: the attempt may be waiting for it with `require>` and
 // may not have polled since.
 func (c lifecycle) overBefore(ctx context.Context) (time.Time, error) {
 	before := c.o.Now().Add(-c.o.Limits.KeepAttempts)
@@ -98,9 +98,9 @@ func (c lifecycle) ForgetRecords(ctx context.Context, _ int64) (next int64, over
 	}
 }
 
-// forgetLogs reads one part of the attempts with ids above after and removes the task logs of attempts that have been
-// over for longer than logs are kept, unless logs expire automatically. At the end, next is where the next sweep
-// begins: before the first attempt whose logs were kept.
+// forgetLogs reads one batch of attempts with ids above after and removes the task logs of attempts that ended longer
+// ago than logs are kept, unless logs expire automatically. At the end, next is where the next sweep begins: before the
+// first attempt whose logs were kept.
 func (c lifecycle) forgetLogs(ctx context.Context, after int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepLogs <= 0 || c.o.Retention == nil || c.o.RemoveLogs == nil {
 		return 0, true, nil
@@ -153,7 +153,7 @@ type forgetting struct {
 	stayed int64 // the first attempt of this sweep whose logs were kept; 0: none
 }
 
-// forgetSome removes one part of each kind of old data when it is due.
+// forgetSome removes one batch of each kind of old data that is due.
 func (c lifecycle) forgetSome(ctx context.Context) error {
 	f := &c.forgetting
 	f.Lock()

@@ -49,7 +49,7 @@ func (h *held) bySite() map[int64][]host.Schedule {
 	return sites
 }
 
-// FireHeld fires the schedules that this process has put off because of the limit of unfinished attempts, as soon as
+// FireHeld fires the schedules that this process has put off because of the limit on unfinished attempts, as soon as
 // there is room for them, so that they do not wait for the time to which they were put off. A schedule that was moved,
 // disabled or fired meanwhile is left alone.
 func (c scheduling) FireHeld(ctx context.Context) error {

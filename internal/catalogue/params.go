@@ -69,7 +69,7 @@ func asData(r StartRequest) (*param.Map, error) {
 	return param.DataMap(r.Params), nil
 }
 
-// Limits on the parameters of a start, because every task of the attempt sees all of them.
+// Limits on the parameters of a start, because every task in the attempt sees all of its parameters.
 const (
 	mostText   = 1 << 20 // bytes as JSON
 	mostValues = 100_000

@@ -16,18 +16,18 @@ import (
 
 // PastAttempt is an attempt that ended on another server.
 type PastAttempt struct {
-	ID                          string // on that server; for messages
+	ID                          string // on that server; used in messages
 	Project, Revision, Workflow string // names; Revision is "" if it is unknown
 	Row                         host.PastAttempt
 }
 
-// PastResult is the outcome of an import of attempts.
+// PastResult is the outcome of importing attempts.
 type PastResult struct {
 	Added   int
 	Present int // they exist, or retention has removed them, or their session has started here
 	// Missing counts attempts whose project or workflow does not exist here.
 	Missing []MissingWorkflow
-	Refused []string // what is wrong with each attempt that no server could have
+	Refused []string // what is wrong with each attempt that cannot come from any server
 }
 
 // MissingWorkflow is a workflow, or a whole project (Workflow is ""), that does not exist here.
@@ -36,7 +36,7 @@ type MissingWorkflow struct {
 	Attempts          int
 }
 
-// ImportAttempts adds attempts of another server in the given order, which must be the order in which they started. It
+// ImportAttempts adds another server's attempts in the given order, which must be the order in which they started. It
 // may be repeated. With dry it changes nothing and counts what it would do.
 func (c *Catalogue) ImportAttempts(ctx context.Context, site int64, list []PastAttempt, dry bool) (PastResult, error) {
 	var result PastResult
@@ -208,14 +208,14 @@ func (c *stores) definitionIn(ctx context.Context, p host.Project, revision, wor
 	return host.Workflow{}, nil
 }
 
-// PastSchedule is the state of a schedule on another server.
+// PastSchedule is a schedule's state on another server.
 type PastSchedule struct {
 	Project, Workflow string
 	Times             host.Times // Last is zero if it is unknown
 	DisabledAt        time.Time
 }
 
-// Enabling selects whether schedules of another server are enabled here.
+// Enabling selects whether another server's schedules are enabled here.
 type Enabling string
 
 // The values of Enabling.
@@ -229,7 +229,7 @@ const (
 const (
 	ScheduleSet     = "set"     // it continues from its position on the other server
 	ScheduleMissing = "missing" // the project has no such schedule here
-	ScheduleAhead   = "ahead"   // it has already started that session here, and is left alone
+	ScheduleAhead   = "ahead"   // it has already started that session here, and stays unchanged
 )
 
 // ImportedSchedule is the outcome for a schedule of another server.
@@ -297,7 +297,7 @@ func (c *Catalogue) importSchedule(ctx context.Context, site int64, p PastSchedu
 	return one, err
 }
 
-// mostLooked limits the sessions that are passed over because the schedule does not have them.
+// mostLooked limits how many sessions are passed over because they are not on the schedule.
 const mostLooked = 100
 
 // lastOf returns the newest session before t that the schedule has; zero if there is none.

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// MostReason is the maximum length of the reason for a pause in characters.
+// MostReason is the maximum length of a pause's reason, in characters.
 const MostReason = 1000
 
 // Pause stops new work from beginning in an attempt, and Unpause lets it continue; both return the attempt as it was

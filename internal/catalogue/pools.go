@@ -53,7 +53,7 @@ func (c pooling) HoldPool(ctx context.Context, ref host.PoolRef, held bool) (hos
 	return p, c.slots().Stir(ctx, ref)
 }
 
-// Pool returns a pool with its taken slots and at least the first n waiting claims.
+// Pool returns a pool with its taken slots and at least its first n waiting claims.
 func (c pooling) Pool(ctx context.Context, ref host.PoolRef, n int) (host.Pool, host.Line, error) {
 	p, err := c.o.Pools.Pool(ctx, ref)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c pooling) Pool(ctx context.Context, ref host.PoolRef, n int) (host.Pool, 
 	return p, l, err
 }
 
-// Pools lists the pools of a site and of its projects that users created, ascending by id.
+// Pools lists the pools that users created for a site and its projects, ascending by id.
 func (c pooling) Pools(ctx context.Context, q host.PoolQuery) (made []host.Pool, err error) {
 	for {
 		list, err := c.o.Pools.Pools(ctx, q)
@@ -107,7 +107,7 @@ func namedPool(err error, ref host.PoolRef) error {
 // settled is how long a slot must have been taken before a check verifies that its holder still needs it.
 const settled = time.Minute
 
-// checkPools checks all pools once. A crash can leave a slot with a task's try that is over, or keep a waiting try from
+// checkPools checks all pools once. A crash can leave a slot taken by a try that has ended, or keep a waiting try from
 // being woken. Both are rare, and nothing else finds them. Only the log decides, so a slow task keeps its slots.
 func (c *stores) checkPools(ctx context.Context) error {
 	if c.o.Pools == nil {
@@ -163,8 +163,8 @@ func (c *stores) checkPool(ctx context.Context, p host.Pool) error {
 	return r.Stir(ctx, ref)
 }
 
-// checkHolder frees the slots of a try that is over, and wakes a task that has not noticed that it has them. It reads
-// the log after the slot.
+// checkHolder frees the slots of a try that has ended, and wakes a task that has not noticed that it holds slots. It
+// reads the log after the slot.
 func (c *stores) checkHolder(ctx context.Context, r pool.Runner, ref host.PoolRef, holder string) error {
 	h, err := host.ParseHolder(holder)
 	if err != nil {

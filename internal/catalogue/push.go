@@ -20,7 +20,7 @@ import (
 // PushRequest requests a new revision of a project.
 type PushRequest struct {
 	Site     int64
-	Project  string // created if there is none with that name
+	Project  string // created if it does not exist
 	Revision string // unique in the project; pushing it again is a Conflict
 	// ScheduleFrom is the time after which new schedules have their first run; zero means now. Schedules that have run
 	// continue from their last session instead.
@@ -38,10 +38,10 @@ const PushAction = "push"
 // Target returns the target of the push for the audit log.
 func (r PushRequest) Target() string { return "project " + r.Project + " revision " + r.Revision }
 
-// Push stores an archive (tar.gz) as a new revision: all of it or nothing. size is the number of bytes that will be
-// read. The archive is stored before the revision refers to it, and is deleted if the push is refused; a crash in
-// between leaves an archive without a revision. Timing is notified of the schedules last: if that fails, the revision
-// stays, and a tick or a check finds the schedules.
+// Push stores an archive (tar.gz) as a new revision, either completely or not at all. size is the number of bytes that
+// will be read. The archive is stored before the revision refers to it, and is deleted if the push is refused; a crash
+// in between leaves an archive without a revision. Timing is notified of the schedules last: if that fails, the
+// revision stays, and a tick or a check finds the schedules.
 func (c pushing) Push(ctx context.Context, r PushRequest, archive io.Reader, size int64) (host.Project, error) {
 	if err := r.CheckNames(); err != nil {
 		return host.Project{}, err
@@ -74,7 +74,7 @@ func (c pushing) pushAs(ctx context.Context, r PushRequest, key string, archive 
 
 // Uploaded is an archive that a client uploaded directly to the blob store.
 type Uploaded struct {
-	ID   string // of the upload: part of a key
+	ID   string // the upload's id, part of a key
 	Key  string // where it is now
 	Size int64  // expected number of bytes
 }
@@ -169,13 +169,13 @@ type checkedPush struct {
 	pools []dig.NamedPool // pools that its tasks request
 }
 
-// readPush checks an archive and returns the revision that it makes.
+// readPush checks an archive and returns the revision to create from it.
 func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (checkedPush, error) {
 	content, err := c.o.Unpack(ctx, key)
 	if err != nil {
 		return checkedPush{}, userError(err)
 	}
-	defer content.Close() //nolint:errcheck // it was read, or the reading failed
+	defer content.Close() //nolint:errcheck // it was read, or reading it failed
 	workflows, err := dig.Load(content.Read, content.Workflows())
 	if err != nil {
 		return checkedPush{}, userError(err)
@@ -281,7 +281,7 @@ func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
 }
 
 // timesAfterPush returns the times of a schedule under a new revision (engine.md 2.9): a schedule that ran continues
-// from its last session, which may be in the past. One that never ran begins anew, unless its project is paused: then a
+// from its last session, which may be in the past. One that never ran starts over, unless its project is paused: then a
 // held session stays due.
 func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) host.NextTimes {
 	return func(old *host.Schedule, paused bool) host.Times {

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// Require starts an attempt for the `require>` of a task in the attempt from, or finds the existing one.
+// Require starts an attempt for a task's `require>`, or finds the existing one. from is the task's attempt.
 func (c *Catalogue) Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error) {
 	w, err := c.requiredWorkflow(ctx, from, q)
 	if err != nil {

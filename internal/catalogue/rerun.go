@@ -17,8 +17,8 @@ import (
 // RerunRequest requests another attempt of the session of an attempt.
 type RerunRequest struct {
 	// Mode selects what is taken over: "failed", every task that succeeded; "from", everything before a task; "fork",
-	// everything that had succeeded after an entry of the log; "only", everything but the task of Part.Only; "all" runs
-	// all tasks again.
+	// everything that had succeeded as of a log entry; "only", everything but the task of Part.Only; "all" runs all tasks
+	// again.
 	Mode string
 	From string // pattern of the task, for "from"
 	Seq  int64  // number of the entry, for "fork"
@@ -156,8 +156,8 @@ func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest
 	return p, nil
 }
 
-// lay sorts the tasks of a definition, and the tasks that the earlier attempt generated, into carried and running ones,
-// in their order. Tasks that sent failure notices are in neither list.
+// lay sorts the tasks of a definition, and the tasks that the earlier attempt generated, into carried and running
+// tasks, in order. Tasks that sent failure notices are in neither list.
 func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []engine.Carried) {
 	took, groups := map[string]time.Duration{}, map[string]bool{}
 	var made []string

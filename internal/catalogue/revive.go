@@ -44,24 +44,24 @@ func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
 	}
 }
 
-// Revived is the result of one part of a revival.
+// Revived is the result of one batch of a revival.
 type Revived struct {
 	Attempts int // unfinished attempts that were checked
 	Messages int // sent to them
-	// Next is the id after which the next part begins; 0 after the last part.
+	// Next is the id after which the next batch begins; 0 after the last batch.
 	Next int64
 	// Together means that the store of attempts lists the messages of its queues, so only missing messages are sent again.
 	Together bool
-	// Wait is how long it takes until the last of the runs whose processes may be dead continues.
+	// Wait is how long it takes until every run whose process may be dead has continued.
 	Wait time.Duration
 }
 
-// revivedAtOnce is how many attempts one part of a revival checks: their messages are sent in a few seconds.
+// revivedAtOnce is how many attempts one batch of a revival checks: their messages are sent in a few seconds.
 const revivedAtOnce = 1000
 
-// ReviveAll sends a message to one part of the unfinished attempts of all sites: the next ones with ids above after.
-// Afterwards every attempt has the messages that it waits for, even if the queues were lost or the table was restored.
-// It may be called at any time and repeatedly: no task runs twice because of it.
+// ReviveAll sends messages to one batch of unfinished attempts across all sites: the next attempts with ids above
+// after. Afterwards every attempt has the messages that it waits for, even if the queues were lost or the table was
+// restored. It may be called at any time and repeatedly: no task runs twice because of it.
 func (c lifecycle) ReviveAll(ctx context.Context, after int64) (Revived, error) {
 	r := Revived{Together: c.o.Limits.ProcessTime == 0, Wait: c.o.Limits.FenceTime()}
 	if r.Together && c.o.Inventory == nil {
@@ -73,7 +73,7 @@ func (c lifecycle) ReviveAll(ctx context.Context, after int64) (Revived, error) 
 	}
 	var ids []int64
 	for _, a := range list {
-		if a.AfterSession == 0 { // otherwise it begins when the session that it waits for is over
+		if a.AfterSession == 0 { // otherwise it begins when the session that it waits for ends
 			ids = append(ids, a.ID)
 		}
 	}
@@ -125,7 +125,7 @@ func (c lifecycle) checkMessages(ctx context.Context) error {
 		}
 		silent = slices.DeleteFunc(silent, func(id int64) bool { return waiting[id] })
 	}
-	// The others have messages but may have lost one of several: each call checks some of them, in turn.
+	// The other attempts have messages but may have lost one of several: each call checks some of these attempts, in turn.
 	others, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: c.reached.Load(), Count: atOnce})
 	if err != nil {
 		return fmt.Errorf("read active attempts: %w", err)
@@ -147,7 +147,7 @@ func (c lifecycle) checkMessages(ctx context.Context) error {
 	return nil
 }
 
-// inLines returns the attempts that wait in the line of a pool: they need no message, because a freed slot wakes them.
+// inLines returns the attempts that wait in a pool's line: they need no message, because a freed slot wakes them.
 func (c *stores) inLines(ctx context.Context) (map[int64]bool, error) {
 	waiting := map[int64]bool{}
 	for after := int64(0); c.o.Pools != nil; {

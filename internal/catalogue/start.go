@@ -50,7 +50,7 @@ type StartRequest struct {
 	runTime      time.Time // of a schedule; zero means now
 	lastExecuted time.Time // session time of the schedule's last start
 	carried      []engine.Carried
-	priority     int // of the attempt whose results are taken over
+	priority     int // id of the attempt whose results are taken over
 }
 
 // Resume selects the earlier attempt whose results are taken over.
@@ -60,7 +60,7 @@ type Resume struct {
 	From    string // task pattern, for "from"
 }
 
-// refused is a host error as API callers see it.
+// refused is a host error in the form that API callers see.
 type refused struct {
 	why   error
 	shown host.Error
@@ -101,7 +101,7 @@ type StartPlan struct {
 	Warnings []string
 }
 
-// PlanStart fails if Start would fail, and changes nothing.
+// PlanStart fails if Start would fail. It changes nothing.
 func (c lifecycle) PlanStart(ctx context.Context, r StartRequest) (StartPlan, error) {
 	d, err := c.definitionOf(ctx, r.Site, r.Workflow)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c lifecycle) PlanStart(ctx context.Context, r StartRequest) (StartPlan, er
 	return StartPlan{params, startWarnings(d.Workflow.Config, r.Params)}, err
 }
 
-// StartWarnings returns the warnings of PlanStart for a workflow that was started.
+// StartWarnings returns the warnings that PlanStart would have returned for a workflow that was started.
 func (c lifecycle) StartWarnings(ctx context.Context, site, workflow int64, params *param.Map) []string {
 	d, err := c.definitionOf(ctx, site, workflow)
 	if err != nil {
@@ -386,7 +386,7 @@ func userError(err error) error {
 	return &host.Error{Code: host.Invalid, Message: withoutFolders(err)}
 }
 
-// withoutFolders returns the text of an error with the folders of files removed: clients must not learn where a server
+// withoutFolders returns an error's text without the folders in its file paths: clients must not learn where a server
 // keeps its files.
 func withoutFolders(err error) string {
 	text := err.Error()

@@ -13,7 +13,7 @@ import (
 // twice, or in two processes, it still starts only one attempt.
 type Timing interface {
 	// Changed is called after schedules were created, moved or deleted. due returns the schedules that may have to fire
-	// soon; it need not be called. After an error, Changed is called again.
+	// soon; Changed does not have to call it. After an error, Changed is called again.
 	Changed(ctx context.Context, due func() ([]Firing, error)) error
 }
 
@@ -64,7 +64,7 @@ func (c scheduling) Firings(ctx context.Context, from, until time.Time, n int) (
 	return firings(due, c.o.Now()), nil
 }
 
-// EachFiring passes the firings that Firings lists to do, in parts, as they are read.
+// EachFiring passes the firings that Firings would list to do, in batches, as they are read.
 func (c scheduling) EachFiring(ctx context.Context, from, until time.Time, do func([]Firing) error) error {
 	err := c.o.Schedules.EachDue(ctx, from, until, func(list []host.Schedule) error { return do(firings(list, c.o.Now())) })
 	if err != nil {

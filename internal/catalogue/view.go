@@ -72,7 +72,7 @@ func (c lifecycle) Masker(ctx context.Context, a host.Attempt, s *engine.State) 
 	return v.MaskAll, err
 }
 
-// Outputs returns the outputs of an attempt without secrets; nil if it has none.
+// Outputs returns an attempt's outputs without secrets; nil if it has none.
 func (c lifecycle) Outputs(ctx context.Context, a host.Attempt) (*param.Map, error) {
 	if !a.HasOutputs {
 		return nil, nil
@@ -88,7 +88,7 @@ func (c lifecycle) Outputs(ctx context.Context, a host.Attempt) (*param.Map, err
 	return mask(state.Outputs()), nil
 }
 
-// ForkRequest requests a fork of an attempt.
+// ForkRequest describes the requested fork of an attempt.
 type ForkRequest struct {
 	Seq       int64  // entry of the log
 	RetryName string // required

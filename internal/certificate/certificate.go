@@ -21,8 +21,7 @@ type Files struct {
 	Key  string // its private key, not encrypted
 }
 
-// lookEvery is the minimum time between two checks of whether the files have changed. Checks are made during
-// handshakes.
+// lookEvery is the minimum time between two checks for changed files. Checks are made during handshakes.
 const lookEvery = time.Second
 
 // Certificate is a certificate that follows its files. It is safe for concurrent use.
@@ -55,7 +54,7 @@ func Open(f Files, now func() time.Time, logger *slog.Logger) (*Certificate, err
 	return c, err
 }
 
-// Config returns the configuration of a listener: TLS 1.2 or newer, HTTP/2 if the client supports it.
+// Config returns a listener's configuration: TLS 1.2 or newer, and HTTP/2 if the client supports it.
 func (c *Certificate) Config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.get(), nil }}
@@ -71,8 +70,8 @@ func (c *Certificate) get() *tls.Certificate {
 	return c.current
 }
 
-// follow reads the files again if they have changed. If they do not work, the old certificate stays: they may be half
-// written, and the next change is noticed.
+// follow reads the files again if they have changed. If they do not work, the old certificate stays in use: the files
+// may be half written, and the next change will be noticed.
 func (c *Certificate) follow(now time.Time) {
 	v, err := c.files.version()
 	if err == nil && v == c.version {

@@ -50,8 +50,8 @@ func put(t *testing.T, path string, text []byte, at time.Time) {
 	}
 }
 
-// TestFollow proves that new files are used from the next handshake on, that broken, mixed or missing ones leave the
-// earlier certificate in use and are logged once, and that a later repair is noticed.
+// TestFollow proves that new files are used starting with the next handshake, that broken, mismatched or missing files
+// leave the earlier certificate in use and are logged once, and that a later repair is noticed.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

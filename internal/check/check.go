@@ -1,7 +1,7 @@
 // Package check finds mistakes in the files of a project that came in a request, before they are pushed, as `zerodag
 // check` does.
 //
-// The API calls it. It must never read a file of this machine, nor evaluate anything.
+// The API calls it. It must never read a file on this machine, nor evaluate anything.
 package check
 
 import (
@@ -23,7 +23,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// Finding is a mistake or a questionable part.
+// Finding is a mistake or a questionable passage in a file.
 type Finding struct {
 	dig.Error
 	Code string // one of the codes
@@ -33,19 +33,19 @@ type Finding struct {
 const (
 	Refused   = "refused"
 	Doubtful  = "doubtful"         // it probably does not do what its author expects
-	Shadowed  = "shadowed"         // an operator of the project that never runs: a built-in one has the same name
-	Ambiguous = "ambiguous"        // two operators of the project have the same name
+	Shadowed  = "shadowed"         // the project's operator never runs: a built-in operator has the same name
+	Ambiguous = "ambiguous"        // two of the project's operators have the same name
 	Stored    = "stored-as-data"   // data that Digdag would evaluate again
 	Empty     = "without-workflow" // the project has no workflow file
 )
 
-// folder is where a project keeps its own operators.
+// folder is where a project keeps its operators.
 const folder = "operators"
 
-// Code holds the functions that analyze the expressions in a text; a nil function finds nothing.
+// Code holds the functions that analyze the expressions in a string; a nil function finds nothing.
 type Code struct {
 	Syntax func(text string) error       // reports a mistake in them
-	Uses   func(text string) []param.Use // lists uses of parameters whose outcome depends on types
+	Uses   func(text string) []param.Use // lists uses of parameters whose result depends on types
 }
 
 // Files checks the files of a project, given by slash-separated paths, and the expressions in them. The findings are
@@ -122,8 +122,8 @@ func Folders(names []string) func(string) ([]string, bool) {
 	}
 }
 
-// ownOperators returns the operators that the project has as files: by their names without the extension, and by their
-// full names.
+// ownOperators returns the operators that the project has as files, both by file name without the extension and by full
+// name.
 func ownOperators(names []string, add func(string, ...dig.Error)) (own []string) {
 	for _, name := range names {
 		file, is := strings.CutPrefix(name, folder+"/")
@@ -139,8 +139,8 @@ func ownOperators(names []string, add func(string, ...dig.Error)) (own []string)
 	return own
 }
 
-// Known describes the built-in operators, for lint.Warnings. A caller adds the operators of the project and everything
-// else that it knows. The operators' pages are read once for each value.
+// Known describes the built-in operators, for lint.Warnings. A caller adds the project's operators and everything else
+// that it knows. The operators' pages are read once for each value.
 func Known() lint.Known {
 	builtIn := operators.Named()
 	once, types := map[string][]string{}, map[string]map[string]string{}

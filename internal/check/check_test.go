@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// TestFiles proves that each kind of mistake is found in its place and gets its code.
+// TestFiles proves that each kind of mistake is reported at its place and with its code.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	syntax := func(text string) error {
@@ -188,7 +188,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// FuzzFiles proves that any input gets an answer, and that refusals have a reason.
+// FuzzFiles proves that any input gets a result, and that refusals have a reason.
 func FuzzFiles(f *testing.F) {
 	f.Add("a.dig", "+a: {echo>: x}\n", "b.dig", "!include : a.dig\n")
 	f.Add("a.dig", "+a: {call>: a}\n", "operators/x", "")

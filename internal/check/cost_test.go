@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/check"
 )
 
-// repeated returns a text with n parts.
+// repeated returns a string with n parts.
 func repeated(head string, n int, part func(i int) string) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -56,8 +56,8 @@ func processorTime(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestCostIsLinear proves that four times as much text takes about four times the processor time, whatever the text
-// consists of.
+// TestCostIsLinear proves that checking four times as much text takes about four times the processor time, whatever the
+// text consists of.
 func TestCostIsLinear(t *testing.T) { //nolint:paralleltest // it measures the processor time of the process
 	const n = 250
 	small, large := costly(n), costly(4*n)

@@ -16,7 +16,7 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	return answer.Version, err
 }
 
-// Health is a server's answer to a probe.
+// Health is a server's response to a probe.
 type Health struct {
 	Status  string `json:"status"` // ok or unavailable
 	Version string `json:"version"`
@@ -37,7 +37,7 @@ func (c *Client) Ready(ctx context.Context) (h Health, err error) {
 	return h, c.decode(r, &h)
 }
 
-// Caller is the caller as the server identified them.
+// Caller describes the caller as the server identified them.
 type Caller struct {
 	Name string `json:"name"` // "" if no login is needed
 	By   string `json:"by"`   // nothing, password, token or iam
@@ -127,14 +127,14 @@ func (c *Client) Rekey(ctx context.Context) (Rekeyed, error) {
 	return out, err
 }
 
-// Redrive sends dead letters of the server's queues back, and reports how many there were.
+// Redrive sends dead letters back to the server's queues, and reports how many there were.
 func (c *Client) Redrive(ctx context.Context) (int, error) {
 	var answer struct{ Messages int }
 	err := c.send(ctx, http.MethodPost, "/api/redrive", nil, struct{}{}, &answer)
 	return answer.Messages, err
 }
 
-// RedriveOne sends one dead letter back.
+// RedriveOne sends one dead letter back to its queue.
 func (c *Client) RedriveOne(ctx context.Context, letter string) (int, error) {
 	var answer struct{ Messages int }
 	err := c.send(ctx, http.MethodPost, path("api", "x", "admin", "dead-letters", letter, "redrive"), nil, struct{}{}, &answer)
@@ -150,7 +150,7 @@ type Revived struct {
 }
 
 // Revive makes the server send the messages of unfinished attempts again, part by part, until all attempts are checked.
-// After an error it may be called again and starts from the beginning.
+// After an error it may be called again and starts over.
 func (c *Client) Revive(ctx context.Context) (sum Revived, err error) {
 	for last := ID(""); ; {
 		var part struct {
@@ -177,19 +177,19 @@ func (c *Client) Tokens(ctx context.Context, site ID) ([]Token, error) {
 	return list.Tokens, err
 }
 
-// CreateToken creates a token and returns it with its text, which cannot be retrieved later.
+// CreateToken creates a token and returns it with its secret text, which cannot be retrieved later.
 func (c *Client) CreateToken(ctx context.Context, asked TokenRequest) (t Token, err error) {
 	err = c.send(ctx, http.MethodPost, "/api/tokens", nil, asked, &t)
 	return t, err
 }
 
-// RevokeToken revokes a token of a site.
+// RevokeToken revokes one of a site's tokens.
 func (c *Client) RevokeToken(ctx context.Context, id, site ID) (t Token, err error) {
 	err = c.send(ctx, http.MethodDelete, path("api", "tokens", string(id)), query("site", string(site)), nil, &t)
 	return t, err
 }
 
-// AuditEntry is an entry of the audit log.
+// AuditEntry is an entry in the audit log.
 type AuditEntry struct {
 	ID      ID        `json:"id"`
 	At      time.Time `json:"at"`
@@ -203,7 +203,7 @@ type AuditEntry struct {
 	Request string    `json:"request"`
 }
 
-// AuditFilter selects entries of the audit log; "" means any.
+// AuditFilter selects audit log entries; "" means any.
 type AuditFilter struct {
 	Who, Action, Target, From, To string
 	Refused                       bool

@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Sessions lists sessions, newest first: all, or those of a project or of one of its workflows.
+// Sessions lists sessions, newest first: all sessions, or only those of a project or one of its workflows.
 func (c *Client) Sessions(ctx context.Context, project ID, workflow string, p Page) ([]Session, error) {
 	var list struct{ Sessions []Session }
 	err := c.get(ctx, sessionsOf(project), query("workflow", workflow, "last_id", string(p.Last), "page_size", p.count()), &list)
@@ -109,7 +109,7 @@ type Start struct {
 	// Priority is the keyword for the attempt's importance among waiting ones; "" means none.
 	Priority string
 	At       time.Time // when its first task begins; zero means now
-	// Labels are texts by which users find the attempt; with Resume they override the labels of the earlier attempt.
+	// Labels are strings by which users find the attempt; with Resume they override the labels of the earlier attempt.
 	Labels *param.Map
 }
 
@@ -133,7 +133,7 @@ type StartPlan struct {
 }
 
 // CheckStart fails if Start would fail, and starts nothing. A server that cannot check, such as a Digdag server,
-// answers that the address is missing (IsMissing).
+// responds that the address is missing (IsMissing).
 func (c *Client) CheckStart(ctx context.Context, s Start) (p StartPlan, err error) {
 	err = c.send(ctx, http.MethodPost, "/api/x/start-check", nil, s.body(), &p)
 	return p, existing(err)
@@ -204,7 +204,7 @@ type RerunPlan struct {
 	Gone     int        `json:"gone"` // the number of results for which the workflow no longer has a task
 }
 
-// RerunTasks holds the tasks of a plan, up to the limit for an answer, and their total number.
+// RerunTasks holds a plan's tasks, up to the limit for one response, and their total number.
 type RerunTasks struct {
 	Total int         `json:"total"`
 	Rows  []RerunTask `json:"rows"`
@@ -284,7 +284,7 @@ func (c *Client) LogFiles(ctx context.Context, attempt ID, prefix string) ([]Log
 	return c.logFiles(ctx, attempt, prefix, "")
 }
 
-// LogLinks is LogFiles with links at which a browser shows the files as text. Log cannot read them.
+// LogLinks is like LogFiles, but its links make a browser show the files as text. Log cannot read them.
 func (c *Client) LogLinks(ctx context.Context, attempt ID, prefix string) ([]LogFile, error) {
 	return c.logFiles(ctx, attempt, prefix, "text")
 }

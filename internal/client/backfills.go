@@ -25,7 +25,7 @@ type Fill struct {
 	DryRun   bool       `json:"dryRun,omitempty"`
 }
 
-// Filling is a backfill with an id, and its progress.
+// Filling is a backfill with an id, together with its progress.
 type Filling struct {
 	ID             ID           `json:"id"`
 	Name           string       `json:"name"`
@@ -65,7 +65,7 @@ func (b Filling) Waiting() (n int) {
 	return n
 }
 
-// FillingRun is a session of a backfill that has begun or must begin now, and that is not over.
+// FillingRun is a backfill session that has begun or must begin now, and that has not ended.
 type FillingRun struct {
 	SessionTime time.Time `json:"sessionTime"`
 	AttemptID   *ID       `json:"attemptId"` // nil: it is about to be created, or cannot be created now

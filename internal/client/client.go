@@ -33,7 +33,7 @@ type Options struct {
 	Agent    string      // added to the User-Agent
 	// Sign adds authentication to a request to the server itself; the API is then below /iam. May be nil.
 	Sign func(r *http.Request) error
-	// Access is how errors describe the authentication of requests: "with the token of --token".
+	// Access is how errors describe the way in which requests authenticate: "with the token of --token".
 	Access   string
 	Insecure bool // accept any certificate
 	// NoDirect requests files from the server itself instead of using links to its storage, and pushes to the server
@@ -41,8 +41,8 @@ type Options struct {
 	NoDirect bool
 	// Env looks up the proxy variables; nil means no proxy.
 	Env func(name string) string
-	// Progress is called with the number of transferred bytes of an upload or download; total is -1 if it is not known.
-	// May be nil.
+	// Progress is called with the number of bytes that an upload or download has transferred; total is -1 if it is not
+	// known. May be nil.
 	Progress func(done, total int64)
 	// Wait waits before a request is repeated; nil waits in real time.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -51,10 +51,10 @@ type Options struct {
 // Client is a client of one server. It is safe for concurrent use.
 type Client struct {
 	transport
-	slots atomic.Bool // the server reported that archives may be uploaded to its store
+	slots atomic.Bool // the server has reported that archives may be uploaded to its store
 }
 
-// transport sends requests to one server, repeats them if necessary, and reads its answers.
+// transport sends requests to one server, repeats them if necessary, and reads the responses.
 type transport struct {
 	Options
 	base string // "http://host:port", without a slash at the end

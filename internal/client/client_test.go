@@ -37,7 +37,7 @@ func connect(t *testing.T, o Options) *Client {
 	return c
 }
 
-// serve starts a server that answers with f and returns a client.
+// serve starts a server that responds with f, and returns a client for it.
 func serve(t *testing.T, o Options, f http.HandlerFunc) *Client {
 	t.Helper()
 	s := httptest.NewServer(f)
@@ -76,8 +76,8 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestRepeats proves that a GET is tried ten times with growing pauses, that final answers end the tries at once, and
-// that requests that change something are not repeated.
+// TestRepeats proves that a GET is tried ten times with growing pauses, that a final response ends the tries at once,
+// and that requests that change something are not repeated.
 func TestRepeats(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -206,7 +206,7 @@ func TestUnreachableWithoutPort(t *testing.T) {
 	}
 }
 
-// TestUnreachable proves that users soon learn at which address there is no server, and what to do.
+// TestUnreachable proves that users quickly learn that there is no server at an address, and what to do.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -258,7 +258,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSentOn proves that an address that redirects callers elsewhere, for example to a login page, is reported as such.
+// TestSentOn proves that an error says so if an address redirects callers elsewhere, for example to a login page.
 func TestSentOn(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusFound, http.StatusMovedPermanently, http.StatusPermanentRedirect} {

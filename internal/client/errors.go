@@ -32,8 +32,8 @@ type Unknown struct {
 	Name    string
 }
 
-// soon is how early API Gateway answers when it rejects a request. It uses the same words when a function has worked on
-// the request for 30 seconds.
+// soon is how quickly API Gateway responds when it rejects a request. It uses the same words when a function has worked
+// on the request for 30 seconds.
 const soon = 20 * time.Second
 
 // isGateways reports whether API Gateway refused a request before any work on it began, because there were too many
@@ -100,12 +100,12 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &e) && e.Status == status
 }
 
-// missing returns the error for a list that lacks the requested element.
+// missing returns the error for when a list lacks the requested element.
 func missing(u Unknown, where string) error {
 	return &StatusError{Status: http.StatusNotFound, Body: fmt.Sprintf("%s not found%s: %s", u.Kind, where, u.Name), Unknown: u}
 }
 
-// Unreachable means that no server answers.
+// Unreachable means that no server responds.
 type Unreachable struct {
 	URL   string
 	cause error
@@ -161,7 +161,7 @@ func statusError(r *http.Response) error {
 	return e
 }
 
-// Message returns the server's message in an error answer; "" if it has no readable one.
+// Message returns the server's message in an error response; "" if it has no readable one.
 func Message(err error) string {
 	var status *StatusError
 	var body struct {

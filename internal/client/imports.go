@@ -50,7 +50,7 @@ type MissingWorkflow struct {
 	Attempts int    `json:"attempts"`
 }
 
-// ImportAttempts adds finished attempts of another server, oldest first. It may be repeated.
+// ImportAttempts adds another server's finished attempts, oldest first. It may be repeated.
 func (c *Client) ImportAttempts(ctx context.Context, list []PastAttempt, dryRun bool) (r ImportedAttempts, err error) {
 	body := struct {
 		Attempts []PastAttempt `json:"attempts"`
@@ -60,7 +60,7 @@ func (c *Client) ImportAttempts(ctx context.Context, list []PastAttempt, dryRun 
 	return r, err
 }
 
-// PastSchedule is the state of a schedule on another server.
+// PastSchedule is a schedule's state on another server.
 type PastSchedule struct {
 	Project          string     `json:"project"`
 	Workflow         string     `json:"workflow"`

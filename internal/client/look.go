@@ -10,7 +10,7 @@ import (
 // Subject is what a message in a queue is about.
 type Subject struct {
 	What    string          `json:"what"`
-	Attempt *SubjectAttempt `json:"attempt"` // nil: it is about no attempt, or the attempt is gone
+	Attempt *SubjectAttempt `json:"attempt"` // nil: it is not about an attempt, or the attempt no longer exists
 	Tasks   []string        `json:"tasks"`   // the full names of the first tasks
 	Count   int             `json:"count"`   // the number of all tasks
 }
@@ -26,13 +26,13 @@ type SubjectAttempt struct {
 	Workflow string `json:"workflow"`
 }
 
-// Servers lists the servers of a database. All times are those of its clock.
+// Servers lists the servers that share a database. All times come from the database's clock.
 type Servers struct {
 	At      time.Time `json:"at"`
 	Servers []Server  `json:"servers"`
 }
 
-// Server is a server of a database.
+// Server is one of the servers that share a database.
 type Server struct {
 	ID           string     `json:"id"`
 	Name         string     `json:"name"`
@@ -50,13 +50,13 @@ type Server struct {
 	LostAt       *time.Time `json:"lostAt"`
 }
 
-// Servers lists the servers of the database that answers.
+// Servers lists the servers that share the responding server's database.
 func (c *Client) Servers(ctx context.Context) (s Servers, err error) {
 	err = c.get(ctx, "/api/x/admin/servers", nil, &s)
 	return s, err
 }
 
-// Queues holds the sizes of a server's queues and the messages in one of them. Times are milliseconds since 1970, 0 for
+// Queues holds the sizes of a server's queues, and messages from one queue. Times are milliseconds since 1970, 0 for
 // none.
 type Queues struct {
 	At          int64    `json:"at"`
@@ -67,7 +67,7 @@ type Queues struct {
 	Next        *ID      `json:"next"`
 }
 
-// Depth is the size of one queue.
+// Depth describes the size of one queue.
 type Depth struct {
 	Name   string `json:"name"`
 	Ready  int    `json:"ready"`
@@ -98,17 +98,17 @@ func (c *Client) Queues(ctx context.Context, queue string, after ID, count int) 
 	return q, err
 }
 
-// Limit is a limit of a server.
+// Limit is one of a server's limits.
 type Limit struct {
 	Name    string  `json:"name"`
 	About   string  `json:"about"`
-	Setting *string `json:"setting"` // the setting that changes it; nil: there is none
+	Setting *string `json:"setting"` // the setting that changes it; nil: no setting does
 	Unit    string  `json:"unit"`
 	Value   *int64  `json:"value"` // nil: there is no limit
 	Use     *int64  `json:"use"`   // nil: unknown
 }
 
-// Limits lists the limits of a server.
+// Limits lists a server's limits.
 func (c *Client) Limits(ctx context.Context) ([]Limit, error) {
 	var answer struct{ Limits []Limit }
 	err := c.get(ctx, "/api/x/admin/limits", nil, &answer)
@@ -151,7 +151,7 @@ type DeadLetter struct {
 	Size       int     `json:"size"` // bytes
 	Broken     *string `json:"broken"`
 	Subject
-	Body json.RawMessage `json:"body,omitempty"` // only for a single letter, without values from tasks
+	Body json.RawMessage `json:"body,omitempty"` // set only when a single letter is requested; without values from tasks
 }
 
 // DeadLetters lists up to count dead letters of each queue, the oldest first. all means that the list is complete.

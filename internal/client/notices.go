@@ -16,12 +16,11 @@ type Notice struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	Tries     int        `json:"tries"`
 	Error     *string    `json:"error"`
-	RetryAt   *time.Time `json:"retryAt"`   // nil: it was given up
-	GivenUpAt *time.Time `json:"givenUpAt"` // nil: it will be retried
+	RetryAt   *time.Time `json:"retryAt"`   // nil: delivery was given up
+	GivenUpAt *time.Time `json:"givenUpAt"` // nil: delivery will be retried
 }
 
-// Notices lists up to most undelivered notifications, oldest first: those of the site, or of an attempt unless that is
-// "".
+// Notices lists up to most undelivered notifications, oldest first: the site's or, unless attempt is "", the attempt's.
 func (c *Client) Notices(ctx context.Context, attempt ID, most int) (all []Notice, err error) {
 	for last := ID(""); len(all) < most; last = all[len(all)-1].ID {
 		var list struct{ Notices []Notice }

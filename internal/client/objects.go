@@ -58,7 +58,7 @@ type Workflow struct {
 	Revision string     `json:"revision"`
 	Timezone string     `json:"timezone"`
 	Config   *param.Map `json:"config"`
-	// These texts are for people; they are copied from the file.
+	// These strings are for people; they are copied from the file.
 	Description string   `json:"description,omitempty"`
 	Owner       string   `json:"owner,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
@@ -182,7 +182,7 @@ type Waiting struct {
 	Slots  int        `json:"slots"`
 }
 
-// LogFile is a log file of an attempt; Direct is empty if only the server can provide it.
+// LogFile is one of an attempt's log files; Direct is empty if only the server can provide it.
 type LogFile struct {
 	FileName string    `json:"fileName"`
 	FileSize int64     `json:"fileSize"`
@@ -238,7 +238,7 @@ type Token struct {
 type TokenRequest struct {
 	Name string `json:"name"`
 	Role string `json:"role"`
-	// Site is the site of the token; nil: the caller's own.
+	// Site is the token's site; nil: the caller's own.
 	Site      *ID        `json:"site,omitempty"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // nil for never
 	Projects  []string   `json:"projects,omitempty"`  // empty: all

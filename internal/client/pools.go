@@ -70,7 +70,7 @@ func (c *Client) SetPool(ctx context.Context, project, name string, slots int) (
 	return p, err
 }
 
-// HoldPool stops a pool from granting slots, or lets it grant slots again.
+// HoldPool stops a pool from granting slots, or lets it grant them again.
 func (c *Client) HoldPool(ctx context.Context, project, name string, held bool) (p Pool, err error) {
 	action := "release"
 	if held {

@@ -41,7 +41,7 @@ func (c *Client) AllProjects(ctx context.Context) (all []Project, err error) {
 	}
 }
 
-// Project returns the project with a name.
+// Project returns the project with the given name.
 func (c *Client) Project(ctx context.Context, name string) (Project, error) {
 	var list struct{ Projects []Project }
 	q := query()
@@ -88,14 +88,14 @@ func (c *Client) Workflows(ctx context.Context, p Page, order, pattern string) (
 	return list.Workflows, err
 }
 
-// ProjectWorkflows lists the definitions of a revision; "" means the newest.
+// ProjectWorkflows lists a revision's definitions; "" means the newest revision.
 func (c *Client) ProjectWorkflows(ctx context.Context, project ID, revision string) ([]Workflow, error) {
 	var list struct{ Workflows []Workflow }
 	err := c.get(ctx, path("api", "projects", string(project), "workflows"), query("revision", revision), &list)
 	return list.Workflows, err
 }
 
-// Workflow returns the definition with a name in a revision; revision "" means the newest.
+// Workflow returns a revision's definition with the given name; revision "" means the newest.
 func (c *Client) Workflow(ctx context.Context, project ID, name, revision string) (Workflow, error) {
 	var list struct{ Workflows []Workflow }
 	q := query("revision", revision)

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// How many times a GET is tried, and how long the client waits after the first failure; the wait doubles up to the
-// longest. If no server listens, the client gives up sooner, because a user may be waiting. Rejected requests are
-// repeated at growing intervals for as long as patience lasts: a thousand clients that retried every second would keep
-// the server from doing its work.
+// How many times a GET is tried, and how long the client waits after the first failure; the wait doubles until it
+// reaches the longest. If no server listens, the client gives up sooner, because a user may be waiting. Rejected
+// requests are repeated at growing intervals for as long as patience lasts: a thousand clients that retried every
+// second would keep the server from doing its work.
 const (
 	tries       = 10
 	triesToDial = 4
@@ -109,14 +109,14 @@ const (
 // request is one request to the server.
 type request struct {
 	method, address string
-	accept          string           // the type of the answer; "" means any
+	accept          string           // the type of the response; "" means any
 	kind            string           // the type of the body
 	body            func() io.Reader // opens the body for each try; nil for none
 	size            int64
 }
 
 // do sends a request with its headers to the server, and repeats it while it is rejected, after random waits that
-// spread out a crowd of clients. The returned answer has a successful status.
+// spread out a crowd of clients. The returned response has a success status.
 func (c *transport) do(ctx context.Context, to request) (*http.Response, error) {
 	pause := firstWait
 	for waited := time.Duration(0); ; waited += pause {
@@ -172,7 +172,7 @@ func (c *transport) once(ctx context.Context, to request) (*http.Response, error
 	return answer, err
 }
 
-// answer sends a request and turns every answer except a success into an error.
+// answer sends a request and turns every response except a success into an error.
 func (c *transport) answer(r *http.Request) (*http.Response, error) {
 	answer, err := c.http.Do(r) // #nosec G704 -- the user names the server
 	if err != nil {
@@ -207,7 +207,7 @@ func (c *transport) repeat(ctx context.Context, try func() (*http.Response, erro
 	}
 }
 
-// isFinal reports whether the same request would get the same answer again, or was already retried for a long time.
+// isFinal reports whether the same request would get the same response again, or was already retried for a long time.
 func isFinal(err error) bool {
 	var s *StatusError
 	var m *mistake

@@ -34,7 +34,7 @@ func (c *Client) olderRevisions(ctx context.Context, project ID, known []Revisio
 		names[r.Revision] = true
 	}
 	var best []Revision
-	low, high := int64(0), int64(math.MaxInt32) // Digdag's ids of revisions are no larger
+	low, high := int64(0), int64(math.MaxInt32) // Digdag's revision ids are no larger
 	for high-low > 1 {
 		middle := low + (high-low)/2
 		page, err := c.Revisions(ctx, project, ID(strconv.FormatInt(middle, 10)))

@@ -38,7 +38,7 @@ func (c *transport) download(ctx context.Context, path string, q url.Values) (io
 	return c.counted(r.Body, r.ContentLength), nil
 }
 
-// redirected returns the target of a redirect; nil if the answer is not a redirect.
+// redirected returns the target of a redirect; nil if the response is not a redirect.
 func redirected(r *http.Response) *url.URL {
 	if r == nil || r.StatusCode/100 != 3 {
 		return nil
@@ -116,7 +116,7 @@ func (c *Client) Archive(ctx context.Context, project ID, revision string) (io.R
 	return c.download(ctx, path("api", "projects", string(project), "archive"), query("revision", revision))
 }
 
-// Backup opens a backup of all data of the server, a tar.gz.
+// Backup opens a backup of all the server's data, a tar.gz.
 func (c *Client) Backup(ctx context.Context) (io.ReadCloser, error) {
 	return c.download(ctx, path("api", "backup"), url.Values{})
 }

@@ -88,7 +88,7 @@ func checksums(ctx context.Context, archive io.ReaderAt, size, each int64) ([]st
 	return sums, nil
 }
 
-// putParts uploads the parts, several at the same time, and returns the identifiers that the store gave them. The first
+// putParts uploads the parts, several at a time, and returns the identifiers that the store assigned to them. The first
 // failure ends the upload.
 func (c *Client) putParts(ctx context.Context, to place, archive io.ReaderAt, size int64) ([]string, error) {
 	ctx, fail := context.WithCancelCause(ctx)
@@ -121,7 +121,7 @@ func (c *Client) putParts(ctx context.Context, to place, archive io.ReaderAt, si
 // partReader reads a part and reports the progress of all parts.
 type partReader struct {
 	*io.SectionReader
-	read  atomic.Int64 // the transport may read for a moment after a failure
+	read  atomic.Int64 // the transport may keep reading for a moment after a failure
 	all   *atomic.Int64
 	total int64
 	tell  func(done, total int64)
@@ -165,7 +165,7 @@ func (c *Client) putPart(ctx context.Context, link string, headers map[string]st
 	return "", fmt.Errorf("upload archive to %s: %w", r.URL.Host, refused)
 }
 
-// again makes requests that may be repeated.
+// again makes requests, repeating them if necessary.
 func (c *transport) again(ctx context.Context, do func() error) error {
 	_, err := c.repeat(ctx, func() (*http.Response, error) { return nil, do() })
 	return err

@@ -24,7 +24,8 @@ type API struct {
 	byIAM   http.Handler
 }
 
-// Limits on a request and an answer that pass through API Gateway and Lambda: 6 MB, of which base64 takes up a quarter.
+// Limits on a request and a response that pass through API Gateway and Lambda: 6 MB, of which base64 takes up a
+// quarter.
 const (
 	maxPayload = 4 << 20
 	mostAnswer = 6 << 20 // as JSON
@@ -44,11 +45,11 @@ func signer(ctx context.Context) (name string, ok bool) {
 }
 
 // API creates the REST API of a deployment. Tokens are required, except for requests whose signature API Gateway has
-// checked. The handler page serves everything outside /api; nil answers 404.
+// checked. The handler page serves everything outside /api; if it is nil, the response is 404.
 func (e *Engine) API(version string, page http.Handler) (*API, error) {
 	box, provider := seal.New(e.sealKey.bytes), e.provider()
 	principals, err := access.ParsePrincipals(e.Config.IAMGrants)
-	if err != nil { // until the setting is correct no one can sign in, which is better than admitting everyone as owner
+	if err != nil { // until the setting is corrected no one can sign in, which is better than admitting everyone as owner
 		e.Logger.Error("requests signed with IAM credentials are rejected", "error", err)
 		principals = access.Principals{}
 	}
@@ -79,7 +80,7 @@ func (e *Engine) Upload(ctx context.Context, call events.S3Event) error {
 	return e.Uploads().Register(ctx, keys...)
 }
 
-// command is a request from the account's owner to the function itself.
+// command is a request that the account's owner sends to the function itself.
 type command struct {
 	Zerodag string `json:"zerodag"`
 }
@@ -113,7 +114,7 @@ func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
 	return a.engine.answer(handler, c, r), nil
 }
 
-// answer passes a request to the handler, and counts answers that blame the server (5xx).
+// answer passes a request to the handler, and counts responses that blame the server (5xx).
 func (e *Engine) answer(handler http.Handler, c call, r *http.Request) any {
 	w := newRecorder()
 	handler.ServeHTTP(w, r)

@@ -31,7 +31,7 @@ func (n *slowNotices) Notify(ctx context.Context, _ host.Notice) error {
 	}
 }
 
-// workflows embeds the port under a name that differs from its methods.
+// workflows embeds the port under a name that none of its methods has.
 type workflows interface{ host.Workflows }
 
 type noWorkflows struct{ workflows }
@@ -71,7 +71,7 @@ func TestToldBeforeTheEnd(t *testing.T) {
 				if took := time.Since(began); err != nil || notices.told.Load() != told || took > backgroundTime {
 					t.Errorf("%s: told %d times, want %d; after %v: %v", name, notices.told.Load(), told, took, err)
 				}
-				time.Sleep(takes) // background work would continue if the process did
+				time.Sleep(takes) // background work would continue if the process continued
 			})
 		}
 	}

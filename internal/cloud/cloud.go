@@ -52,7 +52,7 @@ type Engine struct {
 	Logger *slog.Logger
 
 	attempts *attemptMetrics
-	refused  atomic.Int64 // answers that blame the server (5xx)
+	refused  atomic.Int64 // responses that blame the server (5xx)
 	dead     [2]sqs.DeadLetters
 	pool     *evaluators.Pool
 	lease    time.Duration // the lease of a task
@@ -65,7 +65,7 @@ type Engine struct {
 	sealKey, clientSecret *keptParameter
 }
 
-// pack is the maximum number of tasks, which become ready together, in one message (invariants.md 4.9).
+// pack is how many tasks that become ready together share one message at most (invariants.md 4.9).
 const pack = 25
 
 // An agent has 15 minutes. A run that it begins may take ten of them, and after three minutes it leaves further tasks
@@ -160,7 +160,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	return e, nil
 }
 
-// daily returns the tick's daily chores: data that is kept forever needs no chore.
+// daily returns the tick's daily chores. Data that is kept forever needs none.
 func (e *Engine) daily(l host.Limits) (list []tick.Chore) {
 	if l.KeepAttempts > 0 {
 		list = append(list, tick.Chore{Reached: host.Forgetting, Done: host.Forgot, Do: e.Forget})
@@ -199,7 +199,7 @@ func evaluatorPath() (string, error) {
 // engine: it writes the log of every attempt and reads the secrets of every project, so no task may call AWS with it.
 func operatorSettings() *param.Map { return param.New("aws", param.New("environment", false)) }
 
-// topics returns the topics that are put on the bus for a value of the setting.
+// topics returns the topics that the given value of the setting puts on the bus.
 func topics(announce string) []events.Topic {
 	failures := []events.Topic{events.AttemptFailed, events.SLAMissed, events.StartRefused}
 	ends := append(failures, events.AttemptSucceeded, events.AttemptKilled)

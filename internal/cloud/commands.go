@@ -97,7 +97,7 @@ func (e *Engine) commands(id operators.Identity, archive string) operators.Comma
 	return noCommands{}
 }
 
-// placed returns the executors of one run of a task.
+// placed returns the executors for one run of a task.
 func (e *Engine) placed(id operators.Identity, archive string) *placed {
 	p := newPlaced()
 	if e.Sandbox != nil {
@@ -122,7 +122,7 @@ func (e *Engine) prewarm(ctx context.Context, id operators.Identity, s operators
 	}
 }
 
-// placed holds the executors of the deployment; a command that names none uses the first.
+// placed holds the deployment's executors; a command that names none uses the first.
 type placed struct {
 	table placement.Table
 	in    map[string]operators.Commands
@@ -152,12 +152,12 @@ func (p *placed) Run(ctx context.Context, c operators.Command) (operators.Exit, 
 	return p.in[name].Run(ctx, c)
 }
 
-// Stop ends a command wherever it runs: the first executor finds its row and everything that belongs to it.
+// Stop ends a command wherever it runs: the first executor finds its row and everything that goes with it.
 func (p *placed) Stop(ctx context.Context, status *param.Map) error {
 	return p.in[p.table.Default].Stop(ctx, status)
 }
 
-// noCommands refuses commands: there is no shell in a function.
+// noCommands refuses commands, because a function has no shell.
 type noCommands struct{}
 
 func (noCommands) Run(context.Context, operators.Command) (operators.Exit, error) {

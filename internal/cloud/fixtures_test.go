@@ -20,7 +20,7 @@ import (
 	"zerodag/internal/sqs"
 )
 
-// called reads an event with which AWS calls a function.
+// called reads an event that AWS passes to a function.
 func called(t *testing.T, function string, into any) json.RawMessage {
 	t.Helper()
 	text, err := os.ReadFile("../../functions/" + function + "/event.json")

@@ -17,7 +17,7 @@ import (
 )
 
 // A public stage has an HTTP API, which calls functions with payload format 2.0. A private stage has a REST API, which
-// supports only format 1.0. Both become a call, and the answer has the format of its call.
+// supports only format 1.0. Both become a call, and the response has the format of its call.
 
 // call is a request that came through API Gateway.
 type call struct {
@@ -119,12 +119,12 @@ func (c call) answer(w *recorder) any {
 	return c.problem(http.StatusRequestEntityTooLarge, "The response exceeds the limit of API Gateway (6 MB): request fewer items, or a direct link")
 }
 
-// problem returns an answer that describes an error.
+// problem returns a response that describes an error.
 func (c call) problem(status int, why string) any {
 	return c.form(status, http.Header{"Content-Type": {"application/json"}}, fmt.Sprintf(`{"message":%q,"status":%d}`, why, status), false)
 }
 
-// form returns an answer in the format of the API that received the request. Each cookie needs a separate header and
+// form returns a response in the format of the API that received the request. Each cookie needs a separate header and
 // must not be joined with others.
 func (c call) form(status int, header http.Header, body string, encoded bool) any {
 	if c.rest {
@@ -139,8 +139,8 @@ func (c call) form(status int, header http.Header, body string, encoded bool) an
 	return out
 }
 
-// fits reports whether Lambda accepts an answer with a body of n bytes. The limit applies to its JSON, in which one
-// character of a text may take six bytes.
+// fits reports whether Lambda accepts a response with a body of n bytes. The limit applies to its JSON, in which one
+// character of a string may take six bytes.
 func fits(a any, n int) bool {
 	if n < mostAnswer/8 { // headers need little space
 		return true

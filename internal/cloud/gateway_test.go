@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// payload returns the event that one of the two kinds of API sends for a request.
+// payload returns the event that one of the two API types sends for a request.
 func payload(t *testing.T, rest bool, method, path, query string, body []byte, header http.Header, signer string) json.RawMessage {
 	t.Helper()
 	var event any
@@ -130,7 +130,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// answered reads an answer in either format.
+// answered reads a response in either format.
 func answered(t *testing.T, a any) (status int, body string, encoded bool, kind string, cookies []string) {
 	t.Helper()
 	switch a := a.(type) {
@@ -166,7 +166,7 @@ func TestAnswer(t *testing.T) {
 		if status, body, encoded, _, _ := answered(t, write(http.StatusOK, "application/gzip", "\x1f\x8b")); status != 200 || body != "H4s=" || !encoded {
 			t.Error(rest, status, body, encoded)
 		}
-		// The limit applies to the JSON in which Lambda receives an answer.
+		// The limit applies to the JSON in which Lambda receives a response.
 		for name, c := range map[string]struct {
 			kind, body string
 			want       int

@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// namespace is the namespace of the metrics in CloudWatch.
+// namespace is the metrics' namespace in CloudWatch.
 const namespace = "zerodag"
 
 // measure records a call's work. At the end, the caller calls the returned function, which writes one line in
@@ -37,11 +37,11 @@ func (e *Engine) measure(function string) func() {
 	}
 }
 
-// counts holds the totals of a process.
+// counts holds a process's totals.
 type counts struct {
 	node.Stats
 	NoEvaluator int64 // expression evaluators that could not be started
-	Answers     int64 // answers to requests that blame the server (5xx)
+	Answers     int64 // responses that blame the server (5xx)
 }
 
 func (e *Engine) counted() counts {
@@ -55,7 +55,7 @@ func (e *Engine) counted() counts {
 	return c
 }
 
-// metric is a number with its unit in CloudWatch.
+// metric is a number with its CloudWatch unit.
 type metric struct {
 	Name string
 	Unit string
@@ -88,12 +88,12 @@ func metricLine(stage, function string, before, after counts, began, now time.Ti
 		map[string]any{"Namespace": namespace, "Dimensions": [][]string{{"stage"}}, "Metrics": metrics}}}
 	text, err := json.Marshal(line)
 	if err != nil {
-		panic("cloud: " + err.Error()) // texts and numbers can always be written
+		panic("cloud: " + err.Error()) // strings and numbers can always be written
 	}
 	return text
 }
 
-// version returns the published version of this function if deploys are gradual; "" if they are not, or in a call of
+// version returns this function's published version if deploys are gradual; "" if they are not, or in a call to
 // $LATEST.
 func (e *Engine) version() string {
 	if v := lambdacontext.FunctionVersion; e.Config.Gradual && v != "$LATEST" {
@@ -114,7 +114,7 @@ func releaseLine(stage, function, version string, before, after counts, now time
 		"_aws": map[string]any{"Timestamp": now.UnixMilli(), "CloudWatchMetrics": []any{
 			map[string]any{"Namespace": namespace, "Dimensions": [][]string{{"stage", "function", "version"}}, "Metrics": []metric{{"ReleaseErrors", "Count"}}}}}})
 	if err != nil {
-		panic("cloud: " + err.Error()) // texts and numbers can always be written
+		panic("cloud: " + err.Error()) // strings and numbers can always be written
 	}
 	return text
 }
@@ -194,7 +194,7 @@ func (m *attemptMetrics) lines(stage string, now time.Time) (list [][]byte) {
 			"Metrics": []metric{{"AttemptsFinished", "Count"}, {"AttemptsFailed", "Count"}, {"AttemptSeconds", "Seconds"}}}}}
 		text, err := json.Marshal(line)
 		if err != nil {
-			panic("cloud: " + err.Error()) // texts and numbers can always be written
+			panic("cloud: " + err.Error()) // strings and numbers can always be written
 		}
 		list = append(list, text)
 	}

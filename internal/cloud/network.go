@@ -15,8 +15,8 @@ import (
 )
 
 // network returns the network through which tasks connect. It blocks the function's own machine, where Lambda's
-// interface would accept an answer from any caller that has the id of a request, and services that trust any caller on
-// that machine. In tests, where AWS itself is simulated on this machine, there is nothing to protect: in that case, it
+// interface would accept a response from any caller that has a request's id, and services that trust any caller on that
+// machine. In tests, where AWS itself is simulated on this machine, there is nothing to protect: in that case, it
 // returns nil, which means the machine's network.
 func network(account aws.Config) operators.Network {
 	if account.BaseEndpoint == nil {

@@ -32,7 +32,7 @@ func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQS
 }
 
 // killLook is the time within which an agent's run is stopped after a kill, and the interval at which a run reads its
-// attempt to detect a kill; a run that is over sooner reads nothing.
+// attempt to detect a kill; a run that ends sooner reads nothing.
 const killLook = 2 * time.Second
 
 // Agent handles a call with a message from the queue "tasks". It first shortens the lease so that a crash is noticed

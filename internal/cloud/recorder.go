@@ -5,13 +5,13 @@ import (
 	"net/http"
 )
 
-// recorder is an http.ResponseWriter that keeps the answer to one request, because Lambda returns only whole answers.
-// Like a server, it uses the headers that are set when the answer begins, and derives a missing content type from the
-// body.
+// recorder is an http.ResponseWriter that keeps the response to one request, because Lambda returns only whole
+// responses. Like a server, it uses the headers that are set when the response begins, and derives a missing content
+// type from the body.
 type recorder struct {
-	status int // 0: the answer has not begun
+	status int // 0: the response has not begun
 	header http.Header
-	sent   http.Header // the headers as they were when the answer began
+	sent   http.Header // the headers as they were when the response began
 	body   bytes.Buffer
 }
 
@@ -41,5 +41,5 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Flush implements http.Flusher: the output so far is sent with the rest.
 func (r *recorder) Flush() { r.end() }
 
-// end begins an answer that has no body.
+// end begins a response that has no body.
 func (r *recorder) end() { r.WriteHeader(http.StatusOK) }

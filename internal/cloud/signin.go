@@ -21,16 +21,16 @@ import (
 	"zerodag/internal/ssm"
 )
 
-// parameter is a text that functions share.
+// parameter is a string that functions share.
 type parameter interface {
 	Read(ctx context.Context) (string, error)
 	Make(ctx context.Context, value string) error
 }
 
-// keptParameter reads a parameter of the deployment and keeps it for a while. It is safe for concurrent use.
+// keptParameter reads a deployment parameter and keeps it for a while. It is safe for concurrent use.
 type keptParameter struct {
 	parameter
-	fresh func() string // creates the value of a missing parameter; nil: it is not created
+	fresh func() string // creates the value of a missing parameter; nil: a missing parameter is not created
 
 	mu    sync.Mutex
 	value string
@@ -89,7 +89,7 @@ func (k *keptParameter) bytes(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(text))
-	if err != nil || len(key) < seal.KeySize { // the error omits the text, which may be nearly the key
+	if err != nil || len(key) < seal.KeySize { // the error omits the value, which may be close to the key
 		return nil, fmt.Errorf("the parameter with the key that seals sign-ins must be base64 of at least %d bytes", seal.KeySize)
 	}
 	return key, nil

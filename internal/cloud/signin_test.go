@@ -51,7 +51,7 @@ func (s *shared) Make(_ context.Context, value string) error {
 }
 
 // TestSealKey proves that functions agree on one key, read it from time to time, notice a change, end all sessions when
-// it is deleted, and report an outage or an invalid text without showing the text.
+// it is deleted, and report an outage or an invalid value without showing the value.
 func TestSealKey(t *testing.T) {
 	t.Parallel()
 	at, store := time.Unix(1_700_000_000, 0), &shared{}
@@ -87,7 +87,7 @@ func TestSealKey(t *testing.T) {
 	}
 }
 
-// TestClientSecret proves that a client of a provider may work without a secret.
+// TestClientSecret proves that a provider's client may work without a secret.
 func TestClientSecret(t *testing.T) {
 	t.Parallel()
 	store := &shared{}
@@ -101,7 +101,7 @@ func TestClientSecret(t *testing.T) {
 	}
 }
 
-// through calls an API as API Gateway does, keeping cookies separate from the other headers in both directions.
+// through calls an API the way API Gateway does, keeping cookies separate from the other headers in both directions.
 func through(t *testing.T, a http.Handler, method, path, query, body string, cookies []string) events.APIGatewayV2HTTPResponse {
 	t.Helper()
 	call := events.APIGatewayV2HTTPRequest{RawPath: path, RawQueryString: query, Body: body, Cookies: cookies,

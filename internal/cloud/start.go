@@ -60,7 +60,7 @@ func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ erro
 	return &d, false, nil
 }
 
-// tick does the work that is due each minute. Machines are checked even if the rest uses up the time.
+// tick does the work that is due each minute. Machines are checked even if the rest uses up all the time.
 func (e *Engine) tick(ctx context.Context) error {
 	var machines error
 	var beside sync.WaitGroup

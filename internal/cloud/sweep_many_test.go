@@ -24,7 +24,7 @@ import (
 // tickStep is the time that a tick spends on checking all attempts.
 const tickStep = 30 * time.Second
 
-// checked records which attempts get a check message, and interrupts a step.
+// checked records which attempts get a check message, and can interrupt a step.
 type checked struct {
 	mu    sync.Mutex
 	times map[string]int // by attempt

@@ -32,7 +32,7 @@ const (
 // indexParts is the number of partitions over which the index of due schedules is spread.
 const indexParts = 8
 
-// fired records which schedules are sent, and interrupts a tick.
+// fired records which schedules are sent, and can interrupt a tick.
 type fired struct {
 	mu    sync.Mutex
 	times map[int64]int // by schedule
@@ -98,7 +98,7 @@ func newMinute(t *testing.T) *minute {
 	return m
 }
 
-// push creates the given number of schedules, spread over the seconds of the minute.
+// push creates the given number of schedules, spread over the minute's seconds.
 func (m *minute) push(t *testing.T, many int) {
 	t.Helper()
 	const each, atOnce = 50, 8

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/trace/otlp"
 )
 
-// traces returns the tracer of attempts, or nil if there is none.
+// traces returns the tracer for attempts, or nil if there is none.
 func traces(account aws.Config, config env.Config) host.Tracer {
 	if config.Traces == "" {
 		return nil

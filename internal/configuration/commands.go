@@ -42,7 +42,7 @@ func (r *Reading) Commands() executors.Settings {
 	return s
 }
 
-// OwnFolder returns the settings for commands that work in the folder of the user who started this program: they run as
+// OwnFolder returns the settings for commands that work in the folder of the user who started this program. They run as
 // that user, because any other user would first need access to the files.
 func OwnFolder(s executors.Settings) executors.Settings {
 	s.User, s.Isolation = "", executors.IsolateNone

@@ -11,14 +11,14 @@ import (
 // place is a Digdag setting that may name a place outside this machine, or something that zerodag does not have.
 type place struct {
 	key    string   // "x.*" matches every key below x
-	here   []string // values that mean this machine; none: every value names another place
+	here   []string // values that mean this machine; if empty, every value names another place
 	shared []string // further accepted values if servers share a database
 	lost   string   // the silent consequence if the setting were ignored
 	remedy string
 }
 
-// places lists the settings that, if they were ignored, would weaken isolation or put data where no administrator
-// expects it.
+// places lists the settings that zerodag must not ignore, because that would weaken isolation or put data where no
+// administrator expects it.
 var places = []place{
 	{"agent.command_executor.type", []string{"process", "simple", "docker"}, nil, "commands would be processes of the server's user", "write docker (each command in a container) or process"},
 	{"agent.command_executor.ecs.*", nil, nil, "commands would not run in ECS", "remove it, or deploy on AWS, where commands run on Fargate (`zerodag docs aws`)"},

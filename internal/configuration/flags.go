@@ -44,7 +44,7 @@ func (f *Flags) RegisterParams(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.paramsFile, "params-file", "P", "", "read parameters from a YAML `FILE`")
 }
 
-// file returns the path of the configuration file: that of -c, or the default one.
+// file returns the path of the configuration file: the one that -c names, or the default.
 func (f *Flags) file() string { return cmp.Or(f.Config, filepath.Join(Folder(), "config")) }
 
 // Files returns the absolute paths of the files that Load reads: they may contain passwords.

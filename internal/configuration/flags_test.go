@@ -94,8 +94,8 @@ func TestOurVariablesWin(t *testing.T) {
 	}
 }
 
-// TestFolder proves that Digdag's folder stays in use until our folder contains our files, and that the reverse is true
-// for a program that replaces Digdag.
+// TestFolder proves that Digdag's folder stays in use until our folder contains our files, and vice versa for a program
+// that replaces Digdag.
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -177,7 +177,7 @@ func TestParametersInTheirOrder(t *testing.T) {
 	}
 }
 
-// TestWrongParameters proves that a parameter that no task could read, or that cannot have a text as its value, is an
+// TestWrongParameters proves that a parameter that no task could read, or whose value cannot be a string, causes an
 // error.
 func TestWrongParameters(t *testing.T) {
 	t.Parallel()
@@ -234,7 +234,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// TestLogWriter proves that an existing log file is appended to, and that only its owner can read it.
+// TestLogWriter proves that lines are appended to an existing log file, and that only its owner can read it.
 func TestLogWriter(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "log")
@@ -272,7 +272,7 @@ func TestLogLevel(t *testing.T) {
 	}
 }
 
-// FuzzAddText proves that no configuration text causes a panic, and that existing keys stay or are replaced.
+// FuzzAddText proves that no configuration file causes a panic, and that existing keys stay or are replaced.
 func FuzzAddText(f *testing.F) {
 	f.Add("a=b\nc : d\\\n e")
 	f.Add("\\u0000=\n!x\n=")

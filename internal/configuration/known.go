@@ -66,10 +66,10 @@ var settingKeys = []string{
 // and the Java virtual machine that it runs on.
 var ofOthers = []string{"system-plugin.", "digdag.", "io.digdag.", "java.", "javax.", "sun.", "user.", "file.", "org.", "com.", "http.", "https."}
 
-// Keys returns all keys that have a meaning for a server, a client or a run; "x.*" means every key below x.
+// Keys returns all keys that a server, a client or a run uses; "x.*" means every key below x.
 func Keys() []string { return slices.Clone(settingKeys) }
 
-// IsKey reports whether a key has a meaning for a server, a client or a run.
+// IsKey reports whether a server, a client or a run uses a key.
 func IsKey(key string) bool {
 	return slices.ContainsFunc(settingKeys, func(known string) bool {
 		below, isTree := strings.CutSuffix(known, "*")

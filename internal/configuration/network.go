@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Network returns the network that tasks connect with; nil if they may connect to any address.
+// Network returns the network through which tasks connect; nil if they may connect to any address.
 func (r *Reading) Network() operators.Network {
 	if r.Bool("security.local_addresses", true) {
 		return nil

@@ -26,7 +26,7 @@ func (s Settings) Reading() *Reading {
 	return &Reading{Settings: s, known: map[string]bool{}, elsewhere: map[string]bool{}}
 }
 
-// Text reads a text and trims it; it returns otherwise if the text is absent or empty.
+// Text reads a string and trims it; it returns otherwise if the string is absent or empty.
 func (r *Reading) Text(key, otherwise string) string {
 	r.known[key] = true
 	if v := strings.TrimSpace(r.Settings[key]); v != "" {
@@ -97,7 +97,7 @@ func (r *Reading) Seconds(key string, otherwise time.Duration) time.Duration {
 	return time.Duration(r.Number(key, int(otherwise/time.Second))) * time.Second
 }
 
-// Duration reads a text like "30s" or "1d 2h".
+// Duration reads a duration such as "30s" or "1d 2h".
 func (r *Reading) Duration(key string, otherwise time.Duration) time.Duration {
 	text := r.Text(key, "")
 	if text == "" {
@@ -110,8 +110,8 @@ func (r *Reading) Duration(key string, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// Here reads the place of some data. Only the given choices, which are on this machine, have an effect: for any other
-// place, the first choice is used, and Unread lists the key.
+// Here reads where some data is stored. Only the given choices, which are on this machine, have an effect: for any
+// other place, the first choice is used, and Unread lists the key.
 func (r *Reading) Here(key string, choices ...string) string {
 	v := r.Text(key, choices[0])
 	if slices.Contains(choices, v) {

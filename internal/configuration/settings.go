@@ -21,7 +21,7 @@ import (
 type Settings map[string]string
 
 // Folder returns the folder that contains the configuration file, contexts and local secrets. If the user has no home
-// folder, that folder does not exist: with a relative name, files of the current folder would be read, which may be
+// folder, that folder does not exist: with a relative name, files in the current folder would be read, which may be
 // anyone's project. Digdag's folder stays in use until the other one contains our files. The two are never mixed.
 func Folder() string {
 	if dir, _ := variable("CONFIG_HOME"); dir != "" {
@@ -38,8 +38,8 @@ func Folder() string {
 	return folderIn(all, program.Called())
 }
 
-// folderIn returns the folder in use below all, the parent folder for the configurations of all programs; first is the
-// name of the preferred folder.
+// folderIn returns the folder in use below all, which contains every program's configuration; first is the name of the
+// preferred folder.
 func folderIn(all, first string) string {
 	for _, name := range []string{first, program.Name, "digdag"} {
 		if inUse(filepath.Join(all, name)) {
@@ -110,7 +110,7 @@ func readable(name string) error {
 	return nil
 }
 
-// AddText adds the keys in a text in Java properties format, replacing existing ones. Errors name the source.
+// AddText adds the keys from text in Java properties format, replacing existing ones. Errors name the source.
 func (s Settings) AddText(source, text string) error {
 	loader := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
 	p, err := loader.LoadBytes([]byte(text))

@@ -28,7 +28,7 @@ func (a access) String() string {
 	return "without a token"
 }
 
-// enabled reads a switch: 1 or true is on; 0, false or an empty text is off.
+// enabled reads a switch: 1 or true is on; 0, false or an empty string is off.
 func enabled(what, text string) (bool, error) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "1", "true":
@@ -39,7 +39,7 @@ func enabled(what, text string) (bool, error) {
 	return false, fmt.Errorf("%s must be true or false but is %q", what, text)
 }
 
-// access returns how requests of a context authenticate.
+// access returns how a context's requests authenticate.
 func (s *Server) access() access {
 	if s.IAM {
 		return access{iam: true, source: "context " + s.Name}

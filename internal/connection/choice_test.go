@@ -83,7 +83,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// answering returns a client for a server that answers each path with a text.
+// answering returns a client for a server that responds to each path with some text.
 func answering(t *testing.T, answers map[string]string) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -135,7 +135,7 @@ func TestCheckVersion(t *testing.T) {
 }
 
 // TestExplain proves that errors about missing names and numbers are explained, that unknown errors are not, and that
-// hostile answers change nothing.
+// hostile responses change nothing.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	api := answering(t, map[string]string{

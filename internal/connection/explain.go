@@ -101,7 +101,7 @@ func hintOf(ctx context.Context, api *client.Client, message, attempt string) st
 // mostRevisions is the maximum number of revisions that are listed, the newest first.
 const mostRevisions = 5
 
-// RevisionHint lists the revisions of a project that lacks the requested one; "" if they cannot be read.
+// RevisionHint lists a project's revisions if it lacks the requested one; "" if they cannot be read.
 func RevisionHint(ctx context.Context, api *client.Client, project client.ID, name string) string {
 	list, err := api.Revisions(ctx, project, "")
 	if err != nil || len(list) == 0 {

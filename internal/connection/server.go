@@ -86,8 +86,8 @@ func Load(name string) (*Server, error) {
 	return c, nil
 }
 
-// CheckAddress returns an error if a text is not the address of a server, or contains a user name and password, which
-// lists would show.
+// CheckAddress returns an error if a string is not a server address, or contains a user name and password, which lists
+// would show.
 func CheckAddress(endpoint string) error {
 	if strings.Contains(endpoint, "@") {
 		return errors.New("the address of a context must not contain a user and password, because lists show it: use --token or --iam")

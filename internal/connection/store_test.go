@@ -72,8 +72,7 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestWrongContexts proves that no name leads out of the folder, and that the content of a tampered file is not a
-// context.
+// TestWrongContexts proves that no name leads out of the folder, and that a tampered file does not count as a context.
 func TestWrongContexts(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("ZERODAG_CONFIG_HOME", home)

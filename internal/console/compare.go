@@ -15,12 +15,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// Comparison holds the differences between an attempt and an earlier one of its workflow.
+// Comparison holds the differences between an attempt and an earlier attempt of the same workflow.
 type Comparison struct {
 	With     *host.Attempt // nil: none of the searched earlier attempts succeeded
 	Looked   bool          // all earlier attempts were searched
 	Revision [2]string     // of the earlier attempt and of this one; "" if it is no longer known
-	// Files lists the files that differ; FilesKnown is false if one of the archives is gone or too large to be read
+	// Files lists the files that differ; FilesKnown is false if one of the archives was removed or is too large to be read
 	// completely.
 	Files      []FileChange
 	FilesKnown bool

@@ -52,8 +52,7 @@ func (c *Console) File(ctx context.Context, r host.Revision, name string, most i
 	return text, size, err
 }
 
-// sums returns the digests of the files of a revision, by path: of the content, or of a link's target. all is as in
-// Files.
+// sums returns digests of a revision's files, by path: of a file's content, or of a link's target. all is as in Files.
 func (c *Console) sums(ctx context.Context, r host.Revision) (sums map[string][sha256.Size]byte, all bool, err error) {
 	sums = map[string][sha256.Size]byte{}
 	all, err = c.eachFile(ctx, r, func(f File, content io.Reader) (bool, error) {

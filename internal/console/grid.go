@@ -20,7 +20,7 @@ type Grid struct {
 
 // Row is one task in all columns.
 type Row struct {
-	Name  string // the part that it adds to the name of the parent
+	Name  string // the part that it adds to its parent's name
 	Inner bool   // there are tasks below it
 	Cells []Cell // one for each column
 }
@@ -29,7 +29,7 @@ type Row struct {
 type Cell struct {
 	State string        // "" if that attempt has no task of this name
 	Took  time.Duration // from the first run to the end; 0 unless it is over
-	Tries int           // how often it was created: a group that is retried creates its tasks again
+	Tries int           // how many times it was created: a group that is retried creates its tasks again
 }
 
 // GridQuery selects a part of a grid.
@@ -116,7 +116,7 @@ func begins(s *engine.State) map[engine.TaskID]begin {
 	return first
 }
 
-// begin is when a task began, and whether there are tasks below it.
+// begin holds when a task began, and whether there are tasks below it.
 type begin struct {
 	at    time.Time
 	inner bool

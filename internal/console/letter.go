@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Limits on the part of a message body that is shown: total bytes, elements of a list, and characters of a string.
+// Limits on how much of a message body is shown: total bytes, elements of a list, and characters of a string.
 const (
 	mostShown    = 64 << 10
 	mostElements = 50

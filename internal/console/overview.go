@@ -24,7 +24,7 @@ type Overview struct {
 	FailedAll bool
 	Late      []Late
 	Next      []host.Schedule // enabled schedules, the earliest first
-	Schedules int             // number of enabled schedules, up to mostSchedules
+	Schedules int             // the count of enabled schedules, up to mostSchedules
 }
 
 // Running is an attempt under way.
@@ -50,7 +50,7 @@ type Late struct {
 	Usual    time.Duration // for Slow: the longest duration of the fastest 90% of the last successful attempts
 }
 
-// LateKind is the way in which an object is late.
+// LateKind says in which way an object is late.
 type LateKind string
 
 // The ways in which something is late.
@@ -60,7 +60,7 @@ const (
 	NearSLA LateKind = "sla"  // an attempt is close to the time of its `sla:`, or past it
 )
 
-// The limits of an overview.
+// An overview's limits.
 const (
 	mostRows      = 50
 	mostActive    = 1000

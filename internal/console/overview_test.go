@@ -182,7 +182,7 @@ func (away) Sessions(context.Context, host.SessionQuery) ([]host.Session, error)
 	return nil, errAway
 }
 
-// TestStoresAway proves that an answer is never incomplete because a store was unavailable.
+// TestStoresAway proves that an overview is never incomplete because a store was unavailable.
 func TestStoresAway(t *testing.T) {
 	t.Parallel()
 	s := &stores{config: "{}"}

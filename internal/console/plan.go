@@ -27,7 +27,7 @@ type Plan struct {
 
 // Planned is a task of a plan.
 type Planned struct {
-	Name      string // full; {} stands for parts known only at run time
+	Name      string // the full name; {} stands for parts known only at run time
 	Parent    int    // index in Tasks; -1 for the root
 	Upstreams []int  // indexes of the tasks that must succeed first
 	Operator  string // "" for a group

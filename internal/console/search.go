@@ -10,16 +10,16 @@ import (
 	"zerodag/internal/host"
 )
 
-// Found holds the objects of a site that match a text.
+// Found holds a site's objects that match a search text.
 type Found struct {
 	Projects  []host.Project
 	Workflows []host.Workflow
 	Tasks     []FoundTask
-	Session   *host.Session // whose number the text is
-	Attempt   *host.Attempt // whose number the text is
+	Session   *host.Session // whose number is the search text
+	Attempt   *host.Attempt // whose number is the search text
 }
 
-// FoundTask is a task as it is defined in the newest revision of a workflow.
+// FoundTask is a task as defined in the newest revision of its workflow.
 type FoundTask struct {
 	Name     string // full
 	Workflow host.Workflow
@@ -63,7 +63,7 @@ func (c *Console) Search(ctx context.Context, site int64, text string) (f Found,
 	return f, nil
 }
 
-// tasksNamed finds tasks whose full names contain a text.
+// tasksNamed finds tasks whose full names contain a string.
 func (c *Console) tasksNamed(ctx context.Context, site int64, text string) (found []FoundTask, err error) {
 	list, err := c.Catalogue.Workflows(ctx, host.WorkflowQuery{Site: site, Count: mostLookedInto})
 	for _, w := range list {

@@ -32,7 +32,7 @@ type SessionFilter struct {
 // Bound is a session time that limits the selected sessions; the zero value means no limit.
 type Bound struct {
 	At    time.Time
-	Local bool // At is the time on a clock in the zone of the session, written as UTC
+	Local bool // At is the local time in the session's zone, written as UTC
 }
 
 // before reports whether a session's time is before the bound.
@@ -60,7 +60,7 @@ type SessionPage struct {
 	Cut bool
 }
 
-// Numbers of sessions that are read at once, and at most for a page.
+// How many sessions are read at once, and the maximum for one page.
 const (
 	sessionsAtOnce = 200
 	mostSessions   = 2000
@@ -112,7 +112,7 @@ func (c *Console) Sessions(ctx context.Context, f SessionFilter) (SessionPage, e
 	return p, nil
 }
 
-// file holds data about the newest definition of a workflow.
+// file holds data about a workflow's newest definition.
 type file struct {
 	tags  []string
 	holds bool // it contains the text that is searched for
@@ -150,7 +150,8 @@ func (f SessionFilter) isAbout(w host.Workflow) bool {
 	return (f.Project == 0 || w.Project.ID == f.Project) && (f.Workflow == "" || w.Name == f.Workflow)
 }
 
-// holds reports whether a key or a value in a definition, or in a part of one, contains a text, which is in lower case.
+// holds reports whether a key or value in a definition, or in part of one, contains a string, which must be in lower
+// case.
 func holds(v param.Value, text string) bool {
 	switch x := v.(type) {
 	case *param.Map:

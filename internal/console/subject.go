@@ -14,7 +14,7 @@ type Subject struct {
 	// What names the purpose of the message: "run" runs tasks, "fire" fires schedules, "begin" starts an attempt that an
 	// event requested, and "" is unknown to this program; all others are kinds of events (events.Kind).
 	What    string
-	Attempt *host.Attempt // nil: it is about no attempt, or the attempt is gone
+	Attempt *host.Attempt // nil: it is not about an attempt, or the attempt no longer exists
 	Tasks   []string      // full names of the first mostNamed tasks; empty if they are unknown
 	Count   int           // how many tasks it is about
 
@@ -69,8 +69,8 @@ func (s *Subject) of(e events.Event) {
 
 func first(runs []engine.Run) []engine.Run { return runs[:min(len(runs), mostNamed)] }
 
-// Introduce adds to subjects the attempts that they are about, of all sites, and the names of tasks of the first
-// mostOpened of these.
+// Introduce adds to subjects the attempts that they are about, on any site, and the task names for the first mostOpened
+// attempts.
 func (c *Console) Introduce(ctx context.Context, list []Subject) error {
 	known := map[int64]*host.Attempt{}
 	about := map[int64][]*Subject{}
@@ -102,7 +102,7 @@ func (c *Console) Introduce(ctx context.Context, list []Subject) error {
 	}
 	for _, id := range order[:min(len(order), mostOpened)] {
 		err := c.Catalogue.View(ctx, *known[id], func(s *engine.State) { name(s, about[id]) })
-		if err != nil && !errors.Is(err, host.ErrNotFound) { // ErrNotFound: its log has expired, or it is gone
+		if err != nil && !errors.Is(err, host.ErrNotFound) { // ErrNotFound: its log has expired, or it no longer exists
 			return err
 		}
 	}

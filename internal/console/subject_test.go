@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestSubjectOf proves that each kind of message yields its purpose, attempt and number of tasks, and that a message of
-// a later release or of another program has no subject.
+// TestSubjectOf proves that each kind of message yields its purpose, attempt and number of tasks, and that a message
+// from a later release or another program has no subject.
 func TestSubjectOf(t *testing.T) {
 	t.Parallel()
 	runs := []engine.Run{{Task: 4, Dispatch: 1}, {Task: 5, Dispatch: 1}, {Task: 6, Dispatch: 1}, {Task: 7, Dispatch: 1}}

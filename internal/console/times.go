@@ -30,7 +30,7 @@ func (c *Console) Upcoming(ctx context.Context, site, id int64, from time.Time, 
 	return list, nil
 }
 
-// Date is a time of a schedule with its session, if one exists.
+// Date is one of a schedule's times with its session, if one exists.
 type Date struct {
 	Time    time.Time
 	Session *host.Session // nil if none was started

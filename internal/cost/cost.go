@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Kind is the kind of resources that a task uses.
+// Kind says which resources a task uses.
 type Kind int
 
 // The kinds of tasks.
@@ -68,7 +68,7 @@ func (a Amount) times(n float64) Amount {
 // Of returns the cost of an attempt and its tasks.
 func (s Stage) Of(a Attempt) Amount {
 	sum := Amount{Engine: prices.EngineAttempt}
-	handed := false // a task went to an agent, which costs the attempt an extra message
+	handed := false // a task was sent to an agent, which costs the attempt an extra message
 	var commands []Task
 	for _, t := range a.Tasks {
 		if t.Kind == None {
@@ -111,7 +111,7 @@ func (s Stage) Of(a Attempt) Amount {
 	return sum
 }
 
-// second returns the price of a GB-second of a function.
+// second returns what a function costs per GB-second.
 func (s Stage) second() float64 {
 	if s.ARMFunctions {
 		return prices.LambdaGBSecond
@@ -120,8 +120,8 @@ func (s Stage) second() float64 {
 }
 
 const (
-	leastBilled = time.Minute // minimum billed time of a machine on Fargate
-	idle        = time.Minute // time for which a machine stays without a command while its attempt runs
+	leastBilled = time.Minute // minimum time that Fargate bills for a machine
+	idle        = time.Minute // how long a machine stays without a command while its attempt runs
 )
 
 // machine is a machine that an attempt must have had.
@@ -186,7 +186,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// Row is the cost of the attempts of a workflow.
+// Row holds what a workflow's attempts cost.
 type Row struct {
 	ProjectID string `json:"projectId"`
 	Project   string `json:"project"`

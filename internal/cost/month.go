@@ -9,7 +9,7 @@ import (
 type Month struct {
 	Name     string    // 2026-10
 	From, To time.Time // To is exclusive
-	Partial  bool      // the month is not over
+	Partial  bool      // the month has not ended
 }
 
 // ReadMonth reads the name of a month, relative to the given time: 2026-10, "now" for the current month, or "" for the
@@ -37,7 +37,7 @@ func ReadMonth(text string, now time.Time) (Month, error) {
 	return m, nil
 }
 
-// Share returns the part of the month that is over, from 0 to 1.
+// Share returns what part of the month has passed, from 0 to 1.
 func (m Month) Share() float64 {
 	return m.To.Sub(m.From).Hours() / m.From.AddDate(0, 1, 0).Sub(m.From).Hours()
 }

@@ -2,7 +2,7 @@ package host
 
 import "time"
 
-// Depth is the size of one queue.
+// Depth describes the size of one queue.
 type Depth struct {
 	Queue  string // "events" or "tasks"
 	Ready  int    // messages that can be received now

@@ -77,7 +77,7 @@ type runOutcome struct {
 // runFailure is a task that failed, its error, its place in the workflow, a possible fix, and the end of its output.
 type runFailure struct {
 	task, reason, place string
-	tries               int // how many times it ran, in all iterations of its group
+	tries               int // how many times it ran, across all iterations of its group
 	remedies, lines     []string
 }
 

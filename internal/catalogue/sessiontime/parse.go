@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// localTime is the layout of a time without a zone, which is in the zone of the workflow.
+// localTime is the layout of a time without a zone, which is in the workflow's zone.
 const localTime = "2006-01-02T15:04:05"
 
 // Parse reads an instant, or a local time in a zone.

@@ -26,7 +26,7 @@ type Range struct {
 	Limit    time.Time          // the schedule itself starts sessions at this time and later
 }
 
-// Most is the maximum number of sessions of one backfill.
+// Most is the maximum number of sessions in one backfill.
 const Most = 10_000
 
 // errTooMany returns the error for a backfill with more than Most sessions.
@@ -129,7 +129,7 @@ func (f Range) dates() ([]time.Time, error) {
 	return list, f.ahead(list)
 }
 
-// scheduled returns the sessions of a schedule at a given time, or on a given day.
+// scheduled returns a schedule's sessions at a given time, or on a given day.
 func (f Range) scheduled(text string, t time.Time, isDay bool) ([]time.Time, error) {
 	end := t.Add(time.Second)
 	if isDay {

@@ -107,7 +107,7 @@ type Grid struct {
 
 // Row is a task in all columns: item i of each list belongs to column i.
 type Row struct {
-	Name  string    `json:"name"`  // the part that it adds to the name of the parent
+	Name  string    `json:"name"`  // the part that it adds to its parent's name
 	Inner bool      `json:"inner"` // there are tasks below it
 	State []*string `json:"state"` // null if the attempt has no such task
 	Took  []int64   `json:"took"`  // milliseconds from the first run to the end; 0 unless it is over

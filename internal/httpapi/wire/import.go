@@ -121,7 +121,7 @@ func (e *Enabling) UnmarshalJSON(b []byte) error {
 	return Invalid("enabling must be here, there or disabled, not %q", word)
 }
 
-// PastSchedule is the state of a schedule on another server.
+// PastSchedule is a schedule's state on another server.
 type PastSchedule struct {
 	Project          *string  `json:"project"`
 	Workflow         *string  `json:"workflow"`

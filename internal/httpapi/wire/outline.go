@@ -14,7 +14,7 @@ import (
 type TaskColumns struct {
 	ID     []engine.TaskID `json:"id"`
 	Parent []engine.TaskID `json:"parent"` // 0 for the root
-	Name   []string        `json:"name"`   // the part that it adds to the full name of its parent
+	Name   []string        `json:"name"`   // the part that it adds to its parent's full name
 	// Upstreams is the index in Sets of the tasks that a task waits for: tasks after a barrier wait for the same ones.
 	Upstreams []int    `json:"upstreams"`
 	Group     []bool   `json:"group"`

@@ -6,13 +6,13 @@ import (
 	"zerodag/internal/host"
 )
 
-// Servers lists the servers of a database. All times are those of its clock.
+// Servers lists the servers that share a database. All times come from the database's clock.
 type Servers struct {
 	At      Moment   `json:"at"`
 	Servers []Server `json:"servers"`
 }
 
-// Server is a server of a database.
+// Server is one of the servers that share a database.
 type Server struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
