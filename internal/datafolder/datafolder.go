@@ -26,8 +26,8 @@ const (
 // marks lists the names that identify a data folder.
 var marks = []string{Database, Key, Token, Archives}
 
-// Holds reports whether a folder with entries of these names is the folder of a server's data: it contains the
-// database, or the secret key together with archives or the first token. It ignores case, as file systems may.
+// Holds reports whether a folder with entries of these names is a server's data folder: it contains the database, or
+// the secret key together with archives or the first token. It ignores case, as file systems may.
 func Holds(names []string) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
@@ -35,8 +35,8 @@ func Holds(names []string) bool {
 	return has(Database) || has(Key) && (has(Archives) || has(Token))
 }
 
-// Is reports whether a folder is the folder of a server's data. It is false for an unreadable folder, whose contents
-// cannot be copied either.
+// Is reports whether a folder is a server's data folder. It is false for an unreadable folder, whose contents cannot be
+// copied either.
 func Is(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -94,8 +94,8 @@ func Among(names []string) (found []string) {
 	return found
 }
 
-// Reached reports whether a path, after links are followed, is a folder of a server's data or is inside one. Folders
-// that contain root do not count: root was chosen for its contents.
+// Reached reports whether a path, after links are followed, is a server's data folder or is inside one. Folders that
+// contain root do not count: root was chosen for its contents.
 func Reached(root, file string) bool {
 	file, err := filepath.EvalSymlinks(file)
 	if err != nil {

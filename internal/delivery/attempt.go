@@ -75,7 +75,7 @@ func NewAttempts(r *replay.Reader, shared bool) *Attempts {
 	return &Attempts{reader: r, shared: shared, lives: map[int64]*attempt{}}
 }
 
-// maxIdle is the maximum number of copies that are kept in addition to those in use.
+// maxIdle is the maximum number of copies that are kept in addition to the copies in use.
 const maxIdle = 200
 
 // hold returns the attempt's live copy; every hold needs a drop.
@@ -95,7 +95,7 @@ func (c *Attempts) hold(id int64) *attempt {
 	return a
 }
 
-// drop releases a live copy. The copy of an attempt that is over is not kept, because no more messages arrive for it.
+// drop releases a live copy. The copy of an ended attempt is not kept, because no more messages arrive for it.
 func (c *Attempts) drop(a *attempt) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +175,7 @@ func (c *Attempts) Watch(ctx context.Context, row host.Attempt) <-chan struct{} 
 	return out
 }
 
-// notify wakes the watchers of the attempt.
+// notify wakes the attempt's watchers.
 func (a *attempt) notify() {
 	a.watching.Lock()
 	defer a.watching.Unlock()
@@ -247,8 +247,8 @@ func current(s *engine.State) func(engine.Run) bool {
 	}
 }
 
-// register records that a delivery is working on what its message owes, or is about to delete it. It returns false if a
-// later delivery is working on it, or another one is about to delete the message.
+// register records that a delivery is working on what its message owes, or is about to delete the message. It returns
+// false if a later delivery is working on the message, or another one is about to delete it.
 func (a *attempt) register(guard string, count, as int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -283,6 +283,6 @@ func (a *attempt) fences() bool {
 // deleting is greater than the number of any delivery.
 const deleting = math.MaxInt
 
-// errSuperseded means that another delivery of the same message continues the work. The message is left alone: the
-// other delivery deletes it, or it is delivered again.
+// errSuperseded means that another delivery of the same message continues the work. This delivery does not touch the
+// message: the other delivery deletes it, or it is delivered again.
 var errSuperseded = errors.New("the work continues elsewhere")

@@ -22,7 +22,7 @@ type runClaim struct {
 	// again means that an earlier receiver may have worked on the message. Once this claim has appended its entry, that
 	// receiver has lost its work, and its results no longer count.
 	again bool
-	// waits means that the message is for waiting runs: the guard of a run's wake is recorded with it.
+	// waits means that the message is for waiting runs: the guard of a run's wake is recorded with the run.
 	waits   bool
 	message host.Delivery
 	// blameless means that no earlier receiver can have lost a run, so no task is blamed.
@@ -35,8 +35,8 @@ type runClaim struct {
 	decided  bool
 	outboxes []outbox // by guard
 
-	// The results for the last state that was planned for.
-	runs   []engine.Run // runs that need no event; later also the runs of events that the message owes
+	// The results of planning, for the last state that was planned for.
+	runs   []engine.Run // runs that need no event; later also runs, owed by the message, that its events order
 	events []engine.Event
 	stray  bool // a requested run is not current
 	taken  bool // a task was woken by another delivery of this message
@@ -92,9 +92,9 @@ func (c *runClaim) lost(r engine.Run, fenced bool) engine.Lost {
 	return e
 }
 
-// left returns the runs that an earlier holder of the message reached and may have begun. That holder kept a single
-// task; if there were more, it sent each in a separate message, which is not lost. Packs cannot be sent again because
-// their contents change.
+// left returns the runs that an earlier holder of the message reached and may have begun. That holder kept only a
+// single task; if there were more, it sent each one in a separate message, which is not lost. Packs cannot be sent
+// again because their contents change.
 func (c *runClaim) left(s *engine.State) []engine.Run {
 	var runs []engine.Run
 	for _, guard := range c.guards() {
@@ -129,7 +129,7 @@ func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.
 			return nil, err
 		}
 	} else if c.again {
-		d.attempt.forget() // changes by others since must be seen
+		d.attempt.forget() // changes that others have made since then must be seen
 	}
 	err = d.Retry.Do(ctx, "take a message", func() (err error) {
 		d.attempt.mu.Lock()
@@ -162,7 +162,7 @@ func (d *delivery) confirm(ctx context.Context) error {
 	if !d.attempt.register(d.guard, d.message.Count, d.message.Count) {
 		return errSuperseded
 	}
-	d.attempt.forget() // changes by others since must be seen
+	d.attempt.forget() // changes that others have made since then must be seen
 	return orSuperseded(d.Retry.Do(ctx, "take a message", func() error { return d.extend(ctx) }))
 }
 

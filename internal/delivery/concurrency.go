@@ -15,14 +15,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// An attempt of a workflow with `concurrency` holds a slot of a pool by the same protocol as a task with `_pool`. This
+// An attempt of a workflow with `concurrency` holds a pool slot under the same protocol as a task with `_pool`. This
 // file decides what happens to an attempt, and to earlier ones, while there is no slot for it (`on_limit`).
 //
 // An attempt that must make room gets a message, whose handler checks in the attempt's log whether the request still
 // applies: an attempt that only had to give up its place in line must not be killed if it has begun in the
 // meantime.
 
-// mostWaiting is how many claims of a line are checked for attempts that must make room.
+// mostWaiting is how many claims in a line are checked for attempts that must make room.
 const mostWaiting = 1000
 
 // rival is another attempt that uses the same pool.

@@ -18,7 +18,7 @@ type delivery struct {
 	attempt *attempt     // held while the message is handled
 	guard   string       // of the message, within the attempt
 	began   time.Time    // by the monotonic clock
-	leased  atomic.Int64 // the last time, counted from began, at which the lease of the message was certainly extended
+	leased  atomic.Int64 // the last time, counted from began, at which the message's lease was certainly extended
 	full    atomic.Bool  // the database was full when the lease was last extended
 }
 
@@ -37,7 +37,7 @@ func (d *delivery) keepsLease(ctx context.Context) error {
 	return orSuperseded(d.Retry.Do(ctx, "extend a lease", func() error { return d.extend(ctx) }))
 }
 
-// extend renews the lease so that its time starts now.
+// extend renews the lease, so that its full time starts now.
 func (d *delivery) extend(ctx context.Context) error {
 	asked := time.Since(d.began)
 	err := d.Tasks.Extend(ctx, d.message, d.Limits.Lease)

@@ -21,7 +21,7 @@
 //	given up      giveup.go    an attempt that can never continue is ended
 //
 // The other files: proposal.go contains the change that a message requests, attempt.go an attempt in memory, job.go and
-// runtime.go the inputs and the environment of a run.
+// runtime.go a run's inputs and environment.
 //
 // # Order of durability
 //

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/retry"
 )
 
-// holder is the message whose effects are carried out. What it owes is read from the state each time
+// holder is the message whose effects are carried out. The effects that it owes are read from the state each time
 // (engine.State.Outstanding), so that a second delivery needs no information from the first.
 type holder struct {
 	guard string
@@ -40,7 +40,7 @@ type outbox struct {
 
 type outgoing struct {
 	host.Message
-	runs []engine.Run // runs that it orders now
+	runs []engine.Run // runs that the message orders now
 }
 
 // nowMark begins the guards of messages that wake tasks and are sent by other messages: a waiting run has its own
@@ -141,7 +141,7 @@ func (w *Worker) send(ctx context.Context, a *attempt, h holder, s *outbox) erro
 			}
 		}
 	}
-	s.list = nil // and doubt stays set: a later failure of this delivery sends nothing again
+	s.list = nil // and doubt stays set: after a later failure, this delivery sends nothing again
 	return nil
 }
 
@@ -240,7 +240,7 @@ func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []
 	return nil
 }
 
-// finish ends an attempt whose state has ended. The lock is held.
+// finish ends an attempt that has ended according to its state. The lock is held.
 func (w *Worker) finish(ctx context.Context, a *attempt) error {
 	text, err := engine.EncodeState(a.state)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 var errFenced = errors.New("the lease of the task could not be extended in time: another server may run it now")
 
 const (
-	// fenceMargin is the part of a lease, one in so many, that is left for the end of a run's command.
+	// fenceMargin is the fraction of a lease (1/fenceMargin) that is reserved for ending a run's command.
 	fenceMargin = 6
 	// beatAgain is the interval at which a fenced lease is extended after a failure.
 	beatAgain = time.Second
@@ -22,7 +22,7 @@ const (
 	fencedMark = "fenced"
 )
 
-// isFenced reports whether runs end with their leases. Functions end earlier, and have no need of that.
+// isFenced reports whether runs end with their leases. Functions end earlier and do not need that.
 func (w *Worker) isFenced() bool { return w.Limits.SelfFencing }
 
 // left returns how long the lease certainly remains valid, less the margin.
@@ -30,8 +30,8 @@ func (d *delivery) left() time.Duration {
 	return time.Duration(d.leased.Load()) + d.Limits.Lease - d.Limits.Lease/fenceMargin - time.Since(d.began)
 }
 
-// fence calls end shortly before the lease ends, unless it is extended until then. It returns a function that removes
-// the fence.
+// fence calls end shortly before the lease ends, unless the lease is extended by then. It returns a function that
+// removes the fence.
 func (d *delivery) fence(ctx context.Context, task string, end func(error)) (remove func()) {
 	if !d.isFenced() {
 		return func() {}

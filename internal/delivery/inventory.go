@@ -19,7 +19,7 @@ func all(engine.Effect) bool { return true }
 // none reports that no effect lacks its message.
 func none(engine.Effect) bool { return false }
 
-// lacking returns which effects of the attempt have no message. It uses the state that was read before the messages; a
+// lacking returns the attempt's effects that have no message. It uses the state that was read before the messages; a
 // later read must show whether an effect is still owed. The lock is held.
 func (d *delivery) lacking(ctx context.Context) (func(engine.Effect) bool, error) {
 	if d.Inventory == nil {
@@ -57,7 +57,7 @@ func nameOf(e engine.Effect) any {
 	return fmt.Sprintf("%T", e) // there is only one effect of this type
 }
 
-// Runners returns the names of the servers that run tasks of an attempt: by task, according to the leased messages. A
+// Runners returns the names of the servers that run an attempt's tasks: by task, according to the leased messages. A
 // task whose message was just passed on may be missing.
 func Runners(s *engine.State, held []host.Held) map[engine.TaskID]string {
 	if s == nil {
@@ -69,7 +69,7 @@ func Runners(s *engine.State, held []host.Held) map[engine.TaskID]string {
 			found[r.Task] = holder
 		}
 	}
-	for _, m := range held { // a message that runs one task after the other names only the first
+	for _, m := range held { // a message whose receiver runs several tasks in turn names only the first
 		_, guard, err := host.ParseMessageID(m.ID)
 		if err != nil {
 			continue

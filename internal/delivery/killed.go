@@ -51,7 +51,7 @@ func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// inUse takes a hold on the attempts that are in use and returns them; each needs a drop.
+// inUse holds the attempts that are in use and returns them; each needs a drop.
 func (c *Attempts) inUse() []*attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()

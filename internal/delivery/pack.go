@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// How long the first result of a pack waits for others, the longest wait of a later one, and the maximum size of the
-// message with them: a larger result is appended here instead.
+// How long a pack's first result waits for others, how long a later one waits at most, and the maximum size of the
+// message that contains them: a larger result is appended here instead.
 const (
 	firstFlush = 100 * time.Millisecond
 	mostFlush  = 2 * time.Second

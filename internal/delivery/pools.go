@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/pool"
 )
 
-// A task that waits for slots of a pool requests them with a separate message to its attempt. The handler of that
+// A task that waits for a pool's slots requests them with a separate message to its attempt. The handler of that
 // message, or of a later wake of the task, tries to take the slots. Slots count only once the log contains Granted; the
 // same message gives them up if the log shows that the task no longer waits. The message that ended a try gives up the
 // try's slots before it sends anything.
@@ -71,8 +71,7 @@ func (a *attempt) slotsAre(key string) {
 	a.slotsDone[key] = true
 }
 
-// releaseSlots gives up the slots or places of a try. A waiting try may be in the line of any of the pools of that
-// name.
+// releaseSlots gives up a try's slots or places. A waiting try may be in the line of any pool of that name.
 func (w *Worker) releaseSlots(ctx context.Context, a *attempt, r engine.Release) error {
 	c := claimOf(a.id, a.ask(r.Task, r.Pool, r.Try, r.Since))
 	refs := []host.PoolRef{{Site: a.row.Site, Project: r.Project, Name: r.Pool.Name}}
@@ -173,8 +172,8 @@ func named(use claim.Use, pool string) claim.Pool {
 	return claim.Pool{Name: pool}
 }
 
-// standing reads the state of a try from the log. If the attempt is gone, the try is over and the returned row is
-// marked Done.
+// standing reads the state of a try from the log. If the attempt no longer exists, the try has ended and the returned
+// row is marked Done.
 func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Attempt, claim.Standing, claim.Use, error) {
 	use := claim.Use{Pool: claim.Pool{Name: ask.Pool}}
 	a := d.attempt
@@ -209,7 +208,7 @@ func (d *delivery) acquire(ctx context.Context, refs []host.PoolRef, c host.Clai
 	return refs[len(refs)-1], pool.Missing, nil
 }
 
-// logOutcome records the outcome in the log if the try still waits for it. If the try is over, it gives up the slots.
+// logOutcome records the outcome in the log if the try still waits for it. If the try has ended, it gives up the slots.
 func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host.PoolRef, o pool.Outcome, refs []host.PoolRef) error {
 	p := &proposal{guards: []string{d.guard}}
 	p.plan = func(s *engine.State) ([]engine.Event, bool) {

@@ -23,8 +23,8 @@ type proposal struct {
 	// plan returns the events of the proposal for a state. false means that the proposal does not apply to that state,
 	// which may be old. It is called again for each state that is read, and must not change the state.
 	plan func(s *engine.State) ([]engine.Event, bool)
-	// begins means that the proposal begins the attempt, sla that the time of `sla:` has come. Both are announced on the
-	// bus once the proposal is in the log, before effects are carried out.
+	// begins means that the proposal begins the attempt; sla means that the time of `sla:` has come. Both are announced on
+	// the bus once the proposal is in the log, before effects are carried out.
 	begins, sla bool
 	// expiry is the timer of a `_timeout` whose time has come; nil for none. If it marks a task as slow, users are
 	// notified.

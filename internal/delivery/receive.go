@@ -29,7 +29,7 @@ func (w *Worker) TakeEvents(ctx context.Context, q host.Queue, list []host.Deliv
 	}
 }
 
-// TakeTask is TakeEvents for one message of the queue "tasks".
+// TakeTask is like TakeEvents, for one message of the queue "tasks".
 func (w *Worker) TakeTask(ctx context.Context, q host.Queue, d host.Delivery) {
 	if strings.HasPrefix(d.ID, host.FiringsMark) {
 		w.received(q, d).fire(ctx)

@@ -68,7 +68,7 @@ func (d *delivery) revive(ctx context.Context) error {
 	return nil
 }
 
-// tellAgain sends an event to the attempt once more, under a separate guard.
+// tellAgain sends an event to the attempt again, under a separate guard.
 func (d *delivery) tellAgain(ctx context.Context, suffix string, kind events.Kind) error {
 	m := host.EventMessage(d.attempt.id, again(d.guard, suffix), events.Event{Kind: kind})
 	if err := d.Events.Send(ctx, m); err != nil {
@@ -88,8 +88,8 @@ func (d *delivery) fencing(s *engine.State, lacks func(engine.Effect) bool) (lis
 	return list
 }
 
-// sentAgain returns the messages for work that waits for a time, and for the check of fenced runs. This revival sends
-// that check, or an earlier one did, whose message may also be lost. The lock is held.
+// sentAgain returns the messages for work that waits for a time, and for the check of fenced runs. Either this revival
+// sends that check, or an earlier one did and its message may also be lost. The lock is held.
 func (d *delivery) sentAgain(lacks func(engine.Effect) bool) []host.Message {
 	a := d.attempt
 	var list []host.Message

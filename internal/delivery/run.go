@@ -73,7 +73,7 @@ func resultOf(o run.Outcome) host.RunResult {
 	return host.RunSucceeded
 }
 
-// tooLong is the error of a run that takes all the time that its process has.
+// tooLong is the error for a run that uses up all the time that its process has.
 type tooLong struct{ most time.Duration }
 
 func (l tooLong) Error() string {
@@ -150,7 +150,7 @@ func (d *delivery) conclude(ctx context.Context, h holder, e engine.Event) (next
 }
 
 // heartbeat extends the lease until the returned function is called. If the lease is lost, the work stops, because
-// another process has it. Most tasks are over before the first beat, so it uses a timer instead of a goroutine.
+// another process has it. Most tasks end before the first beat, so it uses a timer instead of a goroutine.
 func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.Mutex
@@ -176,7 +176,7 @@ func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 	return func() {
 		cancel()
 		timer.Stop()
-		beating.Lock() // waits until a beat under way is over
+		beating.Lock() // waits until a beat under way has finished
 		defer beating.Unlock()
 	}
 }

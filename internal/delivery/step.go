@@ -42,7 +42,7 @@ func (w *Worker) apply(ctx context.Context, a *attempt, p *proposal) error {
 	return w.postpone(ctx, a, "", p.early)
 }
 
-// decide steps, runs inline tasks and appends until only I/O is left or the message's turn is over. Only if the state
+// decide steps, runs inline tasks and appends until only I/O is left or the message's turn has ended. Only if the state
 // was read after the event arrived does it accept that the event does not apply. The lock is held.
 func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 	sound := false
@@ -85,8 +85,8 @@ type draft struct {
 	changes  []engine.Change // changes that loading applies
 	planned  bool            // the events that the message proposed are included
 	results  bool            // results of runs are included, whose logs must be stored first
-	inline   int             // number of tasks that ran within it
-	end      time.Time       // when others have waited long enough for the attempt
+	inline   int             // how many tasks ran within it
+	end      time.Time       // when other messages have waited long enough for the attempt
 }
 
 func (t *draft) step(a *attempt, e engine.Event, now time.Time) engine.Refusal {
@@ -151,7 +151,7 @@ func (t *draft) begin(a *attempt, p *proposal, now time.Time, read bool) error {
 	return nil
 }
 
-// runInline runs the owed tasks that need no I/O, and passes the results to the engine. It reports whether there may be
+// runInline runs owed tasks that need no I/O, and passes the results to the engine. It reports whether there may be
 // more.
 func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard string, t *draft, now time.Time) (bool, error) {
 	more := false
@@ -199,7 +199,7 @@ type settlesLogs interface {
 }
 
 // append writes the draft as the next entry. Everything in the entry happens at that moment, and nothing before. If the
-// append gets no answer, the proposal records the doubt.
+// append gets no response, the proposal records the doubt.
 func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, now time.Time, last bool) error {
 	if len(t.changes) == 0 {
 		return nil

@@ -120,7 +120,7 @@ func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err e
 	return away, nil
 }
 
-// forOthers returns the message with which other receivers begin a run.
+// forOthers returns the message that makes other receivers begin a run.
 func (d *delivery) forOthers(ctx context.Context, run engine.Run) (host.Message, error) {
 	a := d.attempt
 	a.mu.Lock()
@@ -129,7 +129,7 @@ func (d *delivery) forOthers(ctx context.Context, run engine.Run) (host.Message,
 		return host.Message{}, err
 	}
 	if !current(a.state)(run) {
-		return host.Message{}, nil // running it shows the outcome
+		return host.Message{}, nil // running it will show the outcome
 	}
 	return d.typed(a, a.message(handedMark+host.RunName(run), events.Task{Runs: []engine.Run{run}}, time.Time{}), run), nil
 }

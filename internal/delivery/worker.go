@@ -30,7 +30,7 @@ type Catalogue interface {
 	// StartByEvent starts the attempt that an event requested. A start that can never succeed is not an error;
 	// host.StartsLater reports for which errors the start may succeed later.
 	StartByEvent(ctx context.Context, d events.StartDetail, named bool) error
-	// Fire fires due schedules. again means that an earlier delivery may have fired some of them.
+	// Fire fires due schedules. again means that an earlier delivery may already have fired some.
 	Fire(ctx context.Context, list []events.Firing, again bool) error
 }
 
@@ -61,7 +61,7 @@ type Worker struct {
 	pace          chan struct{} // has room for one run that begins after a crash
 
 	mu     sync.Mutex
-	panics map[string]int // number of panics by ID of the message
+	panics map[string]int // how many panics occurred, by message ID
 }
 
 // New creates a worker.
@@ -69,7 +69,7 @@ func New(o Options) *Worker {
 	return &Worker{Options: o, panics: map[string]int{}, born: time.Now(), pace: make(chan struct{}, 1)}
 }
 
-// Runs returns how many runs of tasks were begun, and how many are under way.
+// Runs returns how many task runs have begun, and how many are under way.
 func (w *Worker) Runs() (begun, running int64) { return w.runs.Load(), w.running.Load() }
 
 // keepShort keeps the short logs that came with results for the entry that will contain the results.

@@ -13,21 +13,21 @@ import (
 	"zerodag/internal/client"
 )
 
-// Database reads the history from the PostgreSQL database of a Digdag server, which need not run.
+// Database reads the history from the PostgreSQL database of a Digdag server, which does not have to be running.
 type Database struct {
-	// URL is the server and database in the form of libpq. Passwords may also come from PGPASSWORD or ~/.pgpass.
+	// URL names the server and database in libpq's format. Passwords may also come from PGPASSWORD or ~/.pgpass.
 	URL  string
 	Site int64 // Digdag's site; servers that are not shared have only site 0
 }
 
-// Flags in session_attempts.state_flags of Digdag.
+// Flags in Digdag's session_attempts.state_flags.
 const (
 	theirCancel  = 1
 	theirDone    = 2
 	theirSuccess = 4
 )
 
-// connect opens a connection that cannot change anything, and a transaction that sees one moment.
+// connect opens a connection that cannot change anything, and a transaction that sees a single snapshot.
 func (d Database) begin(ctx context.Context) (tx pgx.Tx, end func(), err error) {
 	config, err := pgx.ParseConfig(d.URL)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// tables are those tables and columns of Digdag's database (0.10, 0.11) that an import reads, with their types and rules,
-// and some rows.
+// tables defines the tables and columns of Digdag's database (0.10, 0.11) that an import reads, with their types,
+// constraints and some rows.
 const tables = `
 CREATE TABLE projects (id serial PRIMARY KEY, site_id int NOT NULL, name text, created_at timestamptz NOT NULL, deleted_at timestamptz, deleted_name text);
 CREATE TABLE revisions (id serial PRIMARY KEY, project_id int NOT NULL REFERENCES projects (id), name text NOT NULL, archive_type text NOT NULL, created_at timestamptz NOT NULL);
@@ -46,7 +46,7 @@ INSERT INTO session_attempts VALUES
   (6, 4, 7, 3, '', NULL, 6, 'UTC', '{}', '2026-01-02T02:00:00Z', '2026-01-02T02:30:00Z', 1),
   (7, 5, 0, 4, '', NULL, 3, 'UTC', '{}', '2026-01-02T02:00:00Z', NULL, 1);`
 
-// opened returns a database with the tables of Digdag.
+// opened returns a database with Digdag's tables.
 func opened(t *testing.T) Database {
 	t.Helper()
 	d := Database{URL: fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", postgres.User, postgres.Start(t).Port, postgres.Database)}

@@ -74,7 +74,7 @@ var TopKeys = sync.OnceValue(func() map[string]Key {
 	})
 })
 
-// StepKeys returns the keys of a step.
+// StepKeys returns the keys that a step may have.
 var StepKeys = sync.OnceValue(func() map[string]Key {
 	return keysOf(`name id description working_dir command run action exec executor shell shell_args script stdout
 		stderr output outputs depends continue_on retry_policy repeat_policy preconditions call params

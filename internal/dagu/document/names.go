@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Latin returns a text of letters, digits, `_`, `-`, `.` and `=`, in which `_` replaces each run of other characters.
+// Latin keeps letters, digits, `_`, `-`, `.` and `=`, and replaces each run of other characters with `_`.
 func Latin(text string) string {
 	var b strings.Builder
 	gap := false
@@ -27,8 +27,8 @@ func Latin(text string) string {
 // longestName limits the length of a name so that it fits a task below others.
 const longestName = 100
 
-// TaskName returns the name of a task for the name of a step. A name written mostly in other alphabets is unusable: in
-// that case, TaskName returns other.
+// TaskName derives a task name from a step name. A name written mostly in other alphabets is unusable: in that case,
+// TaskName returns other.
 func TaskName(name, other string) string {
 	letters, foreign := 0, 0
 	for _, r := range name {
@@ -55,14 +55,14 @@ func Unique(taken map[string]bool, name string) string {
 	return out
 }
 
-// FileName converts a name to the name of a workflow file.
+// FileName converts a name to a workflow file name.
 func FileName(name string) string {
 	name = path.Base(name)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".yaml"), ".yml")
 	switch out := Latin(name); {
 	case out == "" || out == ".":
 		return "workflow"
-	case '0' <= out[0] && out[0] <= '9': // names of workflows cannot begin with a digit
+	case '0' <= out[0] && out[0] <= '9': // workflow names cannot begin with a digit
 		return "dag_" + out
 	default:
 		return out

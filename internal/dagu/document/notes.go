@@ -22,7 +22,7 @@ type Note struct {
 // String returns "file:line:column: message" with the remedy on a second line.
 func (n Note) String() string { return n.Place.String() + ": " + n.Message + "\n  " + n.Remedy }
 
-// Verdict is the result of the notes about a step, or about the whole workflow.
+// Verdict sums up the notes about a step, or about the whole workflow.
 type Verdict struct {
 	Refusal string // the reason why it must not run; "" if it may
 	Changed bool   // there is a note about it
@@ -61,8 +61,8 @@ func (d *Document) Note(m *param.Map, key, remedy string, lost bool, format stri
 	}
 }
 
-// lineOf returns the place of a reference in a text that begins at a place: the first line at or after it that contains
-// the reference.
+// lineOf returns the place of a reference in a string, given where the string begins: the first line from there on that
+// contains the reference.
 func (d *Document) lineOf(at dig.Place, reference string) dig.Place {
 	for i := max(at.Line-1, 0); i < len(d.Lines); i++ {
 		if column := strings.Index(d.Lines[i], reference); column >= 0 {

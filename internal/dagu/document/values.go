@@ -9,13 +9,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// Text returns the text or number at a key as text; "" for any other value.
+// Text returns the string or number at a key as a string; "" for any other value.
 func Text(m *param.Map, key string) string {
 	v, _ := m.Get(key)
 	return TextOf(v)
 }
 
-// TextOf returns a text or a number as text; "" for any other value.
+// TextOf returns a string or number as a string; "" for any other value.
 func TextOf(v param.Value) string {
 	switch x := v.(type) {
 	case string:
@@ -26,7 +26,7 @@ func TextOf(v param.Value) string {
 	return param.Text(v)
 }
 
-// Texts returns the text or list of texts at a key.
+// Texts returns the string or list of strings at a key.
 func Texts(m *param.Map, key string) (list []string) {
 	v, _ := m.Get(key)
 	all, isList := v.([]param.Value)
@@ -41,7 +41,7 @@ func Texts(m *param.Map, key string) (list []string) {
 	return list
 }
 
-// TextsOf returns a text or a list of texts as a list.
+// TextsOf returns a string or a list of strings as a list.
 func TextsOf(v param.Value) (list []string) {
 	for _, e := range keys.ListOf(v) {
 		list = append(list, TextOf(e))
@@ -58,7 +58,7 @@ func First(m *param.Map, key string) param.Value {
 	return nil
 }
 
-// ListOfTexts returns texts as a list of values.
+// ListOfTexts returns strings as a list of values.
 func ListOfTexts(texts []string) []param.Value {
 	list := make([]param.Value, len(texts))
 	for i, text := range texts {
@@ -67,7 +67,7 @@ func ListOfTexts(texts []string) []param.Value {
 	return list
 }
 
-// Words splits a line into words like a shell, but only interprets quotes.
+// Words splits a line into words like a shell, but interprets only quotes.
 func Words(line string) (list []string) {
 	var b strings.Builder
 	var quote rune
@@ -133,7 +133,7 @@ var Reference = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{([^{}]*)\}|\$([A-Za-z_][A-Za-z0-9_]*|[0-9]+)`)
 })
 
-// Identifier matches names of variables.
+// Identifier matches variable names.
 var Identifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // Backticks matches a command in backticks.

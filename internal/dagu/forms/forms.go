@@ -63,7 +63,7 @@ func (f Reader) Merged(m *param.Map) *param.Map {
 			f.Refuse(defaults, key, "write it in the steps that need it", "%s cannot be a default for steps", key)
 		case !there:
 			out.Set(key, v)
-		case key == "env" || key == "preconditions": // both apply, those of the workflow first
+		case key == "env" || key == "preconditions": // both apply, the workflow's first
 			out.Set(key, append(slices.Clone(keys.ListOf(v)), keys.ListOf(own)...))
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/dagu/precomputed"
 )
 
-// typedStep replaces a step whose type the workflow defines with the step for which the type stands, and returns other
+// typedStep replaces a step whose type the workflow defines with the step that the type stands for, and returns other
 // steps unchanged.
 func (f Reader) typedStep(m *param.Map) *param.Map {
 	kind := document.Text(m, "type")
@@ -49,7 +49,7 @@ func (f Reader) typedStep(m *param.Map) *param.Map {
 	return f.Made(out, m)
 }
 
-// fill fills the texts of a template, and replaces `{$input: a.b}` with that part of the input.
+// fill fills the strings in a template, and replaces `{$input: a.b}` with that part of the input.
 func fill(v param.Value, input *param.Map) (param.Value, error) {
 	switch x := v.(type) {
 	case string:

@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// dataAction returns the task of data.convert and data.pick. The data is in the file, so the output of the step is
-// known before the run.
+// dataAction returns the task for data.convert and data.pick. The data is in the file, so the step's output is known
+// before the run.
 func dataAction(s *tasks.Step) *param.Map {
 	with := s.With()
 	s.Outside(s.Map, "type", "a data action")

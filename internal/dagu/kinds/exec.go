@@ -27,7 +27,7 @@ func exec(s *tasks.Step) *param.Map {
 	return s.CommandTask(strings.Join(words, " "), tasks.Program{Shell: nil, POSIX: true, Stops: true})
 }
 
-// withinQuotes returns a text for use between double quotes in a shell command.
+// withinQuotes escapes a string for use between double quotes in a shell command.
 func withinQuotes(s *tasks.Step, m *param.Map, key, text string) string {
 	var b strings.Builder
 	last := 0
@@ -55,7 +55,7 @@ func orItself(s *tasks.Step, whole string) string {
 	return "${" + name + "-" + strings.NewReplacer("$", `\$`, "}", `\}`).Replace(whole) + "}"
 }
 
-// word returns a text as a single shell word. Computed values go through a variable, so that the shell does not parse
+// word returns a string as a single shell word. Computed values go through a variable, so that the shell does not parse
 // them.
 func word(s *tasks.Step, m *param.Map, key, text string) string {
 	switch {
@@ -76,7 +76,7 @@ func word(s *tasks.Step, m *param.Map, key, text string) string {
 	return `"$` + name + `"`
 }
 
-// jq returns a task that filters a text or a file with the program jq, which must be installed.
+// jq returns a task that filters text or a file with the program jq, which must be installed.
 func jq(s *tasks.Step) *param.Map {
 	filter, options := document.Text(s.Map, "command"), "-S --indent 4"
 	for key, v := range s.With().All() {
@@ -97,7 +97,7 @@ func jq(s *tasks.Step) *param.Map {
 		s.Refuse(s.Map, "script", "give it JSON, in `data` or in a file", "jq needs exactly one input")
 	}
 	s.Note(s.Map, "type", "install it where the commands run", false, "step %s runs the program jq", s.Called)
-	const succeeds = " || [ $? = 5 ]" // Dagu prints an error of the filter and succeeds
+	const succeeds = " || [ $? = 5 ]" // Dagu prints the filter's error and succeeds
 	if isFile {
 		one := "if length == 1 then .[0] | (" + filter + "\n) else \"the file is not one JSON value\" | halt_error(2) end"
 		return s.CommandTask("jq -s -M "+options+" "+word(s, s.Map, "command", one)+" < "+s.QuotedPath(s.Map, "script", file)+
@@ -119,7 +119,7 @@ func inDocker(s *tasks.Step) *param.Map {
 	return s.ShellTask()
 }
 
-// templateText returns the text of a template: from the step, or from a variable of the file that `template_ref` names.
+// templateText returns a template's text: from the step, or from the file variable that `template_ref` names.
 func templateText(s *tasks.Step) string {
 	from, there := s.With().Get("template_ref")
 	if !there {
@@ -136,7 +136,7 @@ func templateText(s *tasks.Step) string {
 	return text
 }
 
-// filled returns the task of a step that fills a template and writes it.
+// filled returns the task for a step that fills a template and writes it.
 func filled(s *tasks.Step) *param.Map {
 	with := s.With()
 	s.Outside(s.Map, "type", "a template")

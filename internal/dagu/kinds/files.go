@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// given returns a text of `with` as a shell word. Dagu replaces the references in it unless they are between single
+// given returns a string from `with` as a shell word. Dagu replaces the references in it unless they are between single
 // quotes.
 func given(s *tasks.Step, key string) string {
 	with := s.With()
@@ -57,7 +57,7 @@ func file(s *tasks.Step) string {
 	return lines
 }
 
-// isOn reports whether a key of `with` is true; if the key is missing, it returns otherwise.
+// isOn reports whether a key in `with` is true; if the key is missing, it returns otherwise.
 func isOn(s *tasks.Step, key string, otherwise bool) bool {
 	v, there := s.With().Get(key)
 	if !there {
@@ -85,7 +85,7 @@ func mode(s *tasks.Step) string {
 
 var fileMode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^0?[0-7]{3}$`) })
 
-// fileTask returns the task of a file action, which prints its result as Dagu does.
+// fileTask returns the task for a file action, which prints its result as Dagu does.
 func fileTask(s *tasks.Step, lines string) *param.Map {
 	s.Outside(s.Map, "type", "a file action")
 	return s.CommandTask(lines, tasks.Program{Shell: []param.Value{"/bin/sh", "-e"}, POSIX: true, Stops: true})

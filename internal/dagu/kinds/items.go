@@ -38,7 +38,7 @@ func items(s *tasks.Step) (over, side param.Value) {
 	return []param.Value{}, side
 }
 
-// listed parses a text as a list: JSON, or words. If the text has references, an expression parses it at run time.
+// listed parses a string as a list: JSON, or words. If the string has references, an expression parses it at run time.
 func listed(s *tasks.Step, key, text string) param.Value {
 	if !strings.Contains(text, "$") {
 		if v, err := param.ParseJSON(text); err == nil {
@@ -54,7 +54,7 @@ func listed(s *tasks.Step, key, text string) param.Value {
 	return "${(" + separatedScript + ")(('' + " + x + ").trim())}"
 }
 
-// separated splits a text into items as Dagu does: at line ends, or else at the most frequent separator among commas,
+// separated splits a string into items as Dagu does: at line ends, or else at the most frequent separator among commas,
 // semicolons, bars and tabs, or else at spaces. Quotes keep an item together, and a JSON object is one item.
 func separated(text string) (items []string) {
 	text = strings.TrimSpace(text)
@@ -86,7 +86,7 @@ func separated(text string) (items []string) {
 	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
 }
 
-// quotedItems splits a text at spaces and double quotes.
+// quotedItems splits a string at spaces and double quotes.
 func quotedItems(text string) (items []string) {
 	for i, part := range strings.Split(text, `"`) {
 		if i%2 == 1 {
@@ -98,8 +98,8 @@ func quotedItems(text string) (items []string) {
 	return items
 }
 
-// separatedScript is separated at run time: a function of a trimmed text that returns a JSON list. It must not contain
-// braces.
+// separatedScript does the work of separated at run time: it is a function that takes a trimmed string and returns a
+// JSON list. It must not contain braces.
 const separatedScript = `t => t.charAt(0) == '[' ? t : JSON.stringify((t.charAt(0) == '\x7b' && t.slice(-1) == '\x7d' ? [t] : /\n/.test(t) ? t.split(/[\r\n]+/) : ` +
 	`t.split('"').length > 2 && /^"|"$|" | "/.test(t) ? t.split('"').map((s, i) => i % 2 ? [s] : s.split(/\s+/)).reduce((a, b) => a.concat(b)) : ` +
 	`t.split([[/\s+/, 1]].concat(['\t', '|', ';', ','].map(s => [s, t.split(s).length])).reduce((a, b) => b[1] > a[1] ? b : a)[0])).map(s => s.trim()).filter(String))`

@@ -25,7 +25,7 @@ func kinds() map[string]func(*tasks.Step) *param.Map {
 	}
 }
 
-// Task returns the task of a step, without its policies.
+// Task returns the task for a step, without its policies.
 func Task(s *tasks.Step) *param.Map {
 	kind := document.Text(s.Map, "type")
 	switch {
@@ -121,7 +121,7 @@ func wait(s *tasks.Step) *param.Map {
 	return param.New("wait>", text)
 }
 
-// writeOutputs returns a task that stores the outputs of the workflow.
+// writeOutputs returns a task that stores the workflow's outputs.
 func writeOutputs(s *tasks.Step) *param.Map {
 	s.None("output")
 	s.Only(s.With(), "values")

@@ -43,7 +43,7 @@ func request(s *tasks.Step) *param.Map {
 	return task
 }
 
-// ofRequest translates a key of a request.
+// ofRequest translates one of a request's keys.
 func ofRequest(s *tasks.Step, task *param.Map, key string, v param.Value) {
 	with := s.With()
 	switch key {
@@ -94,7 +94,7 @@ func curl(s *tasks.Step, method, address string, silent bool) *param.Map {
 	s.Only(with, "method", "url", "headers", "body", "timeout", "silent", "skip_tls_verify")
 	command := []string{"curl", "-sSfL"}
 	body := document.Text(with, "body")
-	// The program curl chooses GET and POST without an option, but not after a redirect.
+	// curl chooses GET and POST without an option, but not after a redirect.
 	if method = strings.ToUpper(method); method != "GET" && (method != "POST" || body == "") {
 		command = append(command, "-X", word(s, with, "method", method))
 	}

@@ -239,7 +239,7 @@ func (f DataForm) writeLines(v any) (string, error) {
 
 var errMixed = errors.New("rows must be mappings only, or lists only")
 
-// namedKeys converts the keys of YAML mappings to texts.
+// namedKeys converts the keys of YAML mappings to strings.
 func namedKeys(v any) any {
 	switch of := v.(type) {
 	case map[string]any:

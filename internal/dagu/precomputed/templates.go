@@ -1,6 +1,6 @@
 // Package precomputed does work during the translation that Dagu does in a run: it fills templates and converts data.
-// It refuses work that depends on values of the run, and must never call a function that depends on the machine, the
-// time or chance.
+// It refuses work that depends on values known only during the run, and must never call a function that depends on the
+// machine, the time or chance.
 package precomputed
 
 import (
@@ -48,7 +48,7 @@ var (
 	ErrLong    = errors.New("its text is too long")
 )
 
-// limited is a text builder with a maximum length.
+// limited is a string builder with a maximum length.
 type limited struct{ strings.Builder }
 
 const longestText = 1 << 20
@@ -171,7 +171,7 @@ func Native(v param.Value) any {
 	return v
 }
 
-// OutsideActions replaces a text everywhere except in the `{{ }}` of a template, where `$` begins a variable.
+// OutsideActions replaces a string everywhere except inside a template's `{{ }}`, where `$` begins a variable.
 func OutsideActions(text, before, after string) string {
 	var b strings.Builder
 	for text != "" {

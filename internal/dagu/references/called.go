@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// ofResult returns the expression for a part of the result of a called workflow; "" if there is none. The values that
-// its steps store are visible to the caller.
+// ofResult returns the expression for part of a called workflow's result; "" if there is none. The values that the
+// called workflow's steps store are visible to the caller.
 func (s *Scope) ofResult(v Value, path string) string {
 	if v.By == nil || s.hiddenStep(v.By) || s.Handles != "" || v.By.Has("parallel") || v.By.Has("continue_on") {
 		return ""
@@ -29,8 +29,8 @@ func (s *Scope) ofResult(v Value, path string) string {
 	return namedAs(document.Variable(name))
 }
 
-// replacedBy reports whether another step may store a value of a called workflow again, under the same name, before the
-// current step reads it.
+// replacedBy reports whether another step may overwrite a value from a called workflow, by storing one under the same
+// name, before the current step reads it.
 func (s *Scope) replacedBy(by *sequence.Node, name string) bool {
 	called := document.FileName(document.Text(by.Map, "call"))
 	return slices.ContainsFunc(s.Every, func(other *sequence.Node) bool {

@@ -11,20 +11,20 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Reader is the kind of program that reads a text.
+// Reader is the kind of program that reads a string.
 type Reader int
 
 // The kinds of readers.
 const (
 	ShellReader   Reader = iota + 1 // a POSIX shell
-	quotesReader                    // a POSIX shell, inside double quotes, for a text that no shell reads in Dagu
+	quotesReader                    // a POSIX shell, inside double quotes, for a string that no shell reads in Dagu
 	ProgramReader                   // another program, for which `${` means something else or nothing
 )
 
-// Translator translates texts with references.
+// Translator translates strings with references.
 type Translator struct{ *Scope }
 
-// Command translates a text that a shell or another program reads. References that Dagu replaces become expressions;
+// Command translates a string that a shell or another program reads. References that Dagu replaces become expressions;
 // the rest is unchanged.
 func (t Translator) Command(m *param.Map, key, text string, by Reader) string {
 	var b strings.Builder
@@ -53,7 +53,7 @@ func (t Translator) Command(m *param.Map, key, text string, by Reader) string {
 	return b.String()
 }
 
-// WithinDoubleQuotes translates a text that Dagu reads without a shell, but that is inside a shell's double quotes
+// WithinDoubleQuotes translates a string that Dagu reads without a shell, but that is inside a shell's double quotes
 // here: a reference that Dagu keeps must not become a reference for the shell.
 func (t Translator) WithinDoubleQuotes(m *param.Map, key, text string) string {
 	return t.Command(m, key, text, quotesReader)
@@ -172,7 +172,7 @@ func (t Translator) byReader(u use, owned bool) string {
 	return Literal(u.whole)
 }
 
-// workFolder reports whether a reference is to the folder of the run.
+// workFolder reports whether a reference is to the run's folder.
 func workFolder(inner string) bool { return strings.TrimPrefix(inner, "context.") == "paths.work_dir" }
 
 // inShell returns a reference to a shell variable, for use between single quotes if quoted is true.
@@ -183,7 +183,7 @@ func inShell(variable string, quoted bool) string {
 	return variable
 }
 
-// ofMachine returns `${env.NAME}` for an environment variable of the machine. If the variable does not exist, Dagu
+// ofMachine returns `${env.NAME}` for one of the machine's environment variables. If the variable does not exist, Dagu
 // leaves the text unchanged: a shell then fails, unless the text is between single quotes or the shell only computes
 // the value.
 func (t Translator) ofMachine(u use) string {

@@ -37,7 +37,8 @@ func (s *Scope) keeps(inner string) bool {
 	return s.Today
 }
 
-// hidden reports whether a name belongs to a step, or to the output of a step, that does not precede the current step.
+// hidden reports whether a name belongs to a step, or to a step's output, and that step does not precede the current
+// one.
 func (s *Scope) hidden(name string) bool {
 	of := s.Values[name].By
 	if s.Values[name].Kind == 0 {
@@ -59,7 +60,7 @@ func (s *Scope) keepsName(name string) bool {
 	return s.Values[name].Kind == 0 && (s.current == nil || !document.Entries(s.current.Map).Has(name)) || s.hidden(name)
 }
 
-// fromMachine reports whether Dagu passes on an environment variable of the machine.
+// fromMachine reports whether Dagu passes on one of the machine's environment variables.
 func fromMachine(name string) bool {
 	known := strings.Fields(`PATH HOME USER SHELL TMPDIR TERM EDITOR VISUAL LANG TZ LD_LIBRARY_PATH XDG_CONFIG_HOME
 		XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME DOCKER_HOST DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION PWD`)
@@ -68,7 +69,7 @@ func fromMachine(name string) bool {
 			func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// keepsContext is keeps for a value of the run.
+// keepsContext is like keeps, for a value that describes the run.
 func (s *Scope) keepsContext(field string) bool {
 	switch field {
 	case "run.status":
@@ -89,7 +90,7 @@ func (s *Scope) keepsContext(field string) bool {
 	return true
 }
 
-// known reports whether a dotted name begins with a namespace or a name of the workflow.
+// known reports whether a dotted name begins with a namespace or with a name in the workflow.
 func (s *Scope) known(inner string) bool {
 	name, _, _ := strings.Cut(inner, ".")
 	if isScoped(inner) || s.Values[name].Kind != 0 {

@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Literal escapes a text in which `${` would otherwise begin an expression and `$$` would become `$`.
+// Literal escapes a string in which `${` would otherwise begin an expression and `$$` would become `$`.
 func Literal(text string) string {
 	text = strings.ReplaceAll(text, "$$", "$$$$")
 	return strings.ReplaceAll(text, "${", `${'$\x7b'}`)
@@ -30,7 +30,7 @@ func inSingleQuotes(text string) bool {
 	return single
 }
 
-// isEscaped reports whether a text ends with a backslash that is not escaped itself.
+// isEscaped reports whether a string ends with a backslash that is not escaped itself.
 func isEscaped(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
@@ -47,7 +47,8 @@ func QuotedScript(text string) string {
 	return "'" + r.Replace(text) + "'"
 }
 
-// AsCommand returns the command in a text of the form `$(...)` or in backticks, and reports whether the text is one.
+// AsCommand returns the command in a string of the form `$(...)` or in backticks, and reports whether the string has
+// that form.
 func AsCommand(text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	inner, ok := strings.CutPrefix(text, "`")

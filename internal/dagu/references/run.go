@@ -52,11 +52,11 @@ func (s *Scope) builtIn() map[string]string {
 	return all
 }
 
-// RunLog is the file that replaces the log of the run, in the folder for its files.
+// RunLog is the file that replaces the run's log, in the folder for the run's files.
 const RunLog = "/run.log"
 
-// logs returns the log files that commands may name, by variable: the log of the run, and the logs of the current step.
-// Handlers have only the first.
+// logs returns the log files that commands may name, by variable: the run's log, and the current step's logs. Handlers
+// have only the run's log.
 func (s *Scope) logs() map[string]string {
 	all := map[string]string{"DAG_RUN_LOG_FILE": RunLog}
 	if at := s.current; at != nil && s.Handles == "" {
@@ -69,7 +69,7 @@ func (s *Scope) logs() map[string]string {
 	return all
 }
 
-// StreamVariable returns the variable that names the file for stdout or stderr of a step.
+// StreamVariable returns the variable that names the file for a step's stdout or stderr.
 func StreamVariable(stream string) string {
 	return "DAG_RUN_STEP_" + strings.ToUpper(stream) + "_FILE"
 }
@@ -82,8 +82,9 @@ func (s *Scope) writesLog(m *param.Map, key string) {
 		"the file in DAG_RUN_LOG_FILE has one line with the name of the run, and is on the machine that runs the commands")
 }
 
-// paramsJSON returns an expression for the values of all named parameters in the format of DAG_PARAMS_JSON: a JSON object
-// of texts, ordered by name, in which Go escapes three HTML characters. Parameters without a value are omitted.
+// paramsJSON returns an expression for the values of all named parameters in the format of DAG_PARAMS_JSON: a JSON
+// object of strings, ordered by name, in which Go escapes three HTML characters. Parameters without a value are
+// omitted.
 func (s *Scope) paramsJSON() string {
 	as := map[string]string{}
 	for name, v := range s.Values {
@@ -123,7 +124,7 @@ func (s *Scope) Unavailable(name string) bool {
 		"DAGU_EXECUTABLE", "DAGU_HOME", "DAGU_OUTPUT_FILE", "DAG_WAITING_STEPS", "WEBHOOK_PAYLOAD", "WEBHOOK_HEADERS"}, name)
 }
 
-// contextual returns the expression for a value of the run such as "dag.name"; "" if there is none.
+// contextual returns the expression for a value that describes the run, such as "dag.name"; "" if there is none.
 func (s *Scope) contextual(field string) string {
 	switch field {
 	case "step.id":
@@ -192,7 +193,7 @@ func (s *Scope) Outside(m *param.Map, key, what string) {
 	}
 }
 
-// On runs do with a step as the current one, to which notes and refusals belong.
+// On calls do with a step as the current one, to which notes and refusals are attached.
 func (s *Scope) On(step *sequence.Node, do func()) {
 	current, about := s.current, s.About
 	s.current, s.About = step, &step.Verdict

@@ -1,6 +1,6 @@
-// Package references translates references such as `${NAME}` and `${id.output.key}`, and the texts that contain them:
-// into expressions, and into texts for a shell or another program. It determines the meaning of names in a workflow and
-// in each of its steps. It refuses a reference without a meaning, because it must not guess.
+// Package references translates references such as `${NAME}` and `${id.output.key}`, and the strings that contain them:
+// into expressions, and into strings for a shell or another program. It determines what names mean in a workflow and in
+// each of its steps. It refuses a reference without a meaning, because it must not guess.
 package references
 
 import (
@@ -15,12 +15,12 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// Value is a possible meaning of a name in `${NAME}` in a workflow.
+// Value is a possible meaning of the name in `${NAME}` in a workflow.
 type Value struct {
 	Kind    ValueKind
 	As      string         // how an expression names it
 	By      *sequence.Node // the step that stores it; nil for none
-	Decoded bool           // it is not a text: its parts need no JSON.parse
+	Decoded bool           // it is not a string: its parts need no JSON.parse
 	Param   string         // the name of the parameter; "" if it is not a parameter
 }
 
@@ -30,9 +30,9 @@ type ValueKind int
 // The kinds of values.
 const (
 	OfParam  ValueKind = iota + 1 // passed at the start
-	OfEnv                         // a variable of all commands that may also be exported
+	OfEnv                         // a variable for all commands that may also be exported
 	OfOutput                      // stored by a step
-	OfSecret                      // only a variable of all commands
+	OfSecret                      // only a variable for all commands
 	OfShell                       // a variable that only the shell of a command can compute
 	OfItem                        // an item of a loop
 	OfConst                       // an expression that needs no other value
@@ -96,8 +96,8 @@ var sliced = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?::([0-9]+)(?::([0-9]+))?|:-([^$]*))$`)
 })
 
-// slice translates Dagu's shell-like syntax in texts that no shell reads: a part of a value, or a default for an empty
-// one.
+// slice translates Dagu's shell-like syntax in strings that no shell reads: a part of a value, or a default for an
+// empty one.
 func (s *Scope) slice(parts []string) string {
 	x := s.named(parts[1])
 	switch {
@@ -258,7 +258,7 @@ var dotted = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+|\[[0-9]+\])+$`)
 })
 
-// Scope holds the meanings of names in a workflow, and for the step that is being translated.
+// Scope holds what names mean in a workflow and in the step that is being translated.
 type Scope struct {
 	*document.Document
 	Local      map[string]*Scope // the workflows of the file, by name

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Plain translates a text that no shell reads.
+// Plain translates a string that no shell reads.
 func (t Translator) Plain(m *param.Map, key, text string) string {
 	var b strings.Builder
 	last := 0
@@ -41,7 +41,7 @@ func (t Translator) Plain(m *param.Map, key, text string) string {
 	return b.String() + Literal(text[last:])
 }
 
-// IsPlain reports whether expressions can compute a text without a shell.
+// IsPlain reports whether expressions can compute a string without a shell.
 func (t Translator) IsPlain(text string) bool {
 	for _, at := range document.Reference().FindAllStringIndex(text, -1) {
 		inner := strings.Trim(text[at[0]+1:at[1]], "{}")
@@ -53,7 +53,7 @@ func (t Translator) IsPlain(text string) bool {
 	return !strings.Contains(document.Reference().ReplaceAllString(text, ""), "${")
 }
 
-// Script returns a JavaScript expression for a text with references.
+// Script returns a JavaScript expression for a string with references.
 func (t Translator) Script(m *param.Map, key, text string) string {
 	var parts []string
 	last := 0
@@ -124,7 +124,7 @@ var foreignPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\(\?[^:]|\[\[:|\\[AzpPQEC]`)
 })
 
-// SeveralLines reports whether a text may have several lines once its references are replaced.
+// SeveralLines reports whether a string may have several lines once its references are replaced.
 func (t Translator) SeveralLines(text string) bool {
 	for _, found := range document.Reference().FindAllStringSubmatch(text, -1) {
 		inner := found[1] + found[2]
@@ -183,7 +183,7 @@ func (t Translator) JSON(m *param.Map, key string, v param.Value) string {
 	return param.Text(v)
 }
 
-// Evaluated returns a value with the references in its texts translated.
+// Evaluated returns a value with the references in its strings translated.
 func (t Translator) Evaluated(m *param.Map, key string, v param.Value) param.Value {
 	switch x := v.(type) {
 	case string:

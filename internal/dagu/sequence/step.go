@@ -1,5 +1,5 @@
 // Package sequence describes a workflow's steps from the outside: their names, what each one waits for, and the
-// condition under which it runs. It must not depend on the work of a step.
+// condition under which it runs. It must not depend on what a step does.
 package sequence
 
 import (

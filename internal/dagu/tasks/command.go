@@ -54,7 +54,7 @@ func (s *Step) CommandTask(text string, p Program) *param.Map {
 	return s.finished(before+text, p.Shell)
 }
 
-// followed returns a command with lines that run only after it succeeds, however it ends.
+// followed returns a command with lines appended that run only after it succeeds, however it ends.
 func followed(text, lines string, p Program) string {
 	if lines == "" {
 		return text
@@ -74,7 +74,7 @@ var ends = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(exit|exec|return|trap|eval|source|set)\b|(^|[\n;&|({] *)\. `)
 })
 
-// finished returns a task with the container, the variables and the outputs of the step.
+// finished returns a task with the step's container, variables and outputs.
 func (s *Step) finished(text string, shell []param.Value) *param.Map {
 	task := param.New("sh>", text)
 	if shell != nil {
@@ -122,7 +122,7 @@ func hosted(text string, p Program) string {
 		strings.TrimSuffix(text, "\n") + "\n" + end + "\n" + strings.Join(list, " ") + " \"$script\"\n"
 }
 
-// plainEntries returns the variables of the step that expressions compute.
+// plainEntries returns those of the step's variables that expressions can compute.
 func (s *Step) plainEntries() *param.Map {
 	out := param.New()
 	shell := false
@@ -136,8 +136,8 @@ func (s *Step) plainEntries() *param.Map {
 	return out
 }
 
-// plainEntry reports whether an expression can compute a variable: the variable uses neither environment variables of
-// the machine nor any of the variables before it.
+// plainEntry reports whether an expression can compute a variable, which must use neither the machine's environment
+// variables nor any of the variables before it.
 func (s *Step) plainEntry(before *param.Map, text string) bool {
 	for _, found := range document.Reference().FindAllStringSubmatch(text, -1) {
 		if before.Has(found[1] + found[2]) {
@@ -254,7 +254,7 @@ func (s *Step) settles() (yes bool, codes []string) {
 	return false, nil
 }
 
-// settled returns a command that succeeds after a failure, with its exit code stored.
+// settled returns a command that stores its exit code and succeeds after a failure.
 func (s *Step) settled(text string, p Program, codes []string) string {
 	s.Note(s.Map, "continue_on", "test its exit code in a later task", false,
 		"step %s succeeds even if its command fails, because a failed task stores no values", s.Called)

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// Conditions holds the preconditions of a workflow or a step.
+// Conditions holds a workflow's or a step's preconditions.
 type Conditions struct {
 	references.Translator
 	Of     *param.Map    // the workflow or step that has them
@@ -47,9 +47,9 @@ func (c Conditions) Expression(name string) (all string, checks []*param.Map) {
 // condition is one precondition as written.
 type condition struct {
 	text      string
-	expected  string // the value that the text must have; "" if it is a command that must succeed
+	expected  string // the value that the string must have; "" if it is a command that must succeed
 	negate    bool
-	evaluated bool // Dagu runs commands in the text
+	evaluated bool // Dagu runs commands in the string
 }
 
 func (c Conditions) read(v param.Value) condition {
@@ -83,7 +83,7 @@ func (c Conditions) one(v param.Value, stored string) (one string, check *param.
 	switch {
 	case dynamic && is.expected != "" && document.HasCommand(is.text):
 		check, one = c.check(stored, c.output(is)), c.Fits(c.Of, stored, is.expected, true)
-	case is.expected != "" && !c.IsPlain(is.text): // part of the text needs a shell
+	case is.expected != "" && !c.IsPlain(is.text): // part of the string needs a shell
 		text := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`").Replace(is.text)
 		check, one = c.check(stored, "printf '%s\\n' \""+c.WithinDoubleQuotes(c.Of, "preconditions", text)+"\""),
 			c.Fits(c.Of, stored, is.expected, true)

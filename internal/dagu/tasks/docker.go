@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/dagu/references"
 )
 
-// Docker returns the image and options of a container, and the variables of its commands.
+// Docker returns a container's image and options, and the variables for its commands.
 func Docker(t references.Translator, c *param.Map) (docker, env *param.Map) {
 	env = param.New()
 	image := document.Text(c, "image")

@@ -153,7 +153,7 @@ func (s *Step) ofCalled(name string) {
 	}
 }
 
-// printed declares an output that is the whole stdout of the command.
+// printed declares an output that is the command's whole stdout.
 func (s *Step) printed(name string) {
 	as := document.Variable(name)
 	if s.Params.Has(as) {
@@ -181,7 +181,7 @@ func (s *Step) streams(text string) {
 	}
 }
 
-// left declares the exit code and the stdout of the step if other steps refer to them.
+// left declares the step's exit code and stdout if other steps refer to them.
 func (s *Step) left() {
 	text := strings.Join(s.Lines, "\n")
 	s.streams(text)
@@ -198,14 +198,14 @@ func (s *Step) left() {
 	}
 }
 
-// leavesCode reports whether the file, given as text, refers to the exit code of the step, or whether the outcome of
-// the run depends on that code.
+// leavesCode reports whether the file, given as text, refers to the step's exit code, or whether the outcome of the run
+// depends on that code.
 func (s *Step) leavesCode(text string) bool {
 	ends := s.Ignores() && len(s.Stores) > 0 && s.EndsRun()
 	return ends || strings.Contains(text, "${"+s.ID+".exit_code}") || strings.Contains(text, "${"+s.ID+".exitCode}")
 }
 
-// exitCode declares the exit code of the step.
+// exitCode declares the step's exit code.
 func (s *Step) exitCode() {
 	goesOn := s.Ignores()
 	switch {
@@ -233,7 +233,7 @@ func (s *Step) kindRuns() bool {
 		"data.convert", "data.pick"}, document.Text(s.Map, "type")) && !s.Has("call") && !s.Has("foreach")
 }
 
-// handlesNow reports whether a handler refers to the exit code of the step, because handlers also run after a failure.
+// handlesNow reports whether a handler refers to the step's exit code, because handlers also run after a failure.
 func (s *Step) handlesNow() bool {
 	at := slices.IndexFunc(s.Lines, func(line string) bool {
 		return strings.HasPrefix(strings.ReplaceAll(strings.ToLower(line), "_", ""), "handleron:")

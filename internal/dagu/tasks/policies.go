@@ -105,7 +105,7 @@ func backoff(d *document.Document, m, r *param.Map) {
 	}
 	r.Set("interval_type", "exponential")
 	switch whole := int64(factor); {
-	case factor == doubling: // the default need not be written
+	case factor == doubling: // the default can be omitted
 	case float64(whole) == factor:
 		r.Set("factor", whole)
 	default:
@@ -142,7 +142,7 @@ func (s *Step) EndsRun() bool {
 
 var status = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`DAG_RUN_STATUS|run\.status`) })
 
-// HasFailed returns the condition that the step failed with an error that was ignored.
+// HasFailed returns the condition under which the step failed with an ignored error.
 func (s *Step) HasFailed() string {
 	switch code := s.Values[s.ID+".exit_code"]; {
 	case code.Kind == references.OfOutput:
@@ -186,7 +186,7 @@ func (s *Step) ignored(operator string) param.Value {
 	return out
 }
 
-// oneOf returns a pattern for output lines: a text that the line contains or, for several texts and for "re:...", a
+// oneOf returns a pattern for output lines: a string that the line contains or, for several strings and for "re:...", a
 // regular expression between slashes.
 func oneOf(list []string) string {
 	patterns := make([]string, len(list))

@@ -152,7 +152,7 @@ func (s *Step) interpreted(text, command string, p Program) Program {
 	return p
 }
 
-// pair returns the command that was meant by `echo: hello`, which YAML reads as a mapping.
+// pair returns the command that the author meant by `echo: hello`, which YAML reads as a mapping.
 func pair(m *param.Map) string {
 	for key, v := range m.All() {
 		return key + ": " + document.TextOf(v)

@@ -20,7 +20,7 @@ type repetition struct {
 	always    bool
 }
 
-// repetition returns the condition of a step; nil for none. Without `repeat`, the other keys imply it.
+// repetition returns a step's repetition condition; nil for none. Without `repeat`, the other keys imply it.
 func (s *Step) repetition() *repetition {
 	m := s.Map.Map("repeat_policy")
 	word := document.Text(m, "repeat")
@@ -64,7 +64,7 @@ func (r *repetition) untilSuccess() bool {
 // matches reports whether the output of a command must match a pattern, which an expression then decides.
 func (r *repetition) matches() bool { return strings.HasPrefix(r.expected, "re:") }
 
-// asCommand returns the command of a text whose output is compared; today's Dagu compares the text itself.
+// asCommand returns the command in a string whose output is compared; today's Dagu compares the string itself.
 func (s *Step) asCommand(text string) (string, bool) {
 	if s.Today {
 		return "", false

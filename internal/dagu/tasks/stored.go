@@ -43,8 +43,8 @@ func (s *Step) fixed() string {
 	return "cat >> \"$ZERODAG_STORE\" <<'END_OF_VALUES'\n" + lines + "END_OF_VALUES\n"
 }
 
-// WithoutValue returns the value that later steps get if the step did not store one: for a declared output, the text of
-// the reference.
+// WithoutValue returns the value that later steps get if the step did not store one: for a declared output, the
+// reference itself as text.
 func (s *Step) WithoutValue(as string) string {
 	for name, v := range s.Values {
 		if v.By == s.Node && v.As == as && strings.HasPrefix(name, "steps.") {

@@ -61,8 +61,8 @@ func (w *Workflow) last(steps []*tasks.Step, on map[string]*tasks.Step, conditio
 	return last
 }
 
-// first returns the tasks before the steps: those that the steps need, the conditions of the workflow, and its handler
-// init, which is nil if there is none.
+// first returns the tasks before the steps: the tasks that the steps need, the workflow's conditions, and its init
+// handler, which is nil if there is none.
 func (w *Workflow) first(checks []*param.Map, init *param.Map) *param.Map {
 	first := param.New()
 	if w.Used[references.Artifacts] {
@@ -129,7 +129,7 @@ func (w *Workflow) handlers(steps map[string]*tasks.Step, out *param.Map) {
 	}
 }
 
-// handler returns the task of a handler.
+// handler returns the task for a handler.
 func (w *Workflow) handler(s *tasks.Step, name string) *param.Map {
 	w.Handles = name
 	w.On(s.Node, s.Outputs)
@@ -166,7 +166,7 @@ func taskNames(steps []*tasks.Step) map[string]bool {
 
 func clash(a, b *param.Map) bool { return slices.ContainsFunc(b.Keys(), a.Has) }
 
-// ignoring returns the condition that a step failed with an error that was ignored; "" if no step can end the run that
+// ignoring returns the condition under which a step failed with an ignored error; "" if no step can end the run that
 // way.
 func (w *Workflow) ignoring(steps []*tasks.Step) string {
 	var all []string

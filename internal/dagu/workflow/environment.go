@@ -83,7 +83,7 @@ func inline(tasks *param.Map, known map[string]string) {
 	}
 }
 
-// environment reads the variables of all commands. Plain ones become `_env`, a first task determines the output of
+// environment reads the variables for all commands. Plain ones become `_env`, a first task determines the output of
 // commands, and a shell line sets values that use other variables of the machine.
 func (w *Workflow) environment() {
 	for name, v := range document.Entries(w.Map).All() {
@@ -117,7 +117,7 @@ func (w *Workflow) environment() {
 	}
 }
 
-// export returns the parameters of all tasks: the shell as Dagu calls it, and the variables that expressions name.
+// export returns the parameters for all tasks: the shell as Dagu calls it, and the variables that expressions name.
 func (w *Workflow) export(steps []*tasks.Step) *param.Map {
 	out := param.New()
 	shell, _ := tasks.Shell(w.Document, w.Map, false)

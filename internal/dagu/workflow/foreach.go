@@ -18,7 +18,7 @@ type loop struct {
 	workflow *Workflow
 }
 
-// task returns a loop that runs steps for each item, with a task after it for the output of the step.
+// task returns a loop that runs steps for each item, with a task after it for the step's output.
 func (s loop) task() *param.Map {
 	m := s.Map.Map("foreach")
 	s.None("command", "script", "type", "with")
@@ -181,7 +181,7 @@ func (s loop) collect(m *param.Map, item, collected string, body []*tasks.Step) 
 		"}}\nEND_OF_VALUES\n")
 }
 
-// around returns the loop with a check of the keys before it and the output of the step after it.
+// around returns the loop with a check of the keys before it and the step's output after it.
 func (s loop) around(m, loop *param.Map, rows, collected string) *param.Map {
 	out := param.New()
 	if m.Has("key") {

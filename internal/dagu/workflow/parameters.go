@@ -140,7 +140,7 @@ func (w *Workflow) parameter(name string, rule *param.Map) {
 		is = references.Value{Kind: references.OfConst, As: "(this." + as + " || '')", Param: as}
 	}
 	w.Values[name], w.Values["params."+name] = is, is
-	if is.Kind == references.OfConst { // Dagu keeps the text of the reference
+	if is.Kind == references.OfConst { // Dagu leaves the reference unchanged
 		is.As = "(this." + as + " === undefined ? " + references.QuotedScript("${params."+name+"}") + " : this." + as + ")"
 		w.Values["params."+name] = is
 	}
@@ -171,7 +171,7 @@ func (w *Workflow) withDefault(name, as string, rule *param.Map) *param.Map {
 	return rule
 }
 
-// anyText reports whether a parameter accepts the empty text, which stands for a default that a command computes.
+// anyText reports whether a parameter accepts the empty string, which stands for a default that a command computes.
 func anyText(rule *param.Map) bool {
 	for key, v := range rule.All() {
 		if key != "default" && key != "description" && key != "required" && (key != "type" || v != "string") {

@@ -185,7 +185,7 @@ func (w *Workflow) routes(steps []*tasks.Step) {
 	}
 }
 
-// task returns the task of a step: a single task, or a group of several.
+// task returns the task for a step: a single task, or a group of several.
 func (w *Workflow) task(s *tasks.Step) (task *param.Map) {
 	if s.Beside != nil {
 		out := param.New("_parallel", true)
@@ -202,7 +202,7 @@ func (w *Workflow) task(s *tasks.Step) (task *param.Map) {
 	return task
 }
 
-// single returns the task of one step, with its policies and conditions.
+// single returns the task for one step, with its policies and conditions.
 func (w *Workflow) single(s *tasks.Step) *param.Map {
 	task := w.run(s)
 	s.Policies(task)
@@ -239,7 +239,7 @@ func (w *Workflow) single(s *tasks.Step) *param.Map {
 	return group
 }
 
-// run returns the task of a step, without its policies.
+// run returns the task for a step, without its policies.
 func (w *Workflow) run(s *tasks.Step) *param.Map {
 	if s.Has("foreach") {
 		return loop{s, w}.task()

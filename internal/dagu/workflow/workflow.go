@@ -84,7 +84,7 @@ func (w *Workflow) translate() *param.Map {
 	}
 	handlers := param.New()
 	w.Partial = w.ignoring(steps)
-	w.handlers(on, handlers) // handlers may need a task of the body
+	w.handlers(on, handlers) // handlers may need a task in the body
 	body := w.body(steps, on)
 
 	out := param.New("zerodag", int64(1))

@@ -15,7 +15,7 @@ import (
 // Comment is a key that is printed as a comment.
 const Comment = "#"
 
-// Print writes a workflow as a person would: short texts without quotes, and multi-line commands as blocks. It begins
+// Print writes a workflow as a person would: short strings without quotes, and multi-line commands as blocks. It begins
 // with comments: an optional heading, and the steps and keys that the workflow lacks.
 func Print(d *document.Document, heading string, tree *param.Map) []byte {
 	var b strings.Builder
@@ -130,7 +130,7 @@ func flow(list []param.Value) string {
 	return ""
 }
 
-// block prints a text as a value: a multi-line command keeps its line breaks.
+// block prints a string as a value: a multi-line command keeps its line breaks.
 func block(text, indent string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) < 2 || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") ||
@@ -163,7 +163,7 @@ var (
 	})
 )
 
-// scalar prints a text on one line, without quotes if YAML does not need them.
+// scalar prints a string on one line, without quotes if YAML does not need them.
 func scalar(text string) string {
 	if plainText().MatchString(text) && !reserved().MatchString(text) && !strings.HasSuffix(text, " ") &&
 		!strings.Contains(text, " #") {
