@@ -56,7 +56,7 @@ type Driver struct {
 	name    string
 
 	mu     sync.Mutex
-	known  map[string]time.Time   // when an engine last answered, by program
+	known  map[string]time.Time   // when an engine last responded, by program
 	builds map[string]*sync.Mutex // images that are being built, by name
 }
 

@@ -110,7 +110,7 @@ func (db *backfills) addedBackfill(ctx context.Context, id int64, err error) (ho
 	return db.Backfill(ctx, host.AnySite, id)
 }
 
-// namedBackfill returns the backfill that has the given name. It may be the new backfill itself if an earlier answer
+// namedBackfill returns the backfill that has the given name. It may be the new backfill itself if an earlier response
 // was lost.
 func (db *backfills) namedBackfill(ctx context.Context, b host.Backfill, id int64) (host.Backfill, error) {
 	there, err := db.Backfill(ctx, host.AnySite, id)
@@ -179,7 +179,7 @@ func (db *backfills) UpdateBackfill(ctx context.Context, b host.Backfill) error 
 	case !errors.Is(err, table.ErrCondition):
 		return err
 	case there.Str(aWriter) == writer:
-		return nil // an answer was lost: the existing one is ours
+		return nil // a response was lost: the existing one is ours
 	}
 	return host.ErrConflict
 }

@@ -84,7 +84,7 @@ func plain(t *testing.T, run func(*testing.T, suite.Stores)) {
 	run(t, s)
 }
 
-// troubled runs tests while one call in five is throttled, fails, or succeeds without an answer.
+// troubled runs tests while one call in five is throttled, fails, or succeeds without a response.
 func troubled(t *testing.T, run func(*testing.T, suite.Stores)) {
 	o := options(t)
 	open(t, o)

@@ -18,7 +18,7 @@
 //
 // # Retries
 //
-// The client retries calls that were throttled, got no answer or conflicted with a transaction, with jitter. That is
+// The client retries calls that were throttled, got no response or conflicted with a transaction, with jitter. That is
 // safe: puts write whole items, entries have a nonce, transactions a token, and a conditional change that finds its own
 // result succeeds. Calls that still fail return host.ErrUnavailable.
 //

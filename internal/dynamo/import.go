@@ -33,7 +33,7 @@ func (db *DB) importOne(ctx context.Context, p host.PastAttempt) (added bool, er
 		}
 		s := sessionOf(found[key])
 		if s.attempts > 0 && s.last == tried {
-			return true, nil // an answer was lost
+			return true, nil // a response was lost
 		}
 		if taken, err := db.taken(ctx, s, p); err != nil || taken {
 			return false, err

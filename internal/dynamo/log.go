@@ -38,7 +38,7 @@ func (db *logs) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	it.SetBytes(aShort, packShort(short))
 	there, err := db.t.Put(ctx, it, table.Absent())
 	if errors.Is(err, table.ErrCondition) && there.Str(aNonce) == e.Nonce {
-		err = nil // an answer was lost: the entry is ours
+		err = nil // a response was lost: the entry is ours
 	}
 	if err != nil {
 		db.short.giveBack(attempt, short)

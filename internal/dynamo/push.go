@@ -57,7 +57,7 @@ func (db *DB) reserve(ctx context.Context, n int) (int64, error) {
 			it := manifestKey(first + i<<table.RandomBits).Item()
 			_, err := db.t.Put(ctx, it, table.Absent())
 			if errors.Is(err, table.ErrCondition) {
-				taken = true // or the id is ours and an answer was lost: the next one is just as good
+				taken = true // or the id is ours and a response was lost: the next one is just as good
 				break
 			}
 			if err != nil {
@@ -91,7 +91,7 @@ func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
 		if taken != nil && taken.Num(table.ID) != x.revision {
 			return host.Project{ID: x.project.Num(table.ID)}, host.ErrConflict
 		}
-		if taken != nil { // an answer was lost: the existing one is ours
+		if taken != nil { // a response was lost: the existing one is ours
 			return db.Project(ctx, x.Site, x.project.Num(table.ID))
 		}
 	}

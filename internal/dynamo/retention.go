@@ -223,7 +223,7 @@ func (db *DB) SetArchive(ctx context.Context, r host.Revision, old, state host.A
 	case there == nil:
 		return table.OrNotFound(nil, "update the state of the archive of revision %d", r.ID)
 	case there.Str(aRevKept) == state.Text():
-		return nil // an answer was lost
+		return nil // a response was lost
 	}
 	return host.ErrConflict
 }

@@ -84,7 +84,7 @@ func (db *schedules) Update(ctx context.Context, s host.Schedule, old host.Times
 	case there == nil || there.Num(table.Site) != s.Site:
 		return table.OrNotFound(nil, "update schedule %d", s.ID)
 	case there.Same(want, moved):
-		return nil // an answer was lost: the existing one is ours
+		return nil // a response was lost: the existing one is ours
 	}
 	return host.ErrConflict
 }

@@ -181,7 +181,7 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 		forgotten = forgotten && actions[m.At].Check == forgottenKey(s.key)
 		switch {
 		case m.Item.Str(aUUID) == s.row.SessionUUID && (m.Item.Num(aLast) == s.row.ID || m.Item.Num(table.ID) == s.row.ID && m.Item.Has(aSessionTime)):
-			return nil, nil // an answer was lost: the existing one is ours
+			return nil, nil // a response was lost: the existing one is ours
 		case m.Item.Num(table.ID) == s.row.ID && m.Item.Has(aSessionTime):
 			return nil, errTaken
 		case actions[m.At].Put[table.Sort] != nil && table.KeyOf(actions[m.At].Put) == retryKey(s.session.id, s.RetryName):

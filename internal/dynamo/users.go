@@ -57,7 +57,7 @@ func (db *tokens) Create(ctx context.Context, t host.Token) (host.Token, error) 
 	there, err := db.t.Put(ctx, tokenItem(t), table.Absent())
 	switch {
 	case errors.Is(err, table.ErrCondition) && there.Num(table.ID) == t.ID:
-		return t, nil // an answer was lost: the existing one is ours
+		return t, nil // a response was lost: the existing one is ours
 	case errors.Is(err, table.ErrCondition):
 		return t, host.ErrConflict
 	}

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/notice"
 )
 
-// down is a notice receiver that does not answer.
+// down is a notice receiver that does not respond.
 type down struct{ tried chan struct{} }
 
 func (d down) Send(context.Context, *param.Map) error {

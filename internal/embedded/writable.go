@@ -15,7 +15,7 @@ import (
 const probe = 64 << 10
 
 // Writable returns an error if a store cannot be written to now. The error wraps its cause, such as syscall.ENOSPC or
-// syscall.EROFS. It also returns an error if logs are waiting to be stored or a shared database does not answer.
+// syscall.EROFS. It also returns an error if logs are waiting to be stored or a shared database does not respond.
 func (e *Engine) Writable(ctx context.Context) error {
 	folders := []string{e.folder, e.workspaces.Folder()}
 	if e.shared != nil {

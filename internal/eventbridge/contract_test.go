@@ -61,7 +61,7 @@ func open(t *testing.T, handler http.Handler, topics ...events.Topic) *eventbrid
 	return eventbridge.New(c, eventbridge.Options{Name: "bus", Topics: topics, Tries: 1})
 }
 
-// TestContract runs the suite of buses against a service that answers as EventBridge does.
+// TestContract runs the suite of buses against a service that responds the way EventBridge does.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a bus keeps nothing", "Bus"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {

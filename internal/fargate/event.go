@@ -76,14 +76,14 @@ func (d detail) why() string {
 	return reason
 }
 
-// unreached reports whether the machine could not fetch its program because the API did not answer.
+// unreached reports whether the machine could not fetch its program because the API did not respond.
 func (d detail) unreached() bool {
 	return slices.ContainsFunc(d.Containers, func(c container) bool {
 		return c.Name == fetcher && c.ExitCode != nil && *c.ExitCode == unreached
 	})
 }
 
-// isFinal reports whether an image does not exist or may not be used. A registry that does not answer or throttles
+// isFinal reports whether an image does not exist or may not be used. A registry that does not respond or throttles
 // requests may answer later.
 func isFinal(why string) bool {
 	if !strings.Contains(why, "CannotPullContainerError") {

@@ -19,7 +19,8 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// requests records the requests to ECS by operation, and answers as ECS does in an account without task definitions.
+// requests records the requests to ECS by operation, and responds the way ECS does in an account without task
+// definitions.
 type requests struct {
 	mu  sync.Mutex
 	all map[string]map[string]any

@@ -40,7 +40,7 @@ func (l *AccessLog) Handler(h http.Handler) http.Handler {
 	})
 }
 
-// answered records the answer.
+// answered records the response.
 type answered struct {
 	http.ResponseWriter
 	status int

@@ -43,7 +43,7 @@ func dial(t *testing.T, address, text string) net.Conn {
 	return c
 }
 
-// firstLine returns the first line of the answer on a connection; "" if the connection was ended.
+// firstLine returns the first line of the response on a connection; "" if the connection was ended.
 func firstLine(c net.Conn) string {
 	b := make([]byte, 1024)
 	n, _ := c.Read(b)
@@ -118,7 +118,8 @@ func TestLongestHeadersGo(t *testing.T) {
 	}
 }
 
-// TestLingering proves that connections that wait for their clients after the answer do not cause others to be refused.
+// TestLingering proves that connections that wait for their clients after the response do not cause others to be
+// refused.
 func TestLingering(t *testing.T) {
 	t.Parallel()
 	address := served(t, New(4), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -124,9 +124,9 @@ type SignIn struct {
 
 // Identities is an identity provider (OpenID Connect).
 type Identities interface {
-	// Begin returns the address at which a user signs in. It returns ErrUnavailable if the provider does not answer.
+	// Begin returns the address at which a user signs in. It returns ErrUnavailable if the provider does not respond.
 	Begin(ctx context.Context, s SignIn) (string, error)
-	// Finish accepts the browser's answer once and returns the user who signed in. It returns an *Error with code
-	// Forbidden if the provider does not confirm the sign-in, and ErrUnavailable if it does not answer.
+	// Finish accepts the browser's response once and returns the user who signed in. It returns an *Error with code
+	// Forbidden if the provider does not confirm the sign-in, and ErrUnavailable if it does not respond.
 	Finish(ctx context.Context, s SignIn, code string) (Person, error)
 }

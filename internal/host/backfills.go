@@ -75,8 +75,8 @@ type Backfills interface {
 	// Backfills lists backfills, descending by id. The list of open backfills of all sites may miss a very recent one.
 	Backfills(ctx context.Context, q BackfillQuery) ([]Backfill, error)
 	// UpdateBackfill replaces State, UpdatedAt and FinishedAt and increments the version if it still equals b's; otherwise
-	// it returns ErrConflict. It may also return ErrConflict if the answer to an earlier update was lost and the backfill
-	// has changed since. The caller must then read the backfill again.
+	// it returns ErrConflict. It may also return ErrConflict if the response to an earlier update was lost and the
+	// backfill has changed since. The caller must then read the backfill again.
 	UpdateBackfill(ctx context.Context, b Backfill) error
 	// ForgetBackfills removes up to n backfills of all sites that were over before t, and returns their number.
 	ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error)

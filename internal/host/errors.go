@@ -22,7 +22,7 @@ var (
 	// ErrUnavailable means that the store cannot work now (throttled, disk full) and that the call may be retried. Runs of
 	// tasks wait and retry on the same error.
 	ErrUnavailable = operators.ErrUnavailable
-	// ErrNoDatabase is ErrUnavailable for a database that does not answer.
+	// ErrNoDatabase is ErrUnavailable for a database that does not respond.
 	ErrNoDatabase = fmt.Errorf("%w: the database does not answer", ErrUnavailable)
 	// ErrNoArchives is ErrUnavailable for a separate archive store.
 	ErrNoArchives = fmt.Errorf("%w: the store of archives does not answer", ErrUnavailable)

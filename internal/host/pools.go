@@ -133,7 +133,7 @@ type Semaphore interface {
 	// that was acknowledged before the call; concurrent changes may be visible in part.
 	Line(ctx context.Context, ref PoolRef, n int) (Line, error)
 	// TakeSlots gives slots to the holder of a claim and, if inLine is set, removes the claim from the line. It returns
-	// ErrConflict if one of the slots is taken, which may be by the same holder in a call whose answer was lost.
+	// ErrConflict if one of the slots is taken, which may be by the same holder in a call whose response was lost.
 	TakeSlots(ctx context.Context, ref PoolRef, c Claim, numbers []int, inLine bool, at time.Time) error
 	// JoinLine puts a claim into the line.
 	JoinLine(ctx context.Context, ref PoolRef, c Claim) error

@@ -12,7 +12,7 @@ import (
 
 // Every port has one contract suite in hosttest that each driver passes (hosttest.Exercise). Unless a method documents
 // otherwise, the effect of a call that returned nil is durable, reads see everything that was acknowledged before them,
-// and a call may be repeated after an error that is not an answer from the store. Times have at least millisecond
+// and a call may be repeated after an error that is not a response from the store. Times have at least millisecond
 // precision and are UTC.
 
 // Log stores the log of each attempt. Its conditional append is the only lock.

@@ -24,7 +24,7 @@ type transport struct {
 	names  []string
 }
 
-// mostAnswerHead limits the size of an answer's head.
+// mostAnswerHead limits the size of a response's head.
 const mostAnswerHead = 1 << 20
 
 // RoundTrip implements http.RoundTripper.
@@ -87,7 +87,7 @@ func isValid(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) })
 }
 
-// exchange sends a request and reads the head of the answer, which may come before the whole request was sent.
+// exchange sends a request and reads the head of the response, which may come before the whole request was sent.
 func exchange(conn net.Conn, text []byte, r *http.Request) (*http.Response, error) {
 	sent := make(chan error, 1)
 	go func() {
@@ -114,7 +114,7 @@ func exchange(conn net.Conn, text []byte, r *http.Request) (*http.Response, erro
 	}
 }
 
-// longHead is the error for an answer whose head is too long, as the next one would be.
+// longHead is the error for a response whose head is too long, as the next one would be.
 type longHead struct{}
 
 func (longHead) Error() string {
@@ -125,7 +125,7 @@ func (longHead) Error() string {
 func (longHead) Lasting() bool { return true }
 
 // whyNoAnswer returns the error that occurred while sending the request if there is one, otherwise the error that
-// occurred while reading the answer.
+// occurred while reading the response.
 func whyNoAnswer(err error, sent <-chan error) error {
 	select {
 	case failed := <-sent:
@@ -234,7 +234,7 @@ func (z *zippedContent) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (z *zippedContent) Close() error { return z.from.Close() }
 
-// content is the content of an answer; closing it closes the connection.
+// content is the content of a response; closing it closes the connection.
 type content struct {
 	io.Reader
 	conn    net.Conn

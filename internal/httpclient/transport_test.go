@@ -19,7 +19,7 @@ import (
 	"zerodag/operators"
 )
 
-// raw starts a server that records the bytes of each request and answers with a text.
+// raw starts a server that records the bytes of each request and responds with a text.
 func raw(t *testing.T, answer string) (url string, seen <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -285,7 +285,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestAnswerBeforeTheEnd proves that the answer of a server that refuses large content early is read.
+// TestAnswerBeforeTheEnd proves that the response of a server that refuses large content early is read.
 func TestAnswerBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -313,7 +313,8 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestEndOfTheTask proves that a request ends with its context, both while the answer is awaited and while it is read.
+// TestEndOfTheTask proves that a request ends with its context, both while the response is awaited and while it is
+// read.
 func TestEndOfTheTask(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"", "some"} {

@@ -64,7 +64,7 @@ func later() []string {
 		"ENILimitReachedException", "SubnetIPAddressLimitReachedException", "EC2UnexpectedException"}
 }
 
-// refused describes the outcome of a call without an answer.
+// refused describes the outcome of a call without a response.
 func refused(name string, err error) error {
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {

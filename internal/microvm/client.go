@@ -34,7 +34,7 @@ const service = "lambda"
 // root is the path of the operations, with the API version.
 const root = "/2025-09-09/microvms"
 
-// mostAnswer limits the size of an answer in bytes: a page of 50 machines is about 15 KB.
+// mostAnswer limits the size of a response in bytes: a page of 50 machines is about 15 KB.
 const mostAnswer = 1 << 20
 
 // tries is how many times a call is tried; a throttled launch is retried later anyway.
@@ -50,7 +50,7 @@ func newClient(c aws.Config) *client {
 		retryer: border.Retryer(tries, "InternalServerException")}
 }
 
-// errNoService means that an answer does not come from the service, which the region may lack.
+// errNoService means that a response does not come from the service, which the region may lack.
 var errNoService = errors.New("the response is not from Lambda MicroVMs")
 
 // call makes a request, and repeats it if that may help: all operations used here may be repeated.
@@ -112,7 +112,7 @@ func (c *client) once(ctx context.Context, method, path string, query url.Values
 	return nil
 }
 
-// refused returns the error in an answer. Its code is in a header or in the body.
+// refused returns the error in a response. Its code is in a header or in the body.
 func refused(answer *http.Response, text []byte) error {
 	var body struct {
 		Type    string `json:"__type"`
@@ -120,7 +120,7 @@ func refused(answer *http.Response, text []byte) error {
 		Message string `json:"message"`
 		Other   string `json:"Message"`
 	}
-	_ = json.Unmarshal(text, &body) // a proxy's answer need not be JSON
+	_ = json.Unmarshal(text, &body) // a proxy's response need not be JSON
 	code := answer.Header.Get("X-Amzn-Errortype")
 	for _, other := range []string{body.Type, body.Code} {
 		if code == "" {

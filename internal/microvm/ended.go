@@ -82,8 +82,8 @@ func (l *Launcher) unnoted(r sandbox.Runner, runners []sandbox.Runner, alive map
 	return ""
 }
 
-// orphanAge is the age at which a machine counts as left over: older than any launch whose answer has not been recorded
-// yet.
+// orphanAge is the age at which a machine counts as left over: older than any launch whose response has not been
+// recorded yet.
 const orphanAge = 10 * time.Minute
 
 // Sweep terminates machines of the image that belong to no runner. While the id of a runner's machine is unknown, it

@@ -80,8 +80,8 @@ func TestConnector(t *testing.T) {
 	}
 }
 
-// TestLostAnswer proves that a launch whose answer is lost does not start a second machine, neither within the call nor
-// when it is requested again.
+// TestLostAnswer proves that a launch whose response is lost does not start a second machine, neither within the call
+// nor when it is requested again.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	l, f := launcher(t)
@@ -167,7 +167,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestStop proves that stopping a machine may be requested repeatedly, even if the answer is lost, and for a missing
+// TestStop proves that stopping a machine may be requested repeatedly, even if the response is lost, and for a missing
 // machine.
 func TestStop(t *testing.T) {
 	t.Parallel()

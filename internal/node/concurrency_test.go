@@ -327,8 +327,8 @@ func TestStormOfAttempts(t *testing.T) {
 	}
 }
 
-// TestConcurrencyCrashes crashes the server repeatedly, while one call in five about pools fails or gets no answer, and
-// every third attempt is paused for a while.
+// TestConcurrencyCrashes crashes the server repeatedly, while one call in five about pools fails or gets no response,
+// and every third attempt is paused for a while.
 func TestConcurrencyCrashes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"wait", "latest", "replace"} {

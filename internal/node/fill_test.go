@@ -358,8 +358,8 @@ func TestFillWaits(t *testing.T) {
 	})
 }
 
-// TestFillCrashes crashes the server repeatedly, while one call in five fails or gets no answer: each session runs, and
-// never more at once than allowed.
+// TestFillCrashes crashes the server repeatedly, while one call in five fails or gets no response: each session runs,
+// and never more at once than allowed.
 func TestFillCrashes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {

@@ -226,7 +226,7 @@ func TestPauseKill(t *testing.T) {
 }
 
 // TestPauseCrash proves that a pause, and its end, survive the death of the server before and after any write: a caller
-// who got no answer repeats the call, nothing begins before the attempt must continue, and then everything does.
+// who got no response repeats the call, nothing begins before the attempt must continue, and then everything does.
 func TestPauseCrash(t *testing.T) {
 	t.Parallel()
 	crashed := 0

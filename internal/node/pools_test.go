@@ -285,8 +285,8 @@ func TestPoolLimit(t *testing.T) {
 	})
 }
 
-// TestPoolCrashes crashes the server repeatedly, while one call in five about pools fails or gets no answer: there are
-// never more running tasks than slots, all tasks end, and no slot stays taken.
+// TestPoolCrashes crashes the server repeatedly, while one call in five about pools fails or gets no response: there
+// are never more running tasks than slots, all tasks end, and no slot stays taken.
 func TestPoolCrashes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{three, strings.ReplaceAll(three, "_pool: warehouse", "_pool: {name: warehouse, limit: 2, wait: 5h}"), strings.ReplaceAll(three, "work>: long", "+x: {work>: long}")} {

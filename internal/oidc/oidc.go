@@ -96,7 +96,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, err
 }
 
-// discovered returns the provider's metadata, which it requests until it has once received an answer.
+// discovered returns the provider's metadata, which it requests until it has once received a response.
 func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -82,7 +82,7 @@ func (s *shop) use(slots int) {
 }
 
 // TestRun proves that if sixty tasks of one to three slots share a pool of four, while one call in five fails, takes
-// effect without an answer, or ends its worker, all of them run, never more at once than fit, and the pool is empty at
+// effect without a response, or ends its worker, all of them run, never more at once than fit, and the pool is empty at
 // the end.
 func TestRun(t *testing.T) {
 	t.Parallel()

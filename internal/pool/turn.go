@@ -9,7 +9,7 @@ import (
 // Kind is a call that a turn requests.
 type Kind uint8
 
-// The calls. After each but End the worker passes the answer to the turn.
+// The calls. After each but End the worker passes the response to the turn.
 const (
 	Read  Kind = iota + 1 // read the pool; then Turn.Saw
 	Take                  // take slots Numbers, if all are free, and the claim out of the line if InLine; then Turn.Done or Turn.Refused

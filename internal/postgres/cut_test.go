@@ -78,7 +78,7 @@ type cutCase struct {
 }
 
 // testCuts proves that a connection that breaks at any request of a call, before the server receives it or before its
-// answer arrives, neither loses the change nor makes it twice, and goes unnoticed by the caller.
+// response arrives, neither loses the change nor makes it twice, and goes unnoticed by the caller.
 func testCuts(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -245,7 +245,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 			_, err := direct.ByHash(t.Context(), fmt.Append(nil, n))
 			return err
 		}, nil},
-		// Changes that another server made to the message before the answer is repeated must not be undone.
+		// Changes that another server made to the message before the response is repeated must not be undone.
 		"send": {func(*testing.T, int64) error {
 			taken.Store(0)
 			return nil
@@ -278,7 +278,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 }
 
 // testDoubt proves that the store does not repeat a change whose outcome is unknown: the caller gets an error saying
-// that the database does not answer, and finds the change made once.
+// that the database does not respond, and finds the change made once.
 func testDoubt(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

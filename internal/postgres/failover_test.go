@@ -115,7 +115,7 @@ func testFailover(t *testing.T, through func(*proxy) int) {
 	}
 }
 
-// TestReceiveWithoutAnswer proves that messages that were leased by a call without an answer are received as soon as
+// TestReceiveWithoutAnswer proves that messages that were leased by a call without a response are received as soon as
 // the database is back up, even if it was down for longer than the call lasted.
 func TestReceiveWithoutAnswer(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 // outage of the database, which all processes see, ends no lease, and an outage of a single process leaves the judgment
 // to others.
 const (
-	// unheard is the time without an answer after which an outage is assumed: it is shorter than the rest of a lease
-	// that was extended in time.
+	// unheard is the time without a response after which an outage is assumed: it is shorter than the rest of a lease that
+	// was extended in time.
 	unheard = 12 * time.Second
 	// grace is longer than the time between two extensions of a lease.
 	grace = 15 * time.Second
@@ -27,7 +27,7 @@ const (
 // outage records when a process could reach the database.
 type outage struct {
 	mu    sync.Mutex
-	last  time.Time // the last answer
+	last  time.Time // the last response
 	until time.Time // until then, it judges no leases
 	clock time.Time // the time of the server
 	found time.Time // when the server showed that time, by this process's monotonic clock

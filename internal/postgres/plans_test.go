@@ -190,8 +190,8 @@ func questions(db *DB) []struct {
 	}
 }
 
-// testPlans proves that no question reads a whole table of 100,000 attempts: its cost depends on the answer. The plans
-// must equal those in testdata; -rewrite rewrites them.
+// testPlans proves that no question reads a whole table of 100,000 attempts: its cost depends on the response. The
+// plans must equal those in testdata; -rewrite rewrites them.
 func testPlans(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

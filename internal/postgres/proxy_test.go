@@ -18,7 +18,7 @@ type proxy struct {
 	to    string
 	left  int    // requests until the cut; 0: no cut is requested
 	at    string // only requests with this text count
-	after bool   // the server executes the request and its answer is lost; otherwise the request never arrives
+	after bool   // the server executes the request and its response is lost; otherwise the request never arrives
 	onCut func()
 	shut  bool // no more connections
 }
@@ -141,7 +141,7 @@ func (p *proxy) serve(client net.Conn) {
 		return
 	}
 	defer server.Close()
-	swallow := make(chan func(), 1) // the answer to the next request is lost
+	swallow := make(chan func(), 1) // the response to the next request is lost
 	go func() {
 		defer client.Close()
 		defer server.Close()

@@ -101,8 +101,8 @@ func (q *Queue) tick(set int64) {
 	q.wakeOne()
 }
 
-// Times for the listening connection: how long it may be silent before it is tested, how long the answer may take, and
-// how soon it is reopened.
+// Times for the listening connection: how long it may be silent before it is tested, how long the response may take,
+// and how soon it is reopened.
 const (
 	silence   = 15 * time.Second
 	answer    = 5 * time.Second

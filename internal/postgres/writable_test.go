@@ -22,7 +22,7 @@ func testWritable(t *testing.T, l *lab) {
 		}
 	}
 	writable := func() error {
-		db.wrote.Store(0) // the last answer does not count
+		db.wrote.Store(0) // the last response does not count
 		return db.Writable(t.Context())
 	}
 	want("in order", writable(), nil)

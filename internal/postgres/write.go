@@ -27,7 +27,7 @@ const (
 	settleTime = 10 * time.Second
 )
 
-// repeat calls try until it gets an answer. If PostgreSQL rolled the call back or could not be reached, repeat tries
+// repeat calls try until it gets a response. If PostgreSQL rolled the call back or could not be reached, repeat tries
 // again after a pause that lets other transactions finish; each caller states why the call may be repeated.
 func (db *DB) repeat(ctx context.Context, try func(ctx context.Context) error) error {
 	wait, began := firstWait, time.Now()

@@ -36,7 +36,7 @@ const (
 	AddressHour       = 0.005 // a public IPv4 address
 	CustomMetric      = 0.30  // a month, for each custom metric with a value in it
 
-	// CostRequest is a request to Cost Explorer, charged for each page of an answer.
+	// CostRequest is a request to Cost Explorer, charged for each page of a response.
 	CostRequest = 0.01
 
 	Attempt = 16 * perMillion // the budget of an attempt with one task, all services together

@@ -187,7 +187,7 @@ func (b *Blobs) Link(ctx context.Context, key string, valid time.Duration) (stri
 	return r.URL, nil
 }
 
-// translate turns S3's answer after all retries into a host error.
+// translate turns S3's response after all retries into a host error.
 func translate(doing string, err error) error {
 	if c := border.Code(err); c == "NoSuchKey" || c == "NotFound" {
 		return fmt.Errorf("%s: %w", doing, host.ErrNotFound)

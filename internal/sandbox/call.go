@@ -23,7 +23,7 @@ var (
 	ErrTime   = errors.New("the function took too long")
 	// ErrCrashed means that the call has ended and nothing is known about the command.
 	ErrCrashed = errors.New("the function was lost")
-	// ErrUnknown means that there was no answer, and that the call may still be running.
+	// ErrUnknown means that there was no response, and that the call may still be running.
 	ErrUnknown = errors.New("the function did not respond")
 )
 

@@ -161,7 +161,7 @@ func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 func (f *calls) hand(task context.Context, call Call, row Command) (Result, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(task))
 	defer stop()
-	toEnd := sync.OnceValue(func() bool { return f.run.toEnd(task) }) // the kill and the answer must agree
+	toEnd := sync.OnceValue(func() bool { return f.run.toEnd(task) }) // the kill and the response must agree
 	defer context.AfterFunc(task, func() {
 		if toEnd() {
 			f.kill(ctx, row)

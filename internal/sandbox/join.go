@@ -16,7 +16,7 @@ type Joining struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// Joined is the answer.
+// Joined is the response.
 type Joined struct {
 	Pass string `json:"pass"` // the token for all later requests
 }

@@ -80,7 +80,7 @@ func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Cla
 // machineID matches a launcher's ID for a machine.
 var machineID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9:/_.-]{1,256}$`) })
 
-// noteMachine stores the launcher's ID for a machine that has joined, if the answer to its launch was lost: nothing
+// noteMachine stores the launcher's ID for a machine that has joined, if the response to its launch was lost: nothing
 // else would find the machine.
 func (s *Service) noteMachine(ctx context.Context, r Runner, machine string) error {
 	if r.Of.endsItself() || r.Task != "" || !machineID().MatchString(machine) {
@@ -140,7 +140,7 @@ func split(runners []Runner) map[string][]Runner {
 	return list
 }
 
-// Ended implements Launcher: if one place does not answer, the others are still returned.
+// Ended implements Launcher: if one place does not respond, the others are still returned.
 func (p Places) Ended(ctx context.Context, runners []Runner) (map[string]string, error) {
 	over := map[string]string{}
 	var failed error

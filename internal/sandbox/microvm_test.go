@@ -160,7 +160,7 @@ func TestMicrovmAge(t *testing.T) {
 	})
 }
 
-// TestMicrovmTellsItsName proves that a machine whose launch got no answer reports its name once, that other machines
+// TestMicrovmTellsItsName proves that a machine whose launch got no response reports its name once, that other machines
 // cannot, and that only valid names are accepted.
 func TestMicrovmTellsItsName(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// ErrGone is the answer to a runner that must stop, or about a command that it must stop.
+// ErrGone is the response to a runner that must stop, or about a command that it must stop.
 var ErrGone = errors.New("this is over")
 
 // Beat is a runner's report at every poll.
@@ -20,10 +20,10 @@ type Beat struct {
 	Free    int      `json:"free"`    // commands that it could take
 	Running []string `json:"running"` // keys of the commands it has
 	Idle    int64    `json:"idle_ms"` // since its last activity
-	Lost    bool     `json:"lost"`    // an answer was lost recently: its commands, received or not, are not in Running
+	Lost    bool     `json:"lost"`    // a response was lost recently: its commands, received or not, are not in Running
 }
 
-// Orders is the answer.
+// Orders is the response.
 type Orders struct {
 	Commands []Order  `json:"commands,omitempty"`
 	Kill     []string `json:"kill,omitempty"` // keys
@@ -265,7 +265,7 @@ func (s *Service) Finish(ctx context.Context, pass, key string, result Result) e
 		}
 		if c.Result.Stopped { // the result no longer counts, but the caller that stopped it waits until none of its processes run
 			return s.Work.Ended(ctx, r.Attempt, key, r.Name())
-		} // otherwise wake again: the answer or the wake may have been lost
+		} // otherwise wake again: the response or the wake may have been lost
 	} else if err != nil {
 		return err
 	}

@@ -982,7 +982,7 @@ func (away) Ended(context.Context, []sandbox.Runner) (map[string]string, error) 
 	return nil, errors.New("ECS is away")
 }
 
-// TestAnswerLost proves that commands are handed over again if the answer to their claim was lost, and that a machine
+// TestAnswerLost proves that commands are handed over again if the response to their claim was lost, and that a machine
 // does not leave while such a claim may still arrive.
 func TestAnswerLost(t *testing.T) {
 	timed(t, func(t *testing.T) {

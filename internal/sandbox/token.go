@@ -95,7 +95,7 @@ type signingKey struct {
 }
 
 // How long keys are trusted without being read again, how often they are read at most when a caller shows an unknown
-// key, and how long that may take: a machine waits for its answer.
+// key, and how long that may take: a machine waits for its response.
 const (
 	keysKept   = 5 * time.Minute
 	keysPaused = 10 * time.Second

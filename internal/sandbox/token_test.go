@@ -283,7 +283,7 @@ func TestLeftAndStays(t *testing.T) {
 	})
 }
 
-// cutOff is a store that records that a ticket was shown twice, and whose caller ends before it gets the answer.
+// cutOff is a store that records that a ticket was shown twice, and whose caller ends before it gets the response.
 type cutOff struct{ *sandboxtest.Memory }
 
 func (c cutOff) ShownTwice(ctx context.Context, name, why string) (sandbox.Runner, error) {
@@ -292,7 +292,7 @@ func (c cutOff) ShownTwice(ctx context.Context, name, why string) (sandbox.Runne
 }
 
 // TestToldAtLast proves that the alarm about a ticket that was shown twice is raised once, whatever happens in between:
-// a lost answer from the store, a process that is cut off, an unavailable topic, or the end of the machine.
+// a lost response from the store, a process that is cut off, an unavailable topic, or the end of the machine.
 func TestToldAtLast(t *testing.T) {
 	for name, hinder := range map[string]func(*bench){
 		"cut off":    func(b *bench) { b.Service.Fences = cutOff{b.memory} },
@@ -362,7 +362,7 @@ func TestKeysChange(t *testing.T) {
 	})
 }
 
-// hanging returns a key ring whose store does not answer while hangs is set.
+// hanging returns a key ring whose store does not respond while hangs is set.
 func hanging(hangs *bool) *sandbox.Keyring {
 	text := sandbox.NewKey()
 	return &sandbox.Keyring{Read: func(ctx context.Context) (string, error) {
@@ -374,7 +374,7 @@ func hanging(hangs *bool) *sandbox.Keyring {
 	}}
 }
 
-// TestKeysThatHang proves that a machine whose key is known gets its answer within seconds even if the store of the
+// TestKeysThatHang proves that a machine whose key is known gets its response within seconds even if the store of the
 // keys never answers.
 func TestKeysThatHang(t *testing.T) {
 	timed(t, func(t *testing.T) {

@@ -296,7 +296,7 @@ func TestStalledRequest(t *testing.T) {
 	}
 }
 
-// TestAllowOrigins proves that pages from other origins may call the API and read its answers.
+// TestAllowOrigins proves that pages from other origins may call the API and read its responses.
 func TestAllowOrigins(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()

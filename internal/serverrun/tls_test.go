@@ -38,7 +38,7 @@ func certified(t *testing.T) (config string, client *http.Client) {
 }
 
 // TestTLS proves that both listeners serve HTTP/2 over TLS with the configured certificate, that many requests on one
-// connection are served at once, and that plain HTTP gets no answer from the API.
+// connection are served at once, and that plain HTTP gets no response from the API.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	config, client := certified(t)
@@ -64,7 +64,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// speaks requests a server's version, and returns an error unless the answer came over HTTP/2.
+// speaks requests a server's version, and returns an error unless the response came over HTTP/2.
 func speaks(t *testing.T, client *http.Client, address string) error {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)

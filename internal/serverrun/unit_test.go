@@ -41,7 +41,7 @@ func TestUnit(t *testing.T) {
 			}
 		}
 	}
-	config, _ := certified(t) // the certificate's name does not match the address: the watchdog still gets an answer
+	config, _ := certified(t) // the certificate's name does not match the address: the watchdog still gets a response
 	address, end := runningIn(t, systemd.New(socket, 1500*time.Millisecond), "", config)
 	await("READY=1\nSTATUS=Serves requests on " + strings.TrimPrefix(address, "http://"))
 	await("WATCHDOG=1")

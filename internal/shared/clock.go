@@ -20,7 +20,7 @@ const (
 	// tolerated is the maximum difference between the clocks at which the machine's clock is used. A difference that
 	// has been reported must fall below half of it, so that the clock does not change back and forth.
 	tolerated = 2 * time.Second
-	// certain is how long an answer may take for it to be used as the time: the error is at most half of that.
+	// certain is how long a response may take for it to be used as the time: the error is at most half of that.
 	certain = time.Second
 	// checkClock is the interval between two comparisons.
 	checkClock = 30 * time.Second
@@ -36,7 +36,7 @@ func (c *Clock) Now() time.Time { return c.local().Add(time.Duration(c.offset.Lo
 func (c *Clock) Ahead() time.Duration { return time.Duration(c.ahead.Load()) }
 
 // Check compares the clock with the database's clock once, and logs if it begins or ceases to follow it. ask returns
-// the database's time. If the database does not answer, or not promptly, nothing changes.
+// the database's time. If the database does not respond, or not promptly, nothing changes.
 func (c *Clock) Check(ctx context.Context, ask func(context.Context) (time.Time, error), logger *slog.Logger) {
 	asked := c.local()
 	at, err := ask(ctx)

@@ -86,7 +86,7 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 	}
 }
 
-// poll makes one receive call. SQS leases a message even if the caller no longer waits for the answer, so a call is
+// poll makes one receive call. SQS leases a message even if the caller no longer waits for the response, so a call is
 // never canceled: if ctx ends first, its messages are given back.
 func (q *Queue) poll(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
 	type answer struct {

@@ -44,7 +44,7 @@ func (u *Uploads) answer(ctx context.Context, id string) error {
 	}
 	var before result
 	if err := u.load(ctx, resultFolder+id, &before); !errors.Is(err, host.ErrNotFound) {
-		return err // the pusher has its answer: this was reported again, or it is a failure that Lambda retries
+		return err // the pusher has its response: this was reported again, or it is a failure that Lambda retries
 	}
 	p, err := u.register(ctx, id, s)
 	r := result{Project: p.ID, Revision: s.Revision}

@@ -65,7 +65,7 @@ type Registrar interface {
 
 // Uploads handles the slots of a deployment. A slot is three blobs with the same name, which a bucket rule deletes
 // after a day: the request (slots/, written before the link is given away), the archive (uploads/, the only part that a
-// link can write) and the result (results/, written once: the first answer counts).
+// link can write) and the result (results/, written once: the first response counts).
 type Uploads struct {
 	Registrar Registrar
 	Blobs     host.Blobs

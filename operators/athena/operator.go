@@ -88,8 +88,8 @@ func reason(s *types.QueryExecutionStatus) string {
 	return ""
 }
 
-// begin starts the query. If the service is busy, or its answer is lost, the request is retried; because of the token,
-// only one query starts.
+// begin starts the query. If the service is busy, or its response is lost, the request is retried; because of the
+// token, only one query starts.
 func (q *query) begin(ctx context.Context, tries int64) error {
 	id, err := q.start(ctx)
 	switch {

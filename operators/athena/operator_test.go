@@ -273,7 +273,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// faulty returns an address of the service at which a share of the calls is refused, fails, or loses its answer.
+// faulty returns an address of the service at which a share of the calls is refused, fails, or loses its response.
 func faulty(t *testing.T, seed uint64, share float64) string {
 	t.Helper()
 	p := proxy.Start(t, "")

@@ -82,7 +82,7 @@ func Status(err error) int {
 	return 0
 }
 
-// Temporary reports whether a retry may help: throttling, an outage, no answer.
+// Temporary reports whether a retry may help: throttling, an outage, no response.
 func Temporary(err error) bool {
 	var refused interface{ Lasting() bool }
 	if errors.As(err, &refused) && refused.Lasting() { // by this host, see internal/egress

@@ -37,7 +37,7 @@ const (
 
 // Problems that are tolerated before the task fails.
 const (
-	mostOutages = 10 // submissions without an answer, none of which created a job
+	mostOutages = 10 // submissions without a response, none of which created a job
 	mostMissing = 5  // polls at which Batch did not know the job, not yet or no longer
 )
 
@@ -54,7 +54,7 @@ type job struct {
 // progress holds the facts known about a job from one run to the next.
 type progress struct {
 	id      string // "" before it is submitted
-	outages int64  // submissions without an answer
+	outages int64  // submissions without a response
 	looks   int64
 	missing int64 // consecutive polls at which Batch did not know it
 }
@@ -141,8 +141,8 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 	return operators.Result{}, j.lookAgain()
 }
 
-// submit submits the job unless one with its name exists, which an earlier run submitted before its answer or state was
-// lost. After a submission without an answer, it looks for the job before it submits again.
+// submit submits the job unless one with its name exists, which an earlier run submitted before its response or state
+// was lost. After a submission without a response, it looks for the job before it submits again.
 func (j *job) submit(ctx context.Context) error {
 	list, err := j.find(ctx)
 	switch {

@@ -209,7 +209,7 @@ func TestSubmitsOnce(t *testing.T) {
 	}
 }
 
-// lossy returns the address of a LocalStack that loses the answers of the first submissions, and a counter of all
+// lossy returns the address of a LocalStack that loses the responses of the first submissions, and a counter of all
 // submissions.
 func lossy(t *testing.T, lost int64) (string, *atomic.Int64) {
 	t.Helper()
@@ -233,7 +233,8 @@ func lossy(t *testing.T, lost int64) (string, *atomic.Int64) {
 	return s.URL, &submitted
 }
 
-// TestLostAnswer checks that after a lost answer the task searches for the submitted job before it submits another one.
+// TestLostAnswer checks that after a lost response the task searches for the submitted job before it submits another
+// one.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "true")
@@ -284,7 +285,7 @@ func TestKeepsOne(t *testing.T) {
 	}
 }
 
-// TestTrouble checks that one job runs, and its end is noticed, when calls are throttled, fail or lose their answers,
+// TestTrouble checks that one job runs, and its end is noticed, when calls are throttled, fail or lose their responses,
 // even if the state of a run is also lost.
 func TestTrouble(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ const (
 
 // Problems that are tolerated before the task fails.
 const (
-	mostOutages = 10 // runs whose start got no answer, each after several retries
+	mostOutages = 10 // runs whose start got no response, each after several retries
 	mostMissing = 5  // polls at which ECS did not know the task, not yet or no longer
 )
 
@@ -63,7 +63,7 @@ type progress struct {
 	container string // whose exit code counts
 	log       string // where its output is, "" if unknown
 	refused   int64  // starts that failed for lack of capacity
-	outages   int64  // starts without an answer
+	outages   int64  // starts without a response
 	looks     int64
 	missing   int64 // consecutive polls at which ECS did not know it
 }

@@ -202,8 +202,8 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestTrouble checks that one task runs, and its end is noticed, when calls are throttled, fail or lose their answers,
-// even if the state of a run is also lost.
+// TestTrouble checks that one task runs, and its end is noticed, when calls are throttled, fail or lose their
+// responses, even if the state of a run is also lost.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -270,8 +270,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// behind returns the address of a LocalStack in which the answers of some operations are replaced, one after the other.
-// The new answers are those that Amazon ECS documents but the tests' ECS never returns.
+// behind returns the address of a LocalStack in which the responses of some operations are replaced, one after the
+// other. The new answers are those that Amazon ECS documents but the tests' ECS never returns.
 func behind(t *testing.T, answers map[string][]string) (string, func(operation string) []map[string]any) {
 	t.Helper()
 	var mu sync.Mutex

@@ -67,10 +67,10 @@ const (
 	shortestBoot = 30 * time.Second // for a cluster
 	shortestWait = 15 * time.Second // for a step or a job
 	longestWait  = 5 * time.Minute
-	settling     = 30 * time.Second // before looking for the result of a start without an answer
+	settling     = 30 * time.Second // before looking for the result of a start without a response
 )
 
-// mostOutages is how many starts without an answer, none of which created anything, are tolerated.
+// mostOutages is how many starts without a response, none of which created anything, are tolerated.
 const mostOutages = 10
 
 func deref[T any](p *T) T {

@@ -313,7 +313,7 @@ func TestStartsOnce(t *testing.T) {
 }
 
 // TestTrouble checks that one cluster and one list of steps run, and their end is noticed, when calls are throttled,
-// fail or lose their answers, even if the state of a run is also lost.
+// fail or lose their responses, even if the state of a run is also lost.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {

@@ -169,7 +169,7 @@ func (w *stepsWork) result() operators.Result {
 	return operators.Result{Store: param.New("emr", param.New("last_cluster_id", w.cluster)), ResetStore: [][]string{{"emr", "last_cluster_id"}}}
 }
 
-// start starts the cluster or the steps, unless an earlier run did so and its answer or state was lost: it finds them
+// start starts the cluster or the steps, unless an earlier run did so and its response or state was lost: it finds them
 // by the tag in their names.
 func (w *stepsWork) start(ctx context.Context) error {
 	if w.fresh == nil {

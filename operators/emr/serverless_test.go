@@ -108,7 +108,7 @@ func TestServerlessFails(t *testing.T) {
 }
 
 // TestServerlessTrouble checks that one job runs, and its end is noticed, when calls are throttled, fail or lose their
-// answers, even if the state of a run is also lost.
+// responses, even if the state of a run is also lost.
 func TestServerlessTrouble(t *testing.T) {
 	t.Parallel()
 	p := open(t)

@@ -111,7 +111,7 @@ func (j *job) remembered() *param.Map {
 }
 
 // again requests another run after a failed call, if that may help. Otherwise the try fails, and the job stays open
-// unless BigQuery's first answer rejected it.
+// unless BigQuery's first response rejected it.
 func (j *job) again(ctx context.Context, doing string, err error) error {
 	n := j.retries
 	j.retries++
@@ -176,7 +176,7 @@ func (j *job) start(ctx context.Context, configuration *param.Map) error {
 	known, err := j.client.InsertJob(ctx, j.project, param.New("jobReference", reference, "configuration", configuration))
 	var unread *api.Unreadable
 	if errors.As(err, &unread) && j.retries >= unreadable {
-		return nil // BigQuery has it, although its answer cannot be read
+		return nil // BigQuery has it, although its response cannot be read
 	}
 	if api.Is(err, http.StatusConflict) {
 		j.log(operators.Debug, "BigQuery job already started: %s", j.name())

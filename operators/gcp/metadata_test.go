@@ -7,7 +7,7 @@ import (
 )
 
 // TestMetadata checks that the values stored from an object are those that Digdag 0.10.6-SNAPSHOT stores from the same
-// answer: Digdag's own classes wrote the expected text.
+// response: Digdag's own classes wrote the expected text.
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	const (

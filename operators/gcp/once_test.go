@@ -289,7 +289,7 @@ func TestRefused(t *testing.T) {
 	same(t, "BigQuery DDL operation failed: 404 Not Found: Not found: Dataset my-project:nowhere [notFound] at POST /bigquery/v2/projects/my-project/datasets/nowhere/tables (google json response)", got.Error)
 }
 
-// TestKill checks that a job is canceled, even if the answer to its start was lost, and that no request is sent if
+// TestKill checks that a job is canceled, even if the response to its start was lost, and that no request is sent if
 // nothing had started.
 func TestKill(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func FuzzReadTable(f *testing.F) {
 	})
 }
 
-// FuzzLocation checks that only the name of a location is extracted from an answer.
+// FuzzLocation checks that only the name of a location is extracted from a response.
 func FuzzLocation(f *testing.F) {
 	f.Add("409 Conflict: Already Exists: Job my-project:asia-northeast1.digdag_s0", "digdag_s0")
 	f.Add("Already Exists: Job p:../../x.id", "id")

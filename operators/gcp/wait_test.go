@@ -36,7 +36,7 @@ func TestWait(t *testing.T) {
 }
 
 // TestWaitFaults checks that the request is retried after a temporary failure, with growing pauses that start again
-// after an answer, and that a permanent error fails the task at once with Google's message.
+// after a response, and that a permanent error fails the task at once with Google's message.
 func TestWaitFaults(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -177,7 +177,8 @@ func running(s types.JobRunState) bool {
 	return slices.Contains([]types.JobRunState{types.JobRunStateStarting, types.JobRunStateRunning, types.JobRunStateStopping, types.JobRunStateWaiting}, s)
 }
 
-// begin finds the run that an earlier run of the task started, whose answer or state was lost, or otherwise starts it.
+// begin finds the run that an earlier run of the task started, whose response or state was lost, or otherwise starts
+// it.
 func (j *job) begin(ctx context.Context, state *operators.Params) error {
 	since, err := state.Int("since")
 	if err != nil {

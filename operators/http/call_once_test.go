@@ -30,7 +30,7 @@ func (a *awayOnce) Write(name string, content []byte) error {
 	return a.Files.Write(name, content)
 }
 
-// TestCallOnce checks that a request that changes something is not sent again if its answer could not be stored.
+// TestCallOnce checks that a request that changes something is not sent again if its response could not be stored.
 func TestCallOnce(t *testing.T) {
 	t.Parallel()
 	posts := 0
@@ -61,7 +61,7 @@ func TestCallOnce(t *testing.T) {
 	}
 }
 
-// TestCallHasTheLevelOfItsTask checks that an answer without a language level has the level of its task, including the
+// TestCallHasTheLevelOfItsTask checks that a response without a language level has the level of its task, including the
 // keys at its top.
 func TestCallHasTheLevelOfItsTask(t *testing.T) {
 	t.Parallel()

@@ -136,7 +136,7 @@ func (s *server) send(ctx context.Context, m *message) error {
 	if err := data.Close(); err != nil {
 		return err
 	}
-	client.Quit() //nolint:errcheck // the message is accepted, whatever the answer
+	client.Quit() //nolint:errcheck // the message is accepted, whatever the response
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (s *server) introduce(client *smtp.Client) error {
 	return nil
 }
 
-// patient is a connection with a time limit for each answer.
+// patient is a connection with a time limit for each response.
 type patient struct{ net.Conn }
 
 func (p patient) Read(b []byte) (int, error) {

@@ -136,7 +136,7 @@ func (v Vault) GetUnmounted(key string) (string, bool, error) { return v.Get(key
 // Attempts answers requests to start workflows, one after the other, and records them.
 type Attempts struct {
 	Answers  []operators.StartedAttempt
-	Err      error // instead of an answer
+	Err      error // instead of a response
 	Requests []operators.StartRequest
 }
 

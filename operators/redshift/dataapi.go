@@ -189,7 +189,7 @@ func (api *dataAPI) failed(w *task, out *redshiftdata.DescribeStatementOutput) e
 	return operators.Causedf(errServer, "Failed to %s [%s]", w.what(), hideKeys(text))
 }
 
-// begin submits the statements. If the service is busy, or its answer is lost, the request is retried; because of the
+// begin submits the statements. If the service is busy, or its response is lost, the request is retried; because of the
 // token, they start only once.
 func (api *dataAPI) begin(ctx context.Context, w *task, tries int64) error {
 	id, err := api.start(ctx, w)

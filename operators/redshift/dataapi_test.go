@@ -29,7 +29,7 @@ type service struct {
 	all      []*submitted
 	requests []string // the names of calls
 	refuse   int      // this many calls are throttled
-	lose     string   // calls with this name succeed, but one answer is lost
+	lose     string   // calls with this name succeed, but one response is lost
 }
 
 type submitted struct {

@@ -285,7 +285,7 @@ func testDataAPIResults(t *testing.T, s postgres.Server) {
 	}
 }
 
-// testDataAPIOnce checks that statements start once, even if the answer or the state is lost, and that another try
+// testDataAPIOnce checks that statements start once, even if the response or the state is lost, and that another try
 // starts them again.
 func testDataAPIOnce(t *testing.T, s postgres.Server) {
 	api := newService(t, s)

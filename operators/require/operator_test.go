@@ -39,7 +39,7 @@ var (
 	failed  = operators.StartedAttempt{SessionID: 7, AttemptID: 8, Done: true}
 )
 
-// TestSteps makes one run for each case, with a state and an answer, and compares the pause and the new state.
+// TestSteps makes one run for each case, with a state and a response, and compares the pause and the new state.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	const ids = `"target_session_id":7,"target_attempt_id":8`

@@ -325,7 +325,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestWaitOutlastsOutage checks that a wait polls again later when S3 does not answer.
+// TestWaitOutlastsOutage checks that a wait polls again later when S3 does not respond.
 func TestWaitOutlastsOutage(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"_command": "b/k", "path_style_access": true}`)

@@ -72,7 +72,7 @@ func Ended(t *operators.Task, err error) error {
 // Commit ends a transaction whose work must not be repeated.
 func (s *Session) Commit(ctx context.Context) error {
 	err := s.Script(ctx, "commit updated status row", "COMMIT")
-	if err != nil && ctx.Err() == nil && Code(err) == "" { // no answer from the server
+	if err != nil && ctx.Err() == nil && Code(err) == "" { // no response from the server
 		return fmt.Errorf("%w (%v)", ErrUnknown, err) //nolint:errorlint // an unknown outcome must not be taken for a refusal
 	}
 	return err

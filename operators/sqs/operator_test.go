@@ -59,7 +59,7 @@ func (b bed) send(t *testing.T, params string) {
 func (b bed) received(t *testing.T) []string {
 	t.Helper()
 	var list []string
-	for empty := 0; empty < 2; { // one answer without messages does not mean that the queue is empty
+	for empty := 0; empty < 2; { // one response without messages does not mean that the queue is empty
 		out, err := b.client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &b.url, MaxNumberOfMessages: 10, WaitTimeSeconds: 2,
 			MessageAttributeNames: []string{"All"}})
 		if err != nil {

@@ -129,7 +129,7 @@ func running(s types.ExecutionStatus) bool {
 	return s == types.ExecutionStatusRunning || s == types.ExecutionStatusPendingRedrive
 }
 
-// start starts the execution; an existing one was started by an earlier run, whose answer or state was lost.
+// start starts the execution; an existing one was started by an earlier run, whose response or state was lost.
 func (e *execution) start(ctx context.Context) error {
 	_, err := e.client.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: &e.machine, Name: &e.name, Input: &e.input})
 	if err != nil && aws.Code(err) != "ExecutionAlreadyExists" {

@@ -106,7 +106,7 @@ func TestUnknownStart(t *testing.T) {
 	}
 }
 
-// TestAsksLater checks that an answer may set the time of the next request, and that no task waits longer than a few
+// TestAsksLater checks that a response may set the time of the next request, and that no task waits longer than a few
 // minutes because of it. The pauses grow with every consecutive failure, and start again after a success.
 func TestAsksLater(t *testing.T) {
 	t.Parallel()

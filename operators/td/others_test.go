@@ -376,7 +376,7 @@ func TestKillOfAWait(t *testing.T) {
 }
 
 // TestOnceForEveryJob checks for each operator with a job that the job starts once, despite any fault in any of its
-// requests. An export of a result has no key: if its answer is lost, the task fails, because otherwise it might write
+// requests. An export of a result has no key: if its response is lost, the task fails, because otherwise it might write
 // the rows twice.
 func TestOnceForEveryJob(t *testing.T) {
 	t.Parallel()

@@ -113,7 +113,7 @@ func meantElsewhere(name string) string {
 	return ""
 }
 
-// keyIn matches the key in the answers of MeantBy.
+// keyIn matches the key in the responses of MeantBy.
 var keyIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_[a-z_]+`) })
 
 // SteeringHint returns the hint for an unknown key that begins with _, or for one of a group; "" if nothing is known

@@ -145,7 +145,7 @@ type critic struct {
 	calls       *calls
 	required    *dig.Requires
 	defined     func() *parameters.Definitions
-	stores      func() bool     // whether an answer of http> may be stored
+	stores      func() bool     // whether a response of http> may be stored
 	circles     map[string]bool // places of require> already reported as waiting for themselves
 	evalsStored bool
 	toldEndless bool                   // a request without a limit was reported

@@ -1,7 +1,7 @@
 // Package dockertest is a program that stands in for docker's command line without an engine: it records its arguments
 // and runs the commands of containers on this machine.
 //
-// It checks how the driver calls docker and interprets the answers, not that a real engine behaves the same way. Only
+// It checks how the driver calls docker and interprets the responses, not that a real engine behaves the same way. Only
 // tests may import it.
 package dockertest
 

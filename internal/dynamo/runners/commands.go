@@ -94,7 +94,7 @@ func inState(runner string, states ...sandbox.State) table.Where {
 func (db Commands) Claim(ctx context.Context, attempt int64, name, runner string) (sandbox.Command, error) {
 	it, err := db.t.Updated(ctx, commandKey(attempt, name), table.Where{Text: "SET #st = :to, #rn = :rn", Names: []string{cState, cRunner},
 		Values: table.Item{":to": table.Text(string(sandbox.Claimed)), ":rn": table.Text(runner)}}, inState("", sandbox.Waiting))
-	again := errors.Is(err, table.ErrCondition) && it.Str(cRunner) == runner && it.Str(cState) == string(sandbox.Claimed) // the answer was lost
+	again := errors.Is(err, table.ErrCondition) && it.Str(cRunner) == runner && it.Str(cState) == string(sandbox.Claimed) // the response was lost
 	if err != nil && !errors.Is(err, table.ErrCondition) {
 		return sandbox.Command{}, err
 	}
@@ -157,7 +157,7 @@ func (db Commands) End(ctx context.Context, attempt int64, name, runner string, 
 	it, err := db.t.Updated(ctx, k, table.Where{Text: "SET #st = :to, #re = :re", Names: []string{cState, cResult},
 		Values: table.Item{":to": table.Text(string(sandbox.Over)), ":re": table.Bytes(table.Pack(result))}}, inState(runner, sandbox.Waiting, sandbox.Claimed))
 	again := errors.Is(err, table.ErrCondition) && it.Str(cState) == string(sandbox.Over) && (runner == "" || it.Str(cRunner) == runner) &&
-		bytes.Equal(it.Bytes(cResult), table.Pack(result)) // the answer was lost
+		bytes.Equal(it.Bytes(cResult), table.Pack(result)) // the response was lost
 	if errors.Is(err, table.ErrCondition) && !again {
 		return sandbox.Command{}, fmt.Errorf("end command %s: %w", name, host.ErrConflict)
 	} else if err != nil && !again {

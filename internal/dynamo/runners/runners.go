@@ -30,7 +30,7 @@ func (db Runners) AddRunner(ctx context.Context, r sandbox.Runner) error {
 	there, err := db.t.Put(ctx, it, table.Absent())
 	if errors.Is(err, table.ErrCondition) {
 		if there.Str(rID) == r.ID {
-			return nil // the answer was lost
+			return nil // the response was lost
 		}
 		return fmt.Errorf("add runner %s: %w", r.Name(), host.ErrConflict)
 	}

@@ -13,7 +13,7 @@ func conflicts() []string {
 	return []string{"TransactionConflictException", "TransactionInProgressException"}
 }
 
-// translate turns DynamoDB's answer after all tries into a host error.
+// translate turns DynamoDB's response after all tries into a host error.
 func translate(doing string, err error) error {
 	return border.Translate(doing, err, conflicts()...)
 }

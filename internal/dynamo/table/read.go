@@ -27,7 +27,7 @@ func (t *Table) Get(ctx context.Context, k Key) (Item, error) {
 	return out.Item, nil
 }
 
-// GetAll reads items consistently, up to eight batches concurrently; missing items are not in the answer.
+// GetAll reads items consistently, up to eight batches concurrently; missing items are not in the response.
 func (t *Table) GetAll(ctx context.Context, keys []Key) (map[Key]Item, error) {
 	parts := slices.Collect(slices.Chunk(unique(keys), maxBatchGet))
 	found, errs := make([][]Item, len(parts)), make([]error, len(parts))

@@ -81,7 +81,7 @@ func backfillsNamed(t *testing.T, s suite.Stores) {
 }
 
 // backfillsChanged lets many writers change one backfill: each change is applied once, and none is based on an outdated
-// version. A change whose answer was lost may have been applied although the store reports a conflict: reading again
+// version. A change whose response was lost may have been applied although the store reports a conflict: reading again
 // shows that.
 func backfillsChanged(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")

@@ -188,7 +188,7 @@ func semaphoreRace(t *testing.T, s suite.Stores) {
 		all.Go(func() {
 			c := claim(fmt.Sprint("h", i), 2, 0, int64(i))
 			numbers := [][]int{{0, 1}, {1, 2}, {2, 3}, {3, 0}, {2, 1}, {0, 3}}[i%6]
-			for range 3 { // an answer may be lost; the winner is read below
+			for range 3 { // a response may be lost; the winner is read below
 				if err := s.Semaphore.TakeSlots(ctx, pool, c, numbers, i%2 == 0, suite.Instant(1)); err == nil {
 					won[i] = true
 				}

@@ -93,7 +93,7 @@ func schedulesPush(t *testing.T, s suite.Stores) {
 }
 
 // schedulesMoves moves a schedule repeatedly, to times with the precision of a clock instead of a row. The caller must
-// learn that it succeeded even if the first answer was lost, because otherwise no process sends the schedule's next
+// learn that it succeeded even if the first response was lost, because otherwise no process sends the schedule's next
 // run.
 func schedulesMoves(t *testing.T, s suite.Stores) {
 	ctx := t.Context()

@@ -64,7 +64,7 @@ const (
 	CallbackPath = LeavePath + "/callback"
 )
 
-// Refusal is the answer to a caller who lacks permission.
+// Refusal is the response to a caller who lacks permission.
 type Refusal struct {
 	Status  int
 	Message string

@@ -127,7 +127,7 @@ func preflighted(r *http.Request) bool {
 	return err == nil && (media == wire.JSONType || media == wire.GzipType)
 }
 
-// Protect sets headers that keep a browser from interpreting an answer as anything else. Values set by the
+// Protect sets headers that keep a browser from interpreting a response as anything else. Values set by the
 // configuration or an endpoint take precedence.
 func Protect(h http.Header, api bool) {
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -207,7 +207,7 @@ func (c *Caller) SignOut() error {
 	return nil
 }
 
-// StillMay reports whether the token or session that was presented when a long answer began is still valid. If that
+// StillMay reports whether the token or session that was presented when a long response began is still valid. If that
 // cannot be checked now, the next check decides.
 func (c *Caller) StillMay(ctx context.Context) bool {
 	now := c.gate.Now()

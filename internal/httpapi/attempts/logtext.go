@@ -51,7 +51,7 @@ func getLogText(c *endpoint.Call) (any, error) {
 const plainType = "text/plain"
 
 // plainText answers with all the text after the first `after` bytes, decompressed on the fly, so that a page can read a
-// large log in one request. If an answer is only sent once it is complete, it contains at most wire.MostText bytes.
+// large log in one request. If a response is only sent once it is complete, it contains at most wire.MostText bytes.
 func plainText(c *endpoint.Call, file io.Reader, after int64) (any, error) {
 	h := c.W.Header()
 	h.Set("Content-Type", plainType+"; charset=utf-8")

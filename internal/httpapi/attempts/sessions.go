@@ -96,7 +96,7 @@ func searches(c *endpoint.Call) bool {
 	})
 }
 
-// mostSearched is the maximum number of sessions that are read for an answer.
+// mostSearched is the maximum number of sessions that are read for a response.
 const mostSearched = 10_000
 
 func searchSessions(c *endpoint.Call, q host.SessionQuery) (any, error) {

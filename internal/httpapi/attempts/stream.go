@@ -20,7 +20,7 @@ import (
 // heartbeat is how long a stream may be silent: less than the timeouts of proxies.
 const heartbeat = 15 * time.Second
 
-// eventStream is an answer with server-sent events about one attempt until it is over.
+// eventStream is a response with server-sent events about one attempt until it is over.
 type eventStream struct {
 	*endpoint.Call
 	of      host.Attempt
@@ -37,8 +37,8 @@ func streamOf(c *endpoint.Call, a host.Attempt) *eventStream {
 // ended is the position after the last event.
 const ended = "end"
 
-// begin writes the head of the answer, and returns the position from which the client continues: "" means the
-// beginning. At `ended` there are no more events, and the answer asks the client not to reconnect.
+// begin writes the head of the response, and returns the position from which the client continues: "" means the
+// beginning. At `ended` there are no more events, and the response asks the client not to reconnect.
 func (s *eventStream) begin() (position string) {
 	if position = cmp.Or(s.R.Header.Get("Last-Event-ID"), s.Text("last_event_id")); position == ended {
 		s.W.WriteHeader(http.StatusNoContent)

@@ -16,22 +16,22 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// WithStatus is an answer with a status other than 200.
+// WithStatus is a response with a status other than 200.
 type WithStatus struct {
 	Status int
 	Body   any
 }
 
-// Written means that the handler has already written the answer.
+// Written means that the handler has already written the response.
 type Written struct{}
 
-// Document is an answer that is not JSON.
+// Document is a response that is not JSON.
 type Document struct {
 	Type string
 	Text []byte
 }
 
-// Download is an answer that is copied unchanged from a store.
+// Download is a response that is copied unchanged from a store.
 type Download struct {
 	Type string
 	io.ReadCloser
@@ -63,7 +63,7 @@ func (c *Call) copy(d Download) {
 		return
 	}
 	if _, err := io.Copy(c.W, d); err != nil {
-		// The status was already sent: only a broken connection can show that the answer is incomplete.
+		// The status was already sent: only a broken connection can show that the response is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -96,7 +96,7 @@ func cause(err error) string {
 	return ""
 }
 
-// AnswerError writes the error as an answer.
+// AnswerError writes the error as a response.
 func (c *Call) AnswerError(err error) {
 	var user *host.Error
 	var refused *access.Refusal

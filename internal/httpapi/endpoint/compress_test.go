@@ -51,7 +51,7 @@ func TestPreferred(t *testing.T) {
 	}
 }
 
-// BenchmarkCompress measures how much time compression adds to an answer about an attempt.
+// BenchmarkCompress measures how much time compression adds to a response about an attempt.
 func BenchmarkCompress(b *testing.B) {
 	body := []byte(strings.Repeat(`{"id":"890810589027710","index":1,"project":{"id":"1","name":"nightly"}},`, 8))
 	for b.Loop() {

@@ -23,7 +23,7 @@ type Options struct {
 	Node    *node.Node
 	Version string
 	Auth    access.Auth
-	// Headers are added to every answer below /api (server.http.headers.*).
+	// Headers are added to every response below /api (server.http.headers.*).
 	Headers map[string]string
 	// Bound is the address that the server listens on: without a login, requests must name it, localhost, or one of Hosts.
 	// "" disables that check: the program that mounts the handler decides who may call.
@@ -97,7 +97,7 @@ type Uploads interface {
 	Outcome(ctx context.Context, by uploads.Owner, id string) (uploads.Outcome, error)
 }
 
-// UploadsHeader in the answer to a version check means that the server provides upload slots. The body stays as
+// UploadsHeader in the response to a version check means that the server provides upload slots. The body stays as
 // Digdag's clients expect it.
 const UploadsHeader = "Zerodag-Uploads"
 
@@ -112,7 +112,7 @@ type Limits struct {
 	Transfer time.Duration // of an upload or download: 15 min
 	Watch    time.Duration // between two reads of a stream's logs: 1 s
 	// Stream ends a stream after this long, or once it has sent something, and the client reconnects with its position:
-	// for servers that send an answer only once it is complete. 0 means never.
+	// for servers that send a response only once it is complete. 0 means never.
 	Stream time.Duration
 }
 

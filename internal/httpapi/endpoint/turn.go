@@ -38,7 +38,7 @@ const (
 )
 
 // Turn waits until the request may do its costly part, and returns a function to call after it. If too many requests
-// are under way, the error is an answer with status 429.
+// are under way, the error is a response with status 429.
 func (c *Call) Turn(cost Cost) (leave func(), err error) {
 	places := c.work.costly
 	switch cost {

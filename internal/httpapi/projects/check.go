@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// mostTime is how long a check may take. Real projects need far less; if a check takes longer, the answer states that
+// mostTime is how long a check may take. Real projects need far less; if a check takes longer, the response states that
 // it is incomplete.
 const mostTime = 2 * time.Second
 

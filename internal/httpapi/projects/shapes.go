@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// The shapes of answers about projects (wire.md 3.3). Ids are strings; missing values are null.
+// The shapes of responses about projects (wire.md 3.3). Ids are strings; missing values are null.
 
 func shownProject(c *endpoint.Call, p host.Project) wire.Project {
 	shown := wire.Project{ID: wire.ID(p.ID), Name: p.Name, Revision: p.Latest.Name, CreatedAt: wire.Moment(p.CreatedAt),

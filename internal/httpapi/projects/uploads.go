@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/uploads"
 )
 
-// Limits on parts: the store's own, and the number that one answer can contain.
+// Limits on parts: the store's own, and the number that one response can contain.
 const (
 	smallestPart = 5 << 20
 	mostParts    = 1000
@@ -115,7 +115,7 @@ func getUpload(c *endpoint.Call) (any, error) {
 	case err != nil:
 		return nil, foundUpload(c, err)
 	case o.Err != nil:
-		return wire.Outcome{Status: "failed", Error: &wire.ErrorBody{Message: o.Err.Message, Status: endpoint.StatusOf(o.Err)}}, nil //nolint:nilerr // the answer reports the error
+		return wire.Outcome{Status: "failed", Error: &wire.ErrorBody{Message: o.Err.Message, Status: endpoint.StatusOf(o.Err)}}, nil //nolint:nilerr // the response reports the error
 	case o.Ended:
 		p, err := pushedProject(c, o)
 		return wire.Outcome{Status: "done", Project: p}, err

@@ -54,7 +54,7 @@ func revive(c *endpoint.Call) (any, error) {
 	return wire.Revived{Attempts: r.Attempts, Messages: r.Messages, LastID: wire.ID(r.Next), Together: r.Together, WaitSeconds: int64(r.Wait / time.Second)}, nil
 }
 
-// begun tracks whether an answer has begun, after which it cannot be replaced.
+// begun tracks whether a response has begun, after which it cannot be replaced.
 type begun struct {
 	w   http.ResponseWriter
 	yes bool

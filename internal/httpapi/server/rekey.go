@@ -5,7 +5,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// rekeyed is the answer to rekey; unreadable has at most mostUnreadable names.
+// rekeyed is the response to rekey; unreadable has at most mostUnreadable names.
 type rekeyed struct {
 	Secrets         int              `json:"secrets"`
 	Changed         int              `json:"changed"`
@@ -19,7 +19,7 @@ type unreadableName struct {
 	Key       string  `json:"key"`
 }
 
-// mostUnreadable limits the names in an answer: more of them mean that a key is missing.
+// mostUnreadable limits the names in a response: more of them mean that a key is missing.
 const mostUnreadable = 100
 
 // rekey encrypts the secrets of all sites with the current key.

@@ -34,7 +34,7 @@ func (b *CheckBody) Texts() (map[string]string, error) {
 // Findings holds the results of a check of files.
 type Findings struct {
 	Findings []Finding `json:"findings"`
-	All      bool      `json:"all"` // false: there are more than fit into an answer
+	All      bool      `json:"all"` // false: there are more than fit into a response
 	// Schedules lists the schedules of the workflows; null if a file cannot be read.
 	Schedules *[]Scheduled `json:"schedules"`
 	// Plan is null unless it was requested and the workflow can be read.
@@ -66,7 +66,7 @@ type Finding struct {
 	Hint    *string `json:"hint"`
 }
 
-// Limits on a check and on its answer.
+// Limits on a check and on its response.
 const (
 	MostChecked  = 4 << 20 // bytes of a request
 	MostFiles    = 2000

@@ -10,5 +10,5 @@ type LogFile struct {
 	Direct   *string `json:"direct"`
 }
 
-// MostText is the maximum amount of text of a file in an answer, in bytes.
+// MostText is the maximum amount of text of a file in a response, in bytes.
 const MostText = 1 << 20

@@ -92,10 +92,10 @@ func (l *TaskColumns) set(tasks []engine.TaskID) int {
 	return n
 }
 
-// Full reports whether more rows would make an answer too large: functions on AWS answer with at most 6 MB.
+// Full reports whether more rows would make a response too large: functions on AWS answer with at most 6 MB.
 func (l *TaskColumns) Full() bool { return l.Bytes > MostColumns }
 
-// MostColumns is the maximum size in bytes of the columns of an answer.
+// MostColumns is the maximum size in bytes of the columns of a response.
 const MostColumns = 3 << 20
 
 // Millis returns a time in milliseconds since 1970; 0 for the zero time.

@@ -52,7 +52,7 @@ type Used struct {
 // MostPlan is the maximum size in bytes of the names in a plan.
 const MostPlan = 2 << 20
 
-// PlannedTasks returns as many tasks of a plan as fit into an answer; if that is not all of them, it marks the plan as
+// PlannedTasks returns as many tasks of a plan as fit into a response; if that is not all of them, it marks the plan as
 // cut.
 func PlannedTasks(p *console.Plan) []Planned {
 	bytes := 0

@@ -133,7 +133,7 @@ const (
 	MostRerunBytes = 1 << 20
 )
 
-// RerunTasksOf shows as many tasks as fit into an answer.
+// RerunTasksOf shows as many tasks as fit into a response.
 func RerunTasksOf(list []catalogue.RerunTask) RerunTasks {
 	shown, bytes := list[:min(len(list), MostRerunRows)], 0
 	for i, t := range shown {

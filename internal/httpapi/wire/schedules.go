@@ -10,7 +10,7 @@ type Schedule struct {
 	DisabledAt       Moment `json:"disabledAt"`
 }
 
-// Summary is the answer to changes of a schedule. updatedAt repeats createdAt, as in Digdag.
+// Summary is the response to changes of a schedule. updatedAt repeats createdAt, as in Digdag.
 type Summary struct {
 	Schedule
 	CreatedAt Moment `json:"createdAt"`

@@ -88,8 +88,8 @@ type NameOptID struct {
 // Optional shows a reference whose id may be absent.
 func Optional(r host.Ref) NameOptID { return NameOptID{r.Name, OrNull(r.ID)} }
 
-// MostListed is the maximum size in bytes of the parameters or definitions on a page of a list: a function's answer may
-// have up to 6 MB, and a page of attempts with large parameters must not use up a machine's memory.
+// MostListed is the maximum size in bytes of the parameters or definitions on a page of a list: a function's response
+// may have up to 6 MB, and a page of attempts with large parameters must not use up a machine's memory.
 const MostListed = 4 << 20
 
 // Collection is a list under its name; it is never null.
@@ -209,11 +209,11 @@ type Attempt struct {
 	IgnoredErrors bool `json:"ignoredErrors,omitempty"`
 	// Imported is set if the attempt ran on another server: its tasks and logs are unknown.
 	Imported bool `json:"imported,omitempty"`
-	// Outputs is set in the answer about one attempt, if it has outputs.
+	// Outputs is set in the response about one attempt, if it has outputs.
 	Outputs *Object `json:"outputs,omitempty"`
-	// Paused is set in the answer about one attempt and in its events, while it is paused.
+	// Paused is set in the response about one attempt and in its events, while it is paused.
 	Paused *Paused `json:"paused,omitempty"`
-	// Warnings is set in the answer to a start, if there are warnings.
+	// Warnings is set in the response to a start, if there are warnings.
 	Warnings []string `json:"warnings,omitempty"`
 }
 

@@ -12,5 +12,5 @@ type TaskDetail struct {
 	Place *Place `json:"place"`
 }
 
-// MostParams is the maximum size in bytes of the parameters in an answer.
+// MostParams is the maximum size in bytes of the parameters in a response.
 const MostParams = 2 << 20

@@ -58,7 +58,7 @@ func WaitingOf(w engine.Waiting) *Waiting {
 }
 
 // TaskOf shows a task. Parameters are shared with the engine and must only be read. updatedAt is never null, because
-// Digdag's client library would refuse the answer: for an unchanged task it is the time when the task was created.
+// Digdag's client library would refuse the response: for an unchanged task it is the time when the task was created.
 func TaskOf(s *engine.State, t *engine.Task, created time.Time, mask Masker) Task {
 	updated := t.UpdatedAt
 	if updated.IsZero() {

@@ -26,7 +26,7 @@ type CompleteBody struct {
 	Tags []string `json:"tags"`
 }
 
-// Outcome is the progress of an upload. Error is the answer that a push in a request would have received.
+// Outcome is the progress of an upload. Error is the response that a push in a request would have received.
 type Outcome struct {
 	Status  string     `json:"status"`
 	Project *Project   `json:"project"`

@@ -93,7 +93,7 @@ func (x *Exporter) Export(ctx context.Context, spans []trace.Span) error {
 	return nil
 }
 
-// retryable reports whether OTLP allows a retry after an answer with the given status.
+// retryable reports whether OTLP allows a retry after a response with the given status.
 func retryable(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
@@ -148,7 +148,7 @@ func (x *Exporter) try(ctx context.Context, text []byte) (again bool, err error)
 			ErrorMessage  string          `json:"errorMessage"`
 		} `json:"partialSuccess"`
 	}
-	if json.Unmarshal(body, &part) == nil { // an answer in another encoding contains no details
+	if json.Unmarshal(body, &part) == nil { // a response in another encoding contains no details
 		if n, _ := strconv.Atoi(strings.Trim(string(part.PartialSuccess.RejectedSpans), `"`)); n > 0 {
 			return false, fmt.Errorf("send spans to %s: it rejected %d of them: %s", r.URL.Host, n, part.PartialSuccess.ErrorMessage)
 		}

@@ -37,7 +37,7 @@ func Cut(t testing.TB, port, at int, answered, greets bool) *Scissors {
 	return x
 }
 
-// forward relies on clients that send each request in one piece and wait for the answer.
+// forward relies on clients that send each request in one piece and wait for the response.
 func (x *Scissors) forward(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", x.port))

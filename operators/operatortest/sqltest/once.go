@@ -160,7 +160,7 @@ func (s Subject) silence(t *testing.T) {
 	}
 }
 
-// unreachable checks that no task reports a failure after a commit whose answer was lost.
+// unreachable checks that no task reports a failure after a commit whose response was lost.
 func (s Subject) unreachable(t *testing.T) {
 	w := operatortest.New(t, s.Changed(t, `"query": "select 1", "database": "none"`))
 	w.State = param.New(sql.QueryKey, operators.Derived("q"), "commitUnknown", true)

@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// client returns a client for a service that gives every request the same answer.
+// client returns a client for a service that gives every request the same response.
 func client(t testing.TB, answer http.HandlerFunc) *api.Client {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -204,7 +204,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestLongAnswer checks that the length of an answer is limited.
+// TestLongAnswer checks that the length of a response is limited.
 func TestLongAnswer(t *testing.T) {
 	t.Parallel()
 	c := answering(200, append([]byte(`{"status":"`), bytes.Repeat([]byte("a"), 65<<20)...))

@@ -275,8 +275,8 @@ func StoresAnswers(file *param.Map) bool {
 	return stores || !asks
 }
 
-// answers reports whether a file has requests, and whether one of them stores its answer. A file that runs other files
-// may have both.
+// answers reports whether a file has requests, and whether one of them stores its response. A file that runs other
+// files may have both.
 func answers(v param.Value) (asks, stores bool) {
 	switch x := v.(type) {
 	case *param.Map:

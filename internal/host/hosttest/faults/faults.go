@@ -18,7 +18,7 @@ var ErrCrashed = errors.New("the process has crashed")
 // Rates are the probabilities of the faults: 0 means never, 1 every time.
 type Rates struct {
 	Refuse      float64 // the store refuses before it does anything (throttled)
-	LoseAnswer  float64 // the store carries out the call, but the answer is an error
+	LoseAnswer  float64 // the store carries out the call, but the response is an error
 	Delay       float64 // the call takes up to MaxDelay longer, before or after it is carried out
 	Conflict    float64 // an append returns a conflict although no other writer was first
 	Drop        float64 // a received message is invisible until its lease ends
