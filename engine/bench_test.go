@@ -43,8 +43,8 @@ func succeed(tb testing.TB, s *engine.State, id engine.TaskID, o engine.Outcome)
 
 func sizes() []int { return []int{1_000, 10_000, 100_000} }
 
-// BenchmarkStepEcho runs all echo tasks of an attempt, one after another: the time per step must not depend on the size
-// of the attempt.
+// BenchmarkStepEcho runs all echo tasks of an attempt, one after another: the time per step must not depend on the
+// attempt's size.
 func BenchmarkStepEcho(b *testing.B) {
 	for _, size := range sizes() {
 		for _, order := range []string{"sequence", "parallel", "sliding"} {

@@ -46,7 +46,7 @@ type Logged struct {
 	LogIncomplete bool `json:"log_incomplete,omitempty"` // some of its text could not be stored
 }
 
-// Succeeded is the result of a run.
+// Succeeded is a run's result.
 type Succeeded struct {
 	By
 	Run

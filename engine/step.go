@@ -178,7 +178,7 @@ type decision struct {
 	cut     TaskID   // the task whose log the event reports as incomplete; 0: none
 }
 
-// logged records what an event reports about the log of a run.
+// logged records what an event reports about a run's log.
 func (d *decision) logged(r Run, l Logged) *Task {
 	if l.LogIncomplete {
 		d.cut = r.Task

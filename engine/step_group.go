@@ -47,7 +47,7 @@ func (d *decision) check(t *Task) bool {
 	return true
 }
 
-// CheckName is appended to the name of a task to form the names of its `_check` tasks.
+// CheckName is appended to a task's name to form the names of its `_check` tasks.
 const CheckName = "^check"
 
 // WrittenIn reports whether a child of a group is one of its tasks as written, and was not added after those tasks were

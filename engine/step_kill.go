@@ -3,7 +3,7 @@ package engine
 import "zerodag/engine/param"
 
 // kill flags everything that is not done and wakes waiting tasks at once, so that they are cleaned up. Running tasks
-// end when their host reads this entry. Why, unless empty, becomes the error of the root.
+// end when their host reads this entry. Why, unless empty, becomes the root's error.
 func (d *decision) kill(e Kill) {
 	d.apply(KillRequested{At: d.now, Forced: e.Force})
 	if d.paused != nil {

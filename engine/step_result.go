@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// succeeded takes the result of a run: generated tasks first, then the state.
+// succeeded takes a run's result: generated tasks first, then the state.
 func (d *decision) succeeded(t *Task, r Outcome) {
 	if t.Cancel {
 		d.finish(t, Canceled, nil, nil)

@@ -2,7 +2,7 @@ package operators
 
 import "zerodag/engine/param"
 
-// Do reads the subtasks of a loop; they are required and stay unevaluated.
+// Do reads a loop's subtasks; they are required and stay unevaluated.
 func (p *Params) Do() (*param.Map, error) {
 	v, ok := p.Get("_do")
 	if !ok {
@@ -30,8 +30,8 @@ func WithExport(do, export *param.Map) (*param.Map, error) {
 	return out, nil
 }
 
-// Group returns the result of a loop: the group of its subtasks, with the task's `_parallel` (language.md 1.8). The
-// caller owns group.
+// Group returns a loop's result: the group of its subtasks, with the task's `_parallel` (language.md 1.8). The caller
+// owns group.
 func (p *Params) Group(group *param.Map) (Result, error) {
 	parallel, err := p.parallel()
 	if err != nil {

@@ -21,7 +21,7 @@ type Limits struct {
 //
 // The host that runs an operator limits the run; a run that is taken over keeps its first deadline. A poll or a retry
 // is never due later than a deadline. A separate timer is therefore needed only while nothing runs, because the task
-// waits for the tasks below it or for the slots of a pool.
+// waits for the tasks below it or for a pool's slots.
 type Timeout struct {
 	Limits
 	TotalEnds time.Time `json:"totalEnds,omitzero"` // zero: no limit

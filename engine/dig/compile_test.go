@@ -165,8 +165,8 @@ func TestCompileFindsAllErrors(t *testing.T) {
 	}
 }
 
-// TestCompileSharesConfig checks that compiling the body of a loop, which happens for every iteration, copies no more
-// than necessary.
+// TestCompileSharesConfig checks that compiling a loop's body, which happens for every iteration, copies no more than
+// necessary.
 func TestCompileSharesConfig(t *testing.T) {
 	t.Parallel()
 	config := mustMap(t, `{"+a":{"echo>":"x","deep":{"b":1}},"+b":{"_export":{"c":1},"sh>":"y","deep":{"d":1}}}`)

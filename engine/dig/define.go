@@ -74,7 +74,7 @@ func zoneOrUTC(v param.Value) (string, error) {
 }
 
 // rebuild checks the keys of the top level and puts them in their stored order. With a folder, `_workdir` is exported
-// so that scripts run in the folder of the file.
+// so that scripts run in the file's folder.
 func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Problem) {
 	w := Workflow{Name: name, Config: param.New()}
 	var problems []Problem

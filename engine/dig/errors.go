@@ -108,7 +108,7 @@ func (e Errors) AsError() error {
 	return slices.Compact(e)
 }
 
-// maxReported limits the errors of one file, since no user reads more.
+// maxReported limits one file's errors, since no user reads more.
 const maxReported = 100
 
 // Problem is an Error whose place is still a path of keys from the workflow's root.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxNameLength limits the name of a project, workflow or task, in UTF-16 units.
+// maxNameLength limits the length of a project, workflow or task name, in UTF-16 units.
 const maxNameLength = 255
 
 // TaskNameFault returns what is wrong with one segment of a task's name, "" if nothing.

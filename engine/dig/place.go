@@ -22,8 +22,8 @@ func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, 
 
 // Find returns the place of a failed task in the source, by its full name in an attempt of the workflow in file. The
 // place is that of its operator, or of the key or text that the error message quotes, in the task or in a group around
-// it. A task that an operator has generated is found in its source: the body of a loop, or the file that call> names.
-// If that is not known, it is the place of the task that generated it. found is false if the workflow cannot be read.
+// it. A task that an operator has generated is found in its source: a loop's body, or the file that call> names. If
+// that is not known, it is the place of the task that generated it. found is false if the workflow cannot be read.
 func Find(read Source, file, task, message string) (place Place, found bool) {
 	p := newProject(read)
 	raw := p.workflow(file)

@@ -66,7 +66,7 @@ func scheduleFaults(w Workflow) (unused, wrong []Problem) {
 	return unused, wrong
 }
 
-// addedKind returns the type of a schedule, as its key, if zerodag adds that type.
+// addedKind returns a schedule's type, as its key, if zerodag adds that type.
 func addedKind(config *param.Map) string {
 	kind, _, _ := keys.Operator(config)
 	if slices.Contains(schedule.AddedKinds(), kind+">") {

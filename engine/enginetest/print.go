@@ -194,7 +194,7 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 	return text
 }
 
-// slots describes a task's standing with the slots of its pool.
+// slots describes a task's standing with its pool's slots.
 func slots(u *claim.Use) string {
 	text := fmt.Sprintf(" pool=%s try=%d", u.Asked().Name, u.Try)
 	switch {
@@ -230,7 +230,7 @@ func (in *interpreter) deadline(t, was *claim.Timeout) (text string) {
 	return text
 }
 
-// results describes the result of a run.
+// results describes a run's result.
 func results(o *engine.Outcome) (text string) {
 	for _, part := range []struct {
 		name string

@@ -83,7 +83,7 @@ func TestCompiledOnce(t *testing.T) { //nolint:paralleltest // it looks at the c
 	}
 }
 
-// TestFits checks that the length of a string is limited by the size of the expression.
+// TestFits checks that the length of a string is limited by the expression's size.
 func TestFits(t *testing.T) {
 	t.Parallel()
 	small, err := Compile(`^[a-z]+$`)

@@ -37,8 +37,7 @@ func walked(s *schedule.Schedule, from time.Time, n int) string {
 	return strings.Join(list, " ")
 }
 
-// TestOnce checks that single times occur in order and once each, in the zone of the workflow, and which values are
-// refused.
+// TestOnce checks that single times occur in order and once each, in the workflow's zone, and which values are refused.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	s := parsed(t, "Europe/Berlin", "once>", []param.Value{"2026-10-25T02:30:00", "2026-03-29T02:30:00", "2026-03-29 03:30:00", "2026-05-01T09:00:00"})

@@ -17,7 +17,7 @@ import (
 //go:embed zoneinfo.zip
 var archive string
 
-// regions are the files of the archive, by the name of the region.
+// regions are the archive's files, by the region's name.
 var regions = sync.OnceValue(func() map[string]*zip.File {
 	r, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
 	if err != nil {

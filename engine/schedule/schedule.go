@@ -2,8 +2,8 @@
 // last, when it starts, and when a running attempt is late.
 //
 // engine/dig parses schedules to reject invalid ones at push; the host calls First and Next when it updates schedules
-// and when one fires, Last and Next for the variables of a session, and SLA.Due when an attempt starts. The package
-// must never read a clock: every instant is an argument.
+// and when one fires, Last and Next for a session's variables, and SLA.Due when an attempt starts. The package must
+// never read a clock: every instant is an argument.
 //
 // The rules are language.md 1.10 and 1.12 and the recordings of Digdag in testdata; comments mark the odd ones.
 package schedule

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Keys holds the keys of a store. The first key encrypts, and all of them decrypt: this is how a key is replaced while
+// Keys holds a store's keys. The first key encrypts, and all of them decrypt: this is how a key is replaced while
 // servers run. Without any key, there are no secrets.
 type Keys [][]byte
 

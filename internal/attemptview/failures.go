@@ -149,8 +149,8 @@ const (
 	placeTime  = 5 * time.Second
 )
 
-// place finds where the tasks behind an attempt's first failures are defined in the files of its revision. It gives up
-// if the server does not serve the files, or if a file is missing or too large.
+// place finds where the tasks behind an attempt's first failures are defined in its revision's files. It gives up if
+// the server does not serve the files, or if a file is missing or too large.
 func (r Attempts) place(ctx context.Context, a client.Attempt, failed []Failure) {
 	if a.Workflow.ID == "" || len(failed) == 0 {
 		return

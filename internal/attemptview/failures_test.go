@@ -34,9 +34,9 @@ func (s *sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"path":"x","revision":"r 1","size":1,"text":%s}`, text)
 }
 
-// TestFailuresHaveTheirPlace proves that a failed task is found in the files of its revision, each read once, with the
-// names that it can use. If the server does not serve them, or a file is missing, is not text or is too large, only the
-// place is omitted.
+// TestFailuresHaveTheirPlace proves that a failed task is found in its revision's files, each read once, with the names
+// that it can use. If the server does not serve them, or a file is missing, is not text or is too large, only the place
+// is omitted.
 func TestFailuresHaveTheirPlace(t *testing.T) {
 	t.Parallel()
 	main := `"+a:\n  call>: sub/b\n+c:\n  sh>: x\n_export: {far: 1}\n"`

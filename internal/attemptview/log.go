@@ -16,7 +16,7 @@ import (
 // mostHeld is the maximum number of lines that are sorted together.
 const mostHeld = 50_000
 
-// LogOptions are the settings for showing the logs of an attempt.
+// LogOptions are the settings for showing an attempt's logs.
 type LogOptions struct {
 	Out     io.Writer
 	Verbose bool         // also debug messages
@@ -25,7 +25,7 @@ type LogOptions struct {
 	Ink     term.Palette // for lines that are not plain
 }
 
-// LogReader shows the logs of one attempt.
+// LogReader shows one attempt's logs.
 type LogReader struct {
 	*client.Client
 	LogOptions

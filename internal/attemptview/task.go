@@ -15,7 +15,7 @@ func RetriesOf(t client.Task) (int, bool) {
 	return n, there && err == nil
 }
 
-// ErrorOf returns the error of a task, or why it was skipped; "" if nothing failed, or if only tasks below it failed.
+// ErrorOf returns a task's error, or why it was skipped; "" if nothing failed, or if only tasks below it failed.
 func ErrorOf(t client.Task) string {
 	if t.Skipped != "" {
 		return "skipped: " + t.Skipped

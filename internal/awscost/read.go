@@ -78,7 +78,7 @@ func (q Question) attribute(ctx context.Context, out *Report) error {
 	return nil
 }
 
-// readTasks reads the tasks of attempts and returns the cost of each attempt. An attempt that has been removed in the
+// readTasks reads the tasks of attempts and returns each attempt's cost. An attempt that has been removed in the
 // meantime, or that has too many tasks for one response, is skipped.
 func (q Question) readTasks(ctx context.Context, list []client.Attempt) ([]cost.Amount, error) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -13,8 +13,8 @@ import (
 
 // A backfill proceeds whenever one of its attempts ends (see End), and when a user changes it. Each step takes from the
 // plan the sessions that may begin, records them in the row provided that the row has not changed in the meantime, and
-// only then starts the attempts, all under the name of the backfill. If a process ends in between, the record remains,
-// and checkBackfills repeats the steps that may be missing.
+// only then starts the attempts, all under the backfill's name. If a process ends in between, the record remains, and
+// checkBackfills repeats the steps that may be missing.
 
 // nothing is an edit that changes nothing.
 func nothing(*host.Backfill) bool { return false }

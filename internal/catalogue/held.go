@@ -36,7 +36,7 @@ func (h *held) forget(id int64) {
 	delete(h.list, id)
 }
 
-// bySite returns the schedules of each site, in the order in which their sessions were due.
+// bySite returns each site's schedules, in the order in which their sessions were due.
 func (h *held) bySite() map[int64][]host.Schedule {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -101,7 +101,7 @@ func values(v param.Value) int {
 	return n
 }
 
-// mostEarlier limits how many attempts are searched to find the attempts of one session.
+// mostEarlier limits how many attempts are searched to find one session's attempts.
 const mostEarlier = 1000
 
 // earlier lists the existing attempts of the session that is started again.

@@ -37,7 +37,7 @@ func (c reading) Revisions(ctx context.Context, q host.RevisionQuery) ([]host.Re
 	return c.o.Projects.Revisions(ctx, q)
 }
 
-// Archive reads the archive of a revision.
+// Archive reads a revision's archive.
 func (c reading) Archive(ctx context.Context, r host.Revision) (io.ReadCloser, int64, error) {
 	return c.o.Blobs.Open(ctx, r.Archive)
 }
@@ -78,7 +78,7 @@ func (c reading) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Sess
 	return c.o.Sessions.Sessions(ctx, q)
 }
 
-// Attempt returns the row of an attempt.
+// Attempt returns an attempt's row.
 func (c reading) Attempt(ctx context.Context, site, id int64) (host.Attempt, error) {
 	return c.o.Attempts.Attempt(ctx, site, id)
 }

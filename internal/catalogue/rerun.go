@@ -24,7 +24,7 @@ type RerunRequest struct {
 	Seq  int64  // number of the entry, for "fork"
 	// Part selects tasks that are skipped. It cannot be combined with "fork".
 	Part engine.Part
-	// Workflow is the id of the definition; 0 means the definition of the attempt.
+	// Workflow is the definition's id; 0 means the attempt's definition.
 	Workflow  int64
 	RetryName string     // required
 	Priority  string     // as in StartRequest
@@ -156,8 +156,8 @@ func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest
 	return p, nil
 }
 
-// lay sorts the tasks of a definition, and the tasks that the earlier attempt generated, into carried and running
-// tasks, in order. Tasks that sent failure notices are in neither list.
+// lay sorts a definition's tasks, and the tasks that the earlier attempt generated, into carried and running tasks, in
+// order. Tasks that sent failure notices are in neither list.
 func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []engine.Carried) {
 	took, groups := map[string]time.Duration{}, map[string]bool{}
 	var made []string

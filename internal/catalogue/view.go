@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/vault"
 )
 
-// View passes the state of an attempt, finished or not, to f, which must not keep references to it. An attempt that
-// waits (backfill) or that could never start has no tasks: f gets nil.
+// View passes an attempt's state, finished or not, to f, which must not keep references to it. An attempt that waits
+// (backfill) or that could never start has no tasks: f gets nil.
 func (c lifecycle) View(ctx context.Context, a host.Attempt, f func(*engine.State)) error {
 	return c.ViewSince(ctx, a, func(s *engine.State, _ int64) { f(s) })
 }
@@ -97,7 +97,7 @@ type ForkRequest struct {
 }
 
 // Fork starts a new attempt of the same session and definition that takes over the tasks that had succeeded as of an
-// entry. Without parameters it uses the parameters of the attempt.
+// entry. Without parameters it uses the attempt's parameters.
 func (c lifecycle) Fork(ctx context.Context, a host.Attempt, r ForkRequest) (host.Attempt, error) {
 	if r.RetryName == "" {
 		return host.Attempt{}, host.Invalidf("retryAttemptName is required")

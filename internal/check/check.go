@@ -48,10 +48,10 @@ type Code struct {
 	Uses   func(text string) []param.Use // lists uses of parameters whose result depends on types
 }
 
-// Files checks the files of a project, given by slash-separated paths, and the expressions in them. The findings are
-// ordered by file and line, with Refused ones first. Files returns the workflows if all their files can be read, even
-// if they have other mistakes. When ctx ends, it returns the findings so far: ctx shows the caller that the rest was
-// not checked.
+// Files checks a project's files, given by slash-separated paths, and the expressions in them. The findings are ordered
+// by file and line, with Refused ones first. Files returns the workflows if all their files can be read, even if they
+// have other mistakes. When ctx ends, it returns the findings so far: ctx shows the caller that the rest was not
+// checked.
 func Files(ctx context.Context, files map[string]string, code Code) ([]Finding, []dig.Workflow) {
 	names := slices.Sorted(maps.Keys(files))
 	workflows := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return path.Ext(name) != ".dig" || strings.Contains(name, "/") })
@@ -92,7 +92,7 @@ func Files(ctx context.Context, files map[string]string, code Code) ([]Finding, 
 	return found, loaded
 }
 
-// Source reads the files of a project by their slash-separated paths.
+// Source reads a project's files by their slash-separated paths.
 func Source(files map[string]string) dig.Source {
 	return func(name string) ([]byte, error) {
 		text, there := files[name]

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Version returns the version of the server.
+// Version returns the server's version.
 func (c *Client) Version(ctx context.Context) (string, error) {
 	var answer struct{ Version string }
 	err := c.get(ctx, "/api/version", nil, &answer)
@@ -170,7 +170,7 @@ func (c *Client) Revive(ctx context.Context) (sum Revived, err error) {
 	}
 }
 
-// Tokens lists the tokens of a site; "" is the caller's own.
+// Tokens lists a site's tokens; "" is the caller's own.
 func (c *Client) Tokens(ctx context.Context, site ID) ([]Token, error) {
 	var list struct{ Tokens []Token }
 	err := c.get(ctx, "/api/tokens", query("site", string(site)), &list)

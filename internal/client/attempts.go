@@ -89,7 +89,7 @@ func (c *Client) Attempt(ctx context.Context, id ID) (a Attempt, err error) {
 	return a, err
 }
 
-// Tasks lists the tasks of an attempt.
+// Tasks lists an attempt's tasks.
 func (c *Client) Tasks(ctx context.Context, attempt ID) ([]Task, error) {
 	var list struct{ Tasks []Task }
 	err := c.get(ctx, path("api", "attempts", string(attempt), "tasks"), nil, &list)

@@ -92,7 +92,7 @@ func New(o Options) (*Client, error) {
 	}}, nil
 }
 
-// URL returns the address of the server.
+// URL returns the server's address.
 func (c *transport) URL() string { return c.base }
 
 // Close ends idle connections.

@@ -67,7 +67,7 @@ type Queues struct {
 	Next        *ID      `json:"next"`
 }
 
-// Depth describes the size of one queue.
+// Depth describes one queue's size.
 type Depth struct {
 	Name   string `json:"name"`
 	Ready  int    `json:"ready"`
@@ -91,8 +91,8 @@ type Queued struct {
 	Subject
 }
 
-// Queues lists the queues of a server. queue is "tasks" or "events": up to count of its messages after the given
-// position are listed; "" lists the first messages of tasks.
+// Queues lists a server's queues. queue is "tasks" or "events": up to count of its messages after the given position
+// are listed; "" lists the first messages of tasks.
 func (c *Client) Queues(ctx context.Context, queue string, after ID, count int) (q Queues, err error) {
 	err = c.get(ctx, "/api/x/admin/queue", query("queue", queue, "after", string(after), "count", strconv.Itoa(count)), &q)
 	return q, err

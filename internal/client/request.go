@@ -109,7 +109,7 @@ const (
 // request is one request to the server.
 type request struct {
 	method, address string
-	accept          string           // the type of the response; "" means any
+	accept          string           // the response's type; "" means any
 	kind            string           // the type of the body
 	body            func() io.Reader // opens the body for each try; nil for none
 	size            int64

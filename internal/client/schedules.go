@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Schedules lists the schedules of one project, or of all if project is "".
+// Schedules lists one project's schedules, or of all if project is "".
 func (c *Client) Schedules(ctx context.Context, project, last ID) ([]Schedule, error) {
 	var list struct{ Schedules []Schedule }
 	at := "/api/schedules"
@@ -40,7 +40,7 @@ func (c *Client) Schedule(ctx context.Context, id ID) (s Schedule, err error) {
 	return s, err
 }
 
-// WorkflowSchedule returns the schedule of a workflow.
+// WorkflowSchedule returns a workflow's schedule.
 func (c *Client) WorkflowSchedule(ctx context.Context, project ID, workflow string) (Schedule, error) {
 	var list struct{ Schedules []Schedule }
 	q := query()

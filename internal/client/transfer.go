@@ -111,7 +111,7 @@ func (c *Client) Push(ctx context.Context, p Push, archive io.ReaderAt, size int
 	return project, err
 }
 
-// Archive opens the archive of a revision, a tar.gz; "" means the newest.
+// Archive opens a revision's archive, a tar.gz; "" means the newest.
 func (c *Client) Archive(ctx context.Context, project ID, revision string) (io.ReadCloser, error) {
 	return c.download(ctx, path("api", "projects", string(project), "archive"), query("revision", revision))
 }

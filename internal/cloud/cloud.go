@@ -55,7 +55,7 @@ type Engine struct {
 	refused  atomic.Int64 // responses that blame the server (5xx)
 	dead     [2]sqs.DeadLetters
 	pool     *evaluators.Pool
-	lease    time.Duration // the lease of a task
+	lease    time.Duration // a task's lease
 	// Sandbox runs commands; nil if the deployment has no place for them.
 	Sandbox *sandbox.Service
 	// Function runs short commands; nil if the deployment has no such function.

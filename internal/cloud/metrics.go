@@ -129,7 +129,7 @@ type attemptMetrics struct {
 	counts map[dimensions]*ends
 }
 
-// dimensions distinguish metrics that have the same name. workflow is empty for the metrics of a project.
+// dimensions distinguish metrics that have the same name. workflow is empty for a project's metrics.
 type dimensions struct{ project, workflow string }
 
 // ends counts the attempts that ended in a call, and how long each took.

@@ -65,7 +65,7 @@ func checkNames(pairs []Pair) error {
 	return nil
 }
 
-// ProjectPath is the parameter that names the folder of the project if that is not the current one.
+// ProjectPath is the parameter that names the project's folder if that is not the current one.
 const ProjectPath = "_project_path"
 
 // ParametersAt returns the parameters for a project that is read from its folder, root.

@@ -66,8 +66,8 @@ func (c *Console) sums(ctx context.Context, r host.Revision) (sums map[string][s
 	return sums, all, err
 }
 
-// eachFile passes the files of an archive to do, which reports whether to continue; the content of a link is its
-// target. all means that there are no more files.
+// eachFile passes an archive's files to do, which reports whether to continue; the content of a link is its target. all
+// means that there are no more files.
 func (c *Console) eachFile(ctx context.Context, r host.Revision, do func(f File, content io.Reader) (bool, error)) (all bool, err error) {
 	return c.eachEntry(ctx, r, func(h *tar.Header, name string, content io.Reader) (bool, error) {
 		if h.Typeflag == tar.TypeSymlink {

@@ -245,7 +245,7 @@ func (f SessionFilter) means(s host.Session, of file) bool {
 	return anyHolds(append(labelsOf(s.Last), s.Project.Name+"/"+s.Workflow.Name, s.Last.RetryName), strings.ToLower(f.Text))
 }
 
-// labelsOf returns the labels of an attempt, each as "name=value".
+// labelsOf returns an attempt's labels, each as "name=value".
 func labelsOf(a host.Attempt) (list []string) {
 	for name, v := range a.Labels.All() {
 		if text, ok := v.(string); ok {

@@ -15,7 +15,7 @@ func (c *Console) Upcoming(ctx context.Context, site, id int64, from time.Time, 
 	if err != nil {
 		return nil, err
 	}
-	zone := times.First(s.Times.Session).Time.Location() // the zone of the workflow
+	zone := times.First(s.Times.Session).Time.Location() // the workflow's zone
 	t := schedule.Time{Time: s.Times.Session.In(zone), RunTime: s.Times.Run}
 	if from.After(s.Times.Session) {
 		t = times.First(from)

@@ -18,7 +18,7 @@ type uses struct {
 	set   map[string]bool
 }
 
-// newUses returns a collector with the parameters that every task sees; scheduled adds the parameters of a schedule.
+// newUses returns a collector with the parameters that every task sees; scheduled adds a schedule's parameters.
 func newUses(scheduled bool) *uses {
 	u := &uses{known: map[string]bool{}, set: map[string]bool{}}
 	for _, name := range []string{"timezone", "session_id", "session_uuid", "attempt_id", "project_id", "task_name", "retry_attempt_name", "error", "moment", "i", "range", "true", "false", "null", "undefined"} {

@@ -99,8 +99,8 @@ func starting(run engine.Run, times int) string {
 	return host.RunName(run) + startingMark + strconv.Itoa(times)
 }
 
-// parseBegun reads the last note about a message: the name of a run, and how often in a row it was being started; 0
-// means that it had begun.
+// parseBegun reads the last note about a message: a run's name, and how often in a row it was being started; 0 means
+// that it had begun.
 func parseBegun(note string) (run string, times int) {
 	run, text, _ := strings.Cut(note, startingMark)
 	times, err := strconv.Atoi(text)

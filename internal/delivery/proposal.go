@@ -110,7 +110,7 @@ func (p *proposal) takeOverStart(a *attempt, guard string) {
 	}
 }
 
-// resolveDoubt determines from stored, which was read from the log of an attempt, whether the log contains the doubtful
+// resolveDoubt determines from stored, which was read from an attempt's log, whether the log contains the doubtful
 // entry of the proposal.
 func (p *proposal) resolveDoubt(ctx context.Context, a *attempt, stored host.Stored) error {
 	if p.doubt.Nonce == "" {

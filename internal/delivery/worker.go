@@ -44,7 +44,7 @@ type Options struct {
 	Slots     pool.Runner
 	Catalogue Catalogue
 	// Retry handles all store errors that may be temporary. If the outcome of a run would otherwise be lost, the worker
-	// keeps retrying under the lease of the message.
+	// keeps retrying under the message's lease.
 	Retry *retry.Retrier
 	// LastLines returns the last lines that a task printed, for notices of its failure.
 	LastLines func(ctx context.Context, a host.Attempt, task string) []string

@@ -5,7 +5,7 @@ import (
 	"zerodag/operators"
 )
 
-// Arguments returns the command line for a command in the root of a project.
+// Arguments returns the command line for a command in a project's root.
 func Arguments(d *Driver, root string, options *param.Map, s operators.Sandbox) []string {
 	read, err := d.read(options)
 	if err != nil {

@@ -102,7 +102,7 @@ func (r *run) build(ctx context.Context) error {
 	return nil
 }
 
-// building returns the lock of an image, so that an image that several tasks need is built only once.
+// building returns an image's lock, so that an image that several tasks need is built only once.
 func (d *Driver) building(image string) *sync.Mutex {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -26,7 +26,7 @@ type run struct {
 	command  operators.Command
 	root     string
 	project  Project
-	name     string   // the name of the container
+	name     string   // the container's name
 	hidden   []string // folders of server data in the project, which the container must not see
 	image    string   // the named or the built image
 	ooms     int      // the value of limits.OOMKills before the run

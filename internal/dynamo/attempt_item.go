@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// An attempt is one partition: its row and the entries of its log.
+// An attempt is one partition: its row and its log's entries.
 //
 //	A#<id>        R               row, and entry 1; indexes site, project, workflow (A#<owner>#<shard>, id),
 //	                              active (<site>#<shard>, id) until it has ended

@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestAttemptItem proves that labels are read back unchanged from the item of an attempt, and that an attempt without
-// labels has no attribute for them.
+// TestAttemptItem proves that labels are read back unchanged from an attempt's item, and that an attempt without labels
+// has no attribute for them.
 func TestAttemptItem(t *testing.T) {
 	t.Parallel()
 	db, ctx := New(aws.Config{}, Options{}), t.Context()

@@ -53,7 +53,7 @@ func seqOf(it table.Item) int64 {
 	return n
 }
 
-// entryItem returns the item of an entry; it first stores parts that are too large for the item.
+// entryItem returns an entry's item; it first stores parts that are too large for the item.
 func (db *logs) entryItem(ctx context.Context, attempt int64, e host.Entry, snapshot int64) (table.Item, error) {
 	it, largest := entryKey(attempt, e.Seq).Item(), largestBody
 	if e.Seq == 1 {

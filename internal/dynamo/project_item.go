@@ -24,8 +24,8 @@ const (
 	aRevArchive  = "ra"
 	aRevMD5      = "rm"
 	aRevUser     = "ru"
-	aRevKept     = "rk" // only in the row of a revision
-	aPausedAt    = "pz" // only in the row of a project, like the next two
+	aRevKept     = "rk" // only in a revision's row
+	aPausedAt    = "pz" // only in a project's row, like the next two
 	aPausedBy    = "pw"
 	aPauseReason = "py"
 )

@@ -123,7 +123,7 @@ func (db *DB) forget(ctx context.Context, rows []table.Item, session ...table.Ac
 	return true, db.clear(ctx, remains)
 }
 
-// going reads the rows of a session, ascending by id, if all of them may be removed; it returns none if one must stay.
+// going reads a session's rows, ascending by id, if all of them may be removed; it returns none if one must stay.
 func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]table.Item, []host.Attempt, error) {
 	rows, err := db.attemptsOfSession(ctx, session)
 	if err != nil || len(rows) == 0 {

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// The definitions of a revision.
+// A revision's definitions.
 //
 //	V#<revision>            R   all of them by name, and the ids of its schedules: the manifest
 //	D#<definition>          R   one of them
@@ -32,7 +32,7 @@ func configKey(project int64, digest string) table.Key {
 	return table.At("C#"+table.Decimal(project)+"#"+digest, table.Row)
 }
 
-// manifest lists the contents of a revision.
+// manifest lists a revision's contents.
 type manifest struct {
 	Site        int64            `json:"site"`
 	Project     int64            `json:"project"`

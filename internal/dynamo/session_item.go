@@ -45,7 +45,7 @@ func retryItem(session int64, name string, attempt int64) table.Item {
 	return it
 }
 
-// session is the row of a session.
+// session is a session's row.
 type session struct {
 	id       int64
 	uuid     string

@@ -31,7 +31,7 @@ func packShort(list []shortLog) []byte {
 	return table.Pack(joinShort(list))
 }
 
-// unpackShort decodes the logs of an entry.
+// unpackShort decodes an entry's logs.
 func unpackShort(b []byte) ([]shortLog, error) {
 	text, err := table.Unpack(b)
 	if err != nil {
@@ -104,7 +104,7 @@ func decompress(b []byte) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// zips compresses the logs of an attempt, of which there may be a thousand, one by one when they are read.
+// zips compresses an attempt's logs, of which there may be a thousand, one by one when they are read.
 var zips tasklog.Zips //nolint:gochecknoglobals // its compressors are all the same
 
 func compress(text []byte) (out []byte) {

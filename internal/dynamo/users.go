@@ -64,7 +64,7 @@ func (db *tokens) Create(ctx context.Context, t host.Token) (host.Token, error) 
 	return t, err
 }
 
-// List lists the tokens of a site.
+// List lists a site's tokens.
 func (db *tokens) List(ctx context.Context, site int64) ([]host.Token, error) {
 	var out []host.Token
 	err := db.t.ListOf(env.BySite(), table.Above(0), false, 0, []string{tokensOf(site)}).Rows(ctx, func(rows []table.Item) (bool, error) {

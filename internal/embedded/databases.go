@@ -41,7 +41,7 @@ func kinds() []kind {
 // databaseOptions holds the options of every kind.
 type databaseOptions struct {
 	server     string // the name of this server
-	path       string // the path of the file; "" means in memory
+	path       string // the file's path; "" means in memory
 	now        func() time.Time
 	secretKeys [][]byte // empty: secrets cannot be used
 	sync       host.Sync
@@ -109,7 +109,7 @@ func kindOf(name string) (kind, error) {
 
 // Database is the database of a stopped server.
 type Database struct {
-	Path   string // the path of its file
+	Path   string // its file's path
 	Exists bool
 
 	kind kind

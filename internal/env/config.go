@@ -40,7 +40,7 @@ type Config struct {
 	KeepArchives, KeepRecords, KeepLogs time.Duration
 
 	TaskLimit int           // the limit on tasks of an attempt; 0 means the default
-	Lease     time.Duration // the lease of a task; 0 means the default
+	Lease     time.Duration // a task's lease; 0 means the default
 	SmallLogs bool          // even small logs are stored in the bucket
 	// TaskLogFormat is the format of lines in task logs: short or digdag.
 	TaskLogFormat string

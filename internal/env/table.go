@@ -15,13 +15,13 @@ type Index struct {
 	Sort      string // an attribute of type N
 }
 
-// BySite lists the items of a site, by id.
+// BySite lists a site's items, by id.
 func BySite() Index { return Index{"site", "gs", "i"} }
 
-// ByProject lists the items of a project, by id.
+// ByProject lists a project's items, by id.
 func ByProject() Index { return Index{"project", "gp", "i"} }
 
-// ByWorkflow lists the items of a workflow, by id.
+// ByWorkflow lists a workflow's items, by id.
 func ByWorkflow() Index { return Index{"workflow", "gw", "i"} }
 
 // Active lists the attempts that have not ended, by id.

@@ -25,7 +25,7 @@ import (
 
 // Options are the settings of a Bus.
 type Options struct {
-	Name   string         // the name of the bus
+	Name   string         // the bus's name
 	Topics []events.Topic // topics that are announced
 	Tries  int            // the number of tries of a call that was throttled or got no response; 0 means border.Tries
 }

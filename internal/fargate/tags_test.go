@@ -48,7 +48,7 @@ func (q *requests) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestTags proves that machines and task definitions have the tags of the stage, that the tags of machines show whose
+// TestTags proves that machines and task definitions have the stage's tags, that the tags of machines show whose
 // commands they run, and that the container that fetches the program uses the image that the deployment names.
 func TestTags(t *testing.T) {
 	t.Parallel()

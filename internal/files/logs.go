@@ -93,7 +93,7 @@ func ThisAgent() string {
 	return fmt.Sprintf("%d@%s", os.Getpid(), name)
 }
 
-// Open begins the log of a run: see host.Logs.
+// Open begins a run's log: see host.Logs.
 func (l *Logs) Open(id operators.Identity, created time.Time) host.TaskLog {
 	return &taskLog{logs: l, attempt: id.AttemptID, folder: filepath.Join(l.folder, folderOfRun(id, created)), task: id.TaskName, source: l.form.Source(id)}
 }

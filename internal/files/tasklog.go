@@ -25,7 +25,7 @@ const (
 	endTime    = 10 * time.Second // how long the end of a log waits for free descriptors
 )
 
-// taskLog is the log of one run.
+// taskLog is one run's log.
 type taskLog struct {
 	logs    *Logs
 	attempt int64
@@ -36,7 +36,7 @@ type taskLog struct {
 	mu     sync.Mutex
 	text   []byte // not stored yet
 	began  time.Time
-	name   string  // the name of the file; "" before anything is stored
+	name   string  // the file's name; "" before anything is stored
 	file   logFile // nil while nothing is written, so that a waiting task holds no descriptor
 	size   int64   // of the text in the file
 	whole  int64   // the number of bytes of complete members in the file

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ArchiveState is retention's record about the archive of a revision; the zero value means that nothing is recorded. An
+// ArchiveState is retention's record about a revision's archive; the zero value means that nothing is recorded. An
 // archive is removed in steps, because a start of its revision may be under way in another process: Going is written
 // before anyone checks whether an attempt needs the archive, and each start of an old revision clears Going.
 type ArchiveState struct {

@@ -42,7 +42,7 @@ func SplitProjects(text string) []string {
 type Users interface {
 	// Create stores a token and returns it with its ID. It returns ErrConflict if a token with that hash exists.
 	Create(ctx context.Context, t Token) (Token, error)
-	// List lists the tokens of a site, ascending by id.
+	// List lists a site's tokens, ascending by id.
 	List(ctx context.Context, site int64) ([]Token, error)
 	// Revoke deletes a token. It returns ErrNotFound if there is none.
 	Revoke(ctx context.Context, site, id int64) error

@@ -2,7 +2,7 @@ package host
 
 import "time"
 
-// Depth describes the size of one queue.
+// Depth describes one queue's size.
 type Depth struct {
 	Queue  string // "events" or "tasks"
 	Ready  int    // messages that can be received now

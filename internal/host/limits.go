@@ -16,7 +16,7 @@ type Limits struct {
 	ReapInterval time.Duration // how often these two are checked: 5 s
 	Lease        time.Duration // of a task: 5 min
 	Heartbeat    time.Duration // how often a lease is extended: 1 min
-	SelfFencing  bool          // a run ends with the lease of its task if that cannot be extended
+	SelfFencing  bool          // a run ends with its task's lease if that cannot be extended
 	Threads      int           // tasks at the same time; 0 means no limit
 	Pack         int           // tasks in one message: 1
 	RunTime      time.Duration // of one run of a task; 0 means no limit

@@ -12,8 +12,8 @@ import (
 // Logs keeps the logs of tasks: one file for each run of a task, or several
 // (engine.md 2.13).
 type Logs interface {
-	// Open begins the log of a run. The file exists once the first text arrives. created is when the attempt was
-	// created; it groups the files of an attempt.
+	// Open begins a run's log. The file exists once the first text arrives. created is when the attempt was created; it
+	// groups an attempt's files.
 	Open(id operators.Identity, created time.Time) TaskLog
 	// Files lists the files of an attempt whose names begin with prefix, sorted by name.
 	Files(ctx context.Context, a Attempt, prefix string) ([]LogFile, error)
@@ -22,7 +22,7 @@ type Logs interface {
 	File(ctx context.Context, a Attempt, name string) (io.ReadCloser, int64, error)
 }
 
-// TaskLog is the log of one run; Close ends it.
+// TaskLog is one run's log; Close ends it.
 type TaskLog interface {
 	operators.Log
 	io.Closer
@@ -47,8 +47,8 @@ type TextLinks interface {
 // ShortLogs stores the logs of tasks that print little in the entries that contain their results, which saves writes. A
 // log kept here becomes part of the next entry that this process appends.
 type ShortLogs interface {
-	// KeepShort keeps the log of a run, in gzip format, for the next entry of the attempt. Neither the log nor the result
-	// of the run is durable before that entry is.
+	// KeepShort keeps a run's log, in gzip format, for the next entry of the attempt. Neither the log nor the result of
+	// the run is durable before that entry is.
 	KeepShort(attempt int64, name string, content []byte)
 	// TakeShort removes and returns the logs that are kept for an attempt, because another process will append them.
 	TakeShort(attempt int64) []events.Log

@@ -24,8 +24,8 @@ func EventMessage(attempt int64, name string, e events.Event) Message {
 	return Message{ID: MessageID(attempt, name), Group: strconv.FormatInt(attempt, 10), Body: events.Encode(e)}
 }
 
-// SlotsMessage returns a message that makes a task's try request the slots that it waits for; name is the name of the
-// message.
+// SlotsMessage returns a message that makes a task's try request the slots that it waits for; name is the message's
+// name.
 func SlotsMessage(attempt int64, name string, ask events.SlotsAsk) Message {
 	return EventMessage(attempt, "slots-"+name, events.Event{Kind: events.Slots, Slots: &ask})
 }

@@ -37,7 +37,7 @@ const (
 // LimitPool returns the name of a project's pool whose size is set by tasks with `limit` in `_pool`.
 func LimitPool(name string) string { return limitPool + name }
 
-// longestKey limits how much of a key is in the name of a pool.
+// longestKey limits how much of a key is in a pool's name.
 const longestKey = 100
 
 // ConcurrencyPool returns the name of the pool that limits how many attempts of a workflow with the same key run at
@@ -97,7 +97,7 @@ type PoolQuery struct {
 	Count int   // 0 means all
 }
 
-// Claim is one try's request for slots of a pool. The waiting claims form the line of the pool.
+// Claim is one try's request for slots of a pool. The waiting claims form the pool's line.
 type Claim struct {
 	Holder   string // identifies attempt, task and try, and is therefore never reused
 	Slots    int    // 1 to MaxClaimSlots: all of them or none

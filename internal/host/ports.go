@@ -15,7 +15,7 @@ import (
 // and a call may be repeated after an error that is not a response from the store. Times have at least millisecond
 // precision and are UTC.
 
-// Log stores the log of each attempt. Its conditional append is the only lock.
+// Log stores each attempt's log. Its conditional append is the only lock.
 type Log interface {
 	// Append writes an entry. It returns ErrConflict if the attempt has an entry with that sequence number from another
 	// writer; if the existing entry has the same nonce, the call succeeds. Only Attempts.Start and Begin write entry 1:
@@ -375,7 +375,7 @@ type Retention interface {
 	Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []Attempt) error) (bool, error)
 	// Clear removes invisible leftovers of an interrupted Forget.
 	Clear(ctx context.Context) error
-	// SetArchive changes the recorded state of the archive of a revision if it still equals old; otherwise it returns
+	// SetArchive changes the recorded state of a revision's archive if it still equals old; otherwise it returns
 	// ErrConflict. It may be repeated.
 	SetArchive(ctx context.Context, r Revision, old, state ArchiveState) error
 	// ForgetRecords removes up to n audit log entries of all sites that were made before t, the oldest first, and returns

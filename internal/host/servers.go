@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Server is a process that works on the attempts of a database.
+// Server is a process that works on a database's attempts.
 type Server struct {
 	ID      string // random: a process that is started again has a different one
 	Name    string // agent.id, which the names of log files contain
@@ -21,7 +21,7 @@ type Server struct {
 	Stopping                   bool          // it takes no more work
 	Lease                      time.Duration // how long it may be silent before others take over its tasks
 
-	// These times are set by the store and follow the clock of the database.
+	// These times are set by the store and follow the database's clock.
 	StartedAt time.Time
 	SeenAt    time.Time // when it last wrote its record
 	LostAt    time.Time // when another server found that it was silent for too long; zero: it was not

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Timer is a message with the name of its queue.
+// Timer is a message with its queue's name.
 type Timer struct {
 	Queue   string
 	Message Message

@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/meter"
 )
 
-// metricTable returns the table of the metrics of a server, generated from the code.
+// metricTable returns the table of a server's metrics, generated from the code.
 func metricTable() string {
 	var b strings.Builder
 	b.WriteString("| metric | kind | labels | |\n|---|---|---|---|\n")

@@ -48,7 +48,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// text reads the content of a request, and returns an error if the request cannot be sent.
+// text reads a request's content, and returns an error if the request cannot be sent.
 func (t *transport) text(r *http.Request) ([]byte, error) {
 	if r.Body == nil {
 		return nil, sound(r)
@@ -164,7 +164,7 @@ func asksForZipped(r *http.Request) bool {
 	return r.Header.Get("Accept-Encoding") == "" && r.Header.Get("Range") == "" && r.Method != http.MethodHead
 }
 
-// headers returns the headers of a request: Host and User-Agent, then the headers in names, then the others.
+// headers returns a request's headers: Host and User-Agent, then the headers in names, then the others.
 func (t *transport) headers(r *http.Request) [][2]string {
 	list := [][2]string{{"Host", host(r)}}
 	rest := http.Header{}
@@ -234,7 +234,7 @@ func (z *zippedContent) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (z *zippedContent) Close() error { return z.from.Close() }
 
-// content is the content of a response; closing it closes the connection.
+// content is a response's content; closing it closes the connection.
 type content struct {
 	io.Reader
 	conn    net.Conn

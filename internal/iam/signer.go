@@ -84,7 +84,7 @@ func regionOf(host, configured string) (string, error) {
 	return configured, nil
 }
 
-// readBody returns the body of a request, which can still be read afterwards.
+// readBody returns a request's body, which can still be read afterwards.
 func readBody(r *http.Request) ([]byte, error) {
 	var content []byte
 	if r.Body != nil {

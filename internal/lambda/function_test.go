@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// TestEnds proves that the end of the function determines the outcome of a command.
+// TestEnds proves that the end of the function determines a command's outcome.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	for payload, want := range map[string]error{

@@ -37,7 +37,7 @@ const (
 )
 
 // Patiently repeats do until it succeeds, fails with an error other than a shortage of resources or disk space, or the
-// context ends. It reports the wait once in the log of a task.
+// context ends. It reports the wait once in a task's log.
 func Patiently(ctx context.Context, log io.Writer, do func() error) error {
 	return while(ctx, log, func(err error) bool { return Scarce(err) || Full(err) }, do)
 }

@@ -49,7 +49,7 @@ func TestPatiently(t *testing.T) {
 	})
 }
 
-// saying records the messages of a log.
+// saying records a log's messages.
 type saying struct {
 	operators.Log
 	lines []string

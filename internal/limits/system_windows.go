@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// onDisk returns the size of a file: its size on disk is not part of the information.
+// onDisk returns a file's size: its size on disk is not part of the information.
 func onDisk(info fs.FileInfo) int64 { return info.Size() }
 
 // openFiles returns false, because this system limits files only by memory.

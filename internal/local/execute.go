@@ -96,7 +96,7 @@ type unclosed struct{ operators.Log }
 
 func (unclosed) Close() error { return nil }
 
-// finish passes the outcome of a run to the engine.
+// finish passes a run's outcome to the engine.
 func (a *Attempt) finish(ctx context.Context, run engine.Run, o run.Outcome) {
 	delete(a.stop, run.Task)
 	a.heedKill(ctx)

@@ -31,7 +31,7 @@ type Options struct {
 	Project   Project
 	Workflows []dig.Workflow
 	Secrets   run.SecretStore
-	// Log returns the log of one run.
+	// Log returns one run's log.
 	Log func(operators.Identity) operators.Log
 
 	Limit    int        // the limit on tasks per attempt; 0 means the default

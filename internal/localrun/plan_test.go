@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// nodesOf returns the tasks of a workflow.
+// nodesOf returns a workflow's tasks.
 func nodesOf(t *testing.T, text string) []dig.Node {
 	t.Helper()
 	list, err := dig.Load(func(string) ([]byte, error) { return []byte(text), nil }, []string{"w.dig"})

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// report prints the outcome of the attempt. The error for a failed attempt means that the reason was already shown.
+// report prints the attempt's outcome. The error for a failed attempt means that the reason was already shown.
 func (r *run) report(s *engine.State) error {
 	switch {
 	case !program.AsDigdag():
@@ -71,7 +71,7 @@ type runOutcome struct {
 	ignored     int // tasks whose errors were ignored
 	saved       bool
 	again       string     // the command that resumes the run
-	outputs     *param.Map // the outputs of the run; nil for none
+	outputs     *param.Map // the run's outputs; nil for none
 }
 
 // runFailure is a task that failed, its error, its place in the workflow, a possible fix, and the end of its output.

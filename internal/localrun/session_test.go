@@ -33,8 +33,8 @@ func saving(t *testing.T, config *param.Map, sessions ...string) *run {
 	return &run{Options: &Options{Session: "last"}, Work: Work{Folder: f, Workflow: dig.Workflow{Name: "w/x", Config: config}}}
 }
 
-// TestSessionTime checks which session each form of --session means in the zone of the workflow, even if clocks have
-// just been changed.
+// TestSessionTime checks which session each form of --session means in the workflow's zone, even if clocks have just
+// been changed.
 func TestSessionTime(t *testing.T) {
 	t.Parallel()
 	zone, err := schedule.Zone("Europe/Berlin")

@@ -58,7 +58,7 @@ func (v plainView) Log(id operators.Identity) operators.Log { return v.console.T
 func (v plainView) Changed(*engine.State, []engine.Change)  {}
 func (v plainView) Close()                                  {}
 
-// linesView prints task output, each line after the name of its task.
+// linesView prints task output, each line after its task's name.
 type linesView struct{ *taskview.Output }
 
 func (linesView) Changed(*engine.State, []engine.Change) {}

@@ -24,7 +24,7 @@ type Topic struct {
 	file  string // relative to docs/
 }
 
-// Topics returns all pages, in order. The name of a page is the name of its file; for reference pages, it includes the
+// Topics returns all pages, in order. The name of a page is its file's name; for reference pages, it includes the
 // folder.
 func Topics() ([]Topic, error) {
 	list, err := pages()

@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// awayFor makes run inputs unavailable for the given time: the files of the project, or the secrets to mask in logs.
+// awayFor makes run inputs unavailable for the given time: the project's files, or the secrets to mask in logs.
 func awayFor(d time.Duration) func(*node.Options) {
 	back := time.Now().Add(d)
 	gone := func(what string) error {

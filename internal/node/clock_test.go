@@ -59,7 +59,7 @@ func TestClockThatIsSet(t *testing.T) {
 
 // TestNoWaitEndsEarly proves that a clock that is set forward or back while attempts wait does not change the length of
 // waits in the same process if a clock that counts sleep exists: `wait>` with and without polls, the retry of a task
-// and of a group, and the timer of a group.
+// and of a group, and a group's timer.
 func TestNoWaitEndsEarly(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -147,7 +147,7 @@ func TestClosingCrash(t *testing.T) {
 }
 
 // TestFinallyHoldsSlot proves that the next attempt of a workflow with `concurrency` waits for the `_finally` of the
-// previous one, even if it replaces that attempt, and that a task gives up the slots of its pool before its `_finally`.
+// previous one, even if it replaces that attempt, and that a task gives up its pool's slots before its `_finally`.
 func TestFinallyHoldsSlot(t *testing.T) {
 	t.Parallel()
 	for mode, took := range map[string]time.Duration{"wait": 90 * time.Minute, "replace": 31 * time.Minute} {

@@ -35,7 +35,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// report is the outcome of an attempt, for comparison.
+// report is an attempt's outcome, for comparison.
 type report struct {
 	Runs    []string
 	Notices int

@@ -31,8 +31,8 @@ func (l *heldLogs) Settle(int64) ([]string, error) {
 	return l.unstored, nil
 }
 
-// TestResultsWaitForLogs proves that no result is stored before the log of its run, that nothing runs twice in the
-// meantime, and that a kill does not wait.
+// TestResultsWaitForLogs proves that no result is stored before its run's log, that nothing runs twice in the meantime,
+// and that a kill does not wait.
 func TestResultsWaitForLogs(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -45,7 +45,7 @@ const (
 	slotsLast         // the line is read before the slots
 )
 
-// life is the state of a task in the log of its attempt.
+// life is the state of a task in its attempt's log.
 type life uint8
 
 const (

@@ -35,7 +35,7 @@ func (db *DB) connTo(ctx context.Context, to speaker) *conn {
 	return &conn{ctx: ctx, to: to, schema: qualifier(db.schema)}
 }
 
-// qualifier returns what precedes the name of a table.
+// qualifier returns what precedes a table's name.
 func qualifier(schema string) string { return pgx.Identifier{schema}.Sanitize() + "." }
 
 type (

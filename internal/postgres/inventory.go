@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// ofAttempt finds the messages of an attempt by the index on their names: these begin with its id and a slash. In byte
+// ofAttempt finds an attempt's messages by the index on their names: these begin with its id and a slash. In byte
 // order, the character after the slash is the digit 0.
 const ofAttempt = "m.queue IN (1, 2) AND m.unique_name >= convert_to(a.id || '/', 'UTF8') AND m.unique_name < convert_to(a.id || '0', 'UTF8')"
 

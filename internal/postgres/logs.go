@@ -57,7 +57,7 @@ func NewLogs(db *DB, o LogOptions) *Logs {
 	return l
 }
 
-// Open begins the log of a run: see host.Logs.
+// Open begins a run's log: see host.Logs.
 func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
 	return &taskLog{logs: l, attempt: id.AttemptID, task: id.TaskName, source: l.form.Source(id), wait: moment}
 }

@@ -23,7 +23,7 @@ const (
 	storeTime     = 30 * time.Second // time limit for storing one part, and for ending a log
 )
 
-// taskLog is the log of one run.
+// taskLog is one run's log.
 type taskLog struct {
 	logs    *Logs
 	attempt int64
@@ -42,7 +42,7 @@ type taskLog struct {
 	closed  bool
 
 	storing sync.Mutex // guards the following fields; it is taken first
-	name    string     // the name of the file; "" before anything is stored
+	name    string     // the file's name; "" before anything is stored
 	part    int64      // the number of the last stored part
 	member  []byte     // the next part, if the outcome of storing it is unknown; else nil
 	covers  int        // the number of bytes of text in it

@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/plainfile"
 )
 
-// Project is the folder of one project: an operators.Files.
+// Project is one project's folder: an operators.Files.
 type Project struct{ root string }
 
 // Open returns the project in a folder, which must exist.
@@ -63,7 +63,7 @@ func (p Project) path(name string) (string, error) {
 // maxRead limits a file that a task reads into memory, in bytes.
 const maxRead = 256 << 20
 
-// Read returns the content of a file, or fs.ErrNotExist if it is missing. It must be a regular file of the project, not a
+// Read returns a file's content, or fs.ErrNotExist if it is missing. It must be a regular file of the project, not a
 // pipe, a device or the target of a link out of the project.
 func (p Project) Read(name string) ([]byte, error) { return p.read(name, maxRead) }
 

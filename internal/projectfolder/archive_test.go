@@ -36,8 +36,8 @@ func packed(t *testing.T, list ...entry) []byte {
 	return b.Bytes()
 }
 
-// TestUnpack proves that the files of an archive replace only the files of a folder, whatever links the folder has,
-// that a server's data is never unpacked, and that an archive that is broken or hostile changes nothing.
+// TestUnpack proves that the files of an archive replace only a folder's files, whatever links the folder has, that a
+// server's data is never unpacked, and that an archive that is broken or hostile changes nothing.
 func TestUnpack(t *testing.T) {
 	t.Parallel()
 	whole := packed(t, entry{"main.dig", "new", ""}, entry{"sub/x.sh", "new", ""}, entry{"to", "", "main.dig"})

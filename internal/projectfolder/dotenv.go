@@ -23,7 +23,7 @@ const mostScripts = 200
 var dotEnvLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=`) })
 
 // UnreadDotEnv returns a warning if the folder's .env file sets a variable that its files use but no command gets.
-// given holds the parameters of the run.
+// given holds the run's parameters.
 func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 	text, err := readSmall(filepath.Join(f.Root(), dotEnv))
 	if err != nil {

@@ -25,7 +25,7 @@ type Folder struct {
 	runFolder string
 }
 
-// Open opens the folder of a project, which must exist; "" means the current folder.
+// Open opens a project's folder, which must exist; "" means the current folder.
 func Open(dir string) (Folder, error) {
 	if dir == "" {
 		dir = "."
@@ -147,7 +147,7 @@ func (f Folder) NoWorkflow() dig.Error {
 	return dig.Error{Message: "there is no workflow in this folder (a workflow file ends in .dig): " + hint}
 }
 
-// Contents holds the workflows of a folder.
+// Contents holds a folder's workflows.
 type Contents struct {
 	Workflows []dig.Workflow
 	Names     []string           // the names of their files

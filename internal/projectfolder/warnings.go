@@ -19,7 +19,7 @@ import (
 )
 
 // Warnings reports valid parts of the workflows that probably do not do what their author expects. only is the single
-// workflow file to check, or "" for all. given holds the parameters of a run, if any.
+// workflow file to check, or "" for all. given holds a run's parameters, if any.
 func (f Folder) Warnings(c Contents, only string, given *param.Map) (dig.Errors, error) {
 	own, warnings, err := projectOperators(f.Root())
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // Fault holds the known data about a failed task.
 type Fault struct {
 	Message string               // "" if it failed without one
-	Config  *param.Map           // the configuration of the task
+	Config  *param.Map           // the task's configuration
 	Project string               // the project on a server; "" for a local run
 	Names   map[string]dig.Place // the names that the task's expressions see according to its workflow; nil if unknown
 	Lost    LostNames

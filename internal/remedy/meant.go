@@ -19,7 +19,7 @@ func Meant(name string, names []string, list string) string {
 	return list
 }
 
-// MeantWorkflow is Meant for the name of a workflow, which may have been given as a file name.
+// MeantWorkflow is Meant for a workflow's name, which may have been given as a file name.
 func MeantWorkflow(name string, names []string, list string) string {
 	file := name[strings.LastIndexByte(name, '/')+1:]
 	if plain := strings.TrimSuffix(file, ".dig"); plain != name && slices.Contains(names, plain) {

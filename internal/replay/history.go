@@ -53,8 +53,7 @@ func historyGone(a host.Attempt) error {
 	return &host.Error{Code: host.Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is no longer stored"}
 }
 
-// At returns the state of the attempt after entry seq. An *Error with the code Missing means that there is no such
-// entry.
+// At returns the attempt's state after entry seq. An *Error with the code Missing means that there is no such entry.
 func (r *Reader) At(ctx context.Context, a host.Attempt, seq int64) (*engine.State, error) {
 	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)
 	if err != nil {

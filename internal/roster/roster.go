@@ -1,7 +1,7 @@
 // Package roster keeps the record of this server among the servers of its database, and reports servers that were lost.
 //
-// A record shows users which servers there are. Nothing depends on it: leases of messages decide which server works on a
-// task. The package must never judge another server by the clock of a machine, or after it could not reach the database
+// A record shows users which servers there are. Nothing depends on it: leases of messages decide which server works on
+// a task. The package must never judge another server by a machine's clock, or after it could not reach the database
 // itself: then the others may have been unable to write their records, too.
 package roster
 

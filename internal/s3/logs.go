@@ -84,7 +84,7 @@ func (l *Logs) folder(site, attempt int64) string {
 	return fmt.Sprintf("%slogs/%d/%d/", l.Folder, site, attempt)
 }
 
-// Open begins the log of a run: see host.Logs.
+// Open begins a run's log: see host.Logs.
 func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
 	return &taskLog{logs: l, id: id, source: l.Form.Source(id), wait: l.Moment}
 }

@@ -20,7 +20,7 @@ const gathered = 64 << 10
 // putTime limits one put; the log continues in the meantime.
 const putTime = 30 * time.Second
 
-// taskLog is the log of one run.
+// taskLog is one run's log.
 type taskLog struct {
 	logs   *Logs
 	id     operators.Identity

@@ -58,7 +58,7 @@ func (f *Function) kill(ctx context.Context, c Command) {
 	}
 }
 
-// killKey returns a key below the keys of the attempt, which expires with them.
+// killKey returns a key below the attempt's keys, which expires with them.
 func killKey(attempt int64, call string) string {
 	return "log/" + strconv.FormatInt(attempt, 10) + "/killed/" + call
 }

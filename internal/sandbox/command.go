@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// State is the state of a command.
+// State is a command's state.
 type State string
 
-// The states of a command.
+// A command's states.
 const (
 	Waiting State = "waiting" // for a runner
 	Claimed State = "claimed" // by one
@@ -70,7 +70,7 @@ type Spec struct {
 	Secrets []Seal `json:"secrets,omitempty"` // the secrets removed above
 }
 
-// Limits holds the limits of a command; 0 means none.
+// Limits holds a command's limits; 0 means none.
 type Limits struct {
 	Seconds   int64 `json:"seconds,omitempty"`
 	Processes int   `json:"processes,omitempty"`

@@ -107,7 +107,7 @@ type Place struct {
 	ID      string
 }
 
-// ParseName parses the name of a runner.
+// ParseName parses a runner's name.
 func ParseName(name string) (Place, error) {
 	parts := strings.Split(name, "-")
 	if len(parts) != 4 {

@@ -308,7 +308,7 @@ func (s *Service) URL(ctx context.Context, pass, key string, p Upload) (url, blo
 	return "", "", fmt.Errorf("%w: unknown kind of place %q", ErrGone, p.Kind)
 }
 
-// outputKey returns a key below the keys of the attempt, which expires with them.
+// outputKey returns a key below the attempt's keys, which expires with them.
 func outputKey(r Runner, key, name string) string {
 	clean := strings.Map(func(c rune) rune {
 		if slices.Contains([]rune("/\\.\x00"), c) {

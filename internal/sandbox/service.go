@@ -24,7 +24,7 @@ type Options struct {
 	Wake func(ctx context.Context, attempt int64, run engine.Run) error
 	// Attempt reads an attempt: when it has ended, its runners leave at once.
 	Attempt func(ctx context.Context, site, attempt int64) (host.Attempt, error)
-	// Secrets returns the secrets of a project, for commands that need them.
+	// Secrets returns a project's secrets, for commands that need them.
 	Secrets func(ctx context.Context, site, project int64) (map[string]string, error)
 	Links   Links
 	// Keys sign the tokens of machines.
@@ -43,7 +43,7 @@ type Options struct {
 
 // Links give access to single objects for a short time, without credentials, and read the objects written that way.
 type Links interface {
-	// Blob returns a link for reading a blob: the archive of a project, or a blob stored by Put.
+	// Blob returns a link for reading a blob: a project's archive, or a blob stored by Put.
 	Blob(ctx context.Context, key string) (string, error)
 	Put(ctx context.Context, key string, content []byte) error
 	// Log returns a link for storing a part of a log that began at began.

@@ -28,7 +28,7 @@ type Work interface {
 	Waiting(ctx context.Context, attempt int64, class string, n int) ([]Command, error)
 	// Claim gives a waiting command to a runner. It returns ErrConflict if the command no longer waits.
 	Claim(ctx context.Context, attempt int64, key, runner string) (Command, error)
-	// Claimed lists the commands of a runner.
+	// Claimed lists a runner's commands.
 	Claimed(ctx context.Context, attempt int64, runner string) ([]Command, error)
 	// Ended records that the runner of a stopped command has ended all its processes. It returns ErrConflict if the
 	// command is not over or belongs to another runner.

@@ -31,7 +31,7 @@ const maxSpare = 8
 
 // Folder is the folder of one run of a command.
 type Folder struct {
-	Root    string // the folder of the project, an absolute path
+	Root    string // the project's folder, an absolute path
 	Command operators.Command
 }
 
@@ -106,7 +106,7 @@ func overwrite(file string, content []byte) error {
 	return rewrite(file, func(int64) ([]byte, error) { return content, nil })
 }
 
-// blank overwrites the contents of a file. Its length does not change: see overwrite.
+// blank overwrites a file's contents. Its length does not change: see overwrite.
 func blank(file string) error {
 	return rewrite(file, func(size int64) ([]byte, error) {
 		if size > maxSpareFile {

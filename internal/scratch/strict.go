@@ -14,7 +14,7 @@ import (
 // Strict is the folder of a command that has fewer rights than this program: nothing it
 // leaves there can make this program read or write elsewhere.
 type Strict struct {
-	Root    string // the folder of the project, an absolute path
+	Root    string // the project's folder, an absolute path
 	Command operators.Command
 	Open    bool // the command may run as any user, so all users may write to the folder
 }

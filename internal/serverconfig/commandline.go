@@ -17,7 +17,7 @@ const (
 	JSONLog = "json"
 )
 
-// CommandLine holds the options of a server.
+// CommandLine holds a server's options.
 type CommandLine struct {
 	configuration.Flags
 	bind, adminBind      string
@@ -36,7 +36,7 @@ type CommandLine struct {
 	Version string // the program's version, for clients
 }
 
-// Register adds the options of a server to those of a command. data and logs are the default locations, which the help
+// Register adds a server's options to those of a command. data and logs are the default locations, which the help
 // shows.
 func (c *CommandLine) Register(f *pflag.FlagSet, data, logs string) {
 	f.IntVarP(&c.port, "port", "n", 65432, "`PORT` to listen on; 0 selects a free port")

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/shared"
 )
 
-// Options holds the settings of a server, from its command line and its configuration.
+// Options holds a server's settings, from its command line and its configuration.
 type Options struct {
 	Engine embedded.Options // without a logger or the shared stores
 	Shared *shared.Options  // the shared stores, without a logger; nil for a stand-alone server

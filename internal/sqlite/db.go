@@ -18,7 +18,7 @@ import (
 
 // Options holds the settings for opening a database.
 type Options struct {
-	Path       string           // the path of the file; "" means in memory
+	Path       string           // the file's path; "" means in memory
 	Now        func() time.Time // time.Now when nil
 	Steady     func() time.Time // a monotonic clock; nil: the machine's
 	Uptime     func() time.Time // like Steady, but including the time that the machine sleeps; nil: none

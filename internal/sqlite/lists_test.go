@@ -41,7 +41,7 @@ func many(t testing.TB) *DB {
 	return db
 }
 
-// lists holds the queries whose cost must depend on their result, not on the size of the table.
+// lists holds the queries whose cost must depend on their result, not on the table's size.
 func lists(db *DB) map[string]func(context.Context) (int, error) {
 	attempts := func(q host.AttemptQuery) func(context.Context) (int, error) {
 		return func(ctx context.Context) (int, error) {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// ownFiles creates the folder and the files of a database before SQLite does, which would make them readable by
-// everyone. The log and index files get the permissions of the database.
+// ownFiles creates the folder and a database's files before SQLite does, which would make them readable by everyone.
+// The log and index files get the permissions of the database.
 func ownFiles(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

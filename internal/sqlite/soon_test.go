@@ -13,7 +13,7 @@ import (
 )
 
 // commits counts the transactions in SQLite's write-ahead log: the last page of each transaction is stored with the
-// size of the database.
+// database's size.
 func commits(t *testing.T, path string) int {
 	t.Helper()
 	const head, frame = 32, 24

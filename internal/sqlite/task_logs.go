@@ -13,8 +13,8 @@ func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []
 	return db.writer.do(ctx, addingLog(attempt, name, content))
 }
 
-// AddLogSoon is AddLog without waiting: the log is committed with the next write, usually the result of the run, and
-// not after a later one. If the store refuses it, it is retried before the next write; when it has been refused several
+// AddLogSoon is AddLog without waiting: the log is committed with the next write, usually the run's result, and not
+// after a later one. If the store refuses it, it is retried before the next write; when it has been refused several
 // times, perhaps because it is too large for the remaining space, later writes may be committed before it. An error
 // means that it is not kept; otherwise settled is called with the outcome, at Close at the latest, and must neither
 // wait nor use the database. Until then content must not change.

@@ -26,13 +26,13 @@ type Dialect struct {
 	Attempts func(all string, q host.AttemptQuery) *Query
 	// Clock is the time of the database server as microseconds since 1970; "" if there is no server.
 	Clock string
-	// Log reads the log of an attempt.
+	// Log reads an attempt's log.
 	Log LogDialect
 }
 
-// LogDialect holds the statements that read a log. The first argument of each is the id of the attempt. Entries have
-// the columns number, nonce, time, changes, events and the snapshot, which may be NULL. The low bits of a number count,
-// up to MaxSeq.
+// LogDialect holds the statements that read a log. The first argument of each is the attempt's id. Entries have the
+// columns number, nonce, time, changes, events and the snapshot, which may be NULL. The low bits of a number count, up
+// to MaxSeq.
 type LogDialect struct {
 	Load    string // the entries, without events, starting with the newest snapshot
 	Exists  string // any row if there is a log

@@ -72,7 +72,7 @@ const nextSession = "SELECT x.id FROM @sessions n JOIN @sessions x ON x.project_
 	" AND x.workflow_name = n.workflow_name AND x.session_time > n.session_time WHERE n.id = ?" +
 	" ORDER BY x.session_time LIMIT 1"
 
-// going lists the attempts of a session if all of them may be removed, or none if one has to stay.
+// going lists a session's attempts if all of them may be removed, or none if one has to stay.
 func (t tx) going(site, session int64, before time.Time) ([]host.Attempt, error) {
 	list, err := Collect(t, scanAttempt, t.texts.attempt+"WHERE a.session_id = ? AND a.site_id = ? ORDER BY a.id",
 		session, site)

@@ -32,7 +32,7 @@ func (s *Store) Create(ctx context.Context, t host.Token) (host.Token, error) {
 	return t, err
 }
 
-// List lists the tokens of a site.
+// List lists a site's tokens.
 func (s *Store) List(ctx context.Context, site int64) ([]host.Token, error) {
 	return ReadAll(ctx, s, scanToken, Select(selectToken+"WHERE site_id = ? ORDER BY id", site))
 }

@@ -24,8 +24,8 @@ const (
 	Digdag Form = "digdag"
 )
 
-// Line returns the line of one message, with a newline at its end. source identifies the subject of the message, as
-// Source returns it, or is Main for the program itself. logger is the short name that operators use.
+// Line returns one message's line, with a newline at its end. source identifies the subject of the message, as Source
+// returns it, or is Main for the program itself. logger is the short name that operators use.
 func (f Form) Line(at time.Time, level operators.Level, source, logger, message string) string {
 	var b strings.Builder
 	b.Grow(len(message) + len(source) + 100)

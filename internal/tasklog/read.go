@@ -45,8 +45,7 @@ func Read(line string) Text {
 	return t
 }
 
-// NamesOperator reports whether a message from the engine names the operator of a run, as the first message of a run
-// does.
+// NamesOperator reports whether a message from the engine names a run's operator, as the first message of a run does.
 func NamesOperator(level operators.Level, message string) bool {
 	return (level == operators.Info || level == operators.Debug) && operatorNamed().MatchString(message)
 }

@@ -60,7 +60,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestLast proves that the last lines are the output of the task, even in a truncated file.
+// TestLast proves that the last lines are the task's output, even in a truncated file.
 func TestLast(t *testing.T) {
 	t.Parallel()
 	var whole bytes.Buffer

@@ -84,7 +84,7 @@ func (g *Grove) lines(most int) []line {
 	return g.walk(nil, 0, 0, tooMany-1)
 }
 
-// walk adds the contents of a group, showing at most each of them.
+// walk adds a group's contents, showing at most each of them.
 func (g *Grove) walk(list []line, group, depth, each int) []line {
 	kids := g.children[group]
 	if len(kids) <= each || group == 0 {

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// Lines writes log lines, each after the name of its task. No two goroutines may use it at once.
+// Lines writes log lines, each after its task's name. No two goroutines may use it at once.
 type Lines struct {
 	Out   io.Writer
 	Ink   term.Palette
@@ -19,7 +19,7 @@ type Lines struct {
 // longestName is the longest part of a task's name that is shown before its lines.
 const longestName = 32
 
-// Fit widens the name column for the name of a task.
+// Fit widens the name column for a task's name.
 func (v *Lines) Fit(name string) { v.width = max(v.width, min(longestName, term.Width(name))) }
 
 // Show writes one line of a task in a color, or without one if ink is "". It returns the error of Out.

@@ -21,7 +21,7 @@ func TriesNote(tries int) string {
 	return fmt.Sprintf(" (%d tries)", tries)
 }
 
-// OutputsText lists the outputs of an attempt, one per line, or returns "" if there are none.
+// OutputsText lists an attempt's outputs, one per line, or returns "" if there are none.
 func OutputsText(outputs *param.Map) string {
 	var b strings.Builder
 	for name, v := range outputs.All() {

@@ -14,8 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// Output shows the output of a run's tasks, each line after the name of its task, and keeps the last lines of
-// unsuccessful tasks. Tasks may print concurrently.
+// Output shows the output of a run's tasks, each line after its task's name, and keeps the last lines of unsuccessful
+// tasks. Tasks may print concurrently.
 type Output struct {
 	ctx context.Context //nolint:containedctx // it shows whether the run was interrupted, after which tasks fail for that reason
 	OutputOptions

@@ -52,7 +52,7 @@ func (v *Tree) animate() {
 	}
 }
 
-// Changed copies the changes that steps made to the state of an attempt, which may be read only during the call.
+// Changed copies the changes that steps made to an attempt's state, which may be read only during the call.
 func (v *Tree) Changed(s *engine.State, changes []engine.Change) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -74,7 +74,7 @@ func (v *Tree) Changed(s *engine.State, changes []engine.Change) {
 	v.output.expect(rows[known:])
 }
 
-// Show replaces the rows of an attempt, which is identified by a value of any comparable type.
+// Show replaces an attempt's rows, which is identified by a value of any comparable type.
 func (v *Tree) Show(attempt any, rows []Row) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -210,8 +210,8 @@ func TestTreeFits(t *testing.T) {
 	}
 }
 
-// TestTreeKeepsOutput proves that task output stays above the tree, each line with the name of its task, even an
-// unfinished one, and that nothing is lost at the end.
+// TestTreeKeepsOutput proves that task output stays above the tree, each line with its task's name, even an unfinished
+// one, and that nothing is lost at the end.
 func TestTreeKeepsOutput(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -63,9 +63,9 @@ type Registrar interface {
 	PushUploaded(ctx context.Context, r catalogue.PushRequest, u catalogue.Uploaded) (host.Project, error)
 }
 
-// Uploads handles the slots of a deployment. A slot is three blobs with the same name, which a bucket rule deletes
-// after a day: the request (slots/, written before the link is given away), the archive (uploads/, the only part that a
-// link can write) and the result (results/, written once: the first response counts).
+// Uploads handles a deployment's slots. A slot is three blobs with the same name, which a bucket rule deletes after a
+// day: the request (slots/, written before the link is given away), the archive (uploads/, the only part that a link
+// can write) and the result (results/, written once: the first response counts).
 type Uploads struct {
 	Registrar Registrar
 	Blobs     host.Blobs

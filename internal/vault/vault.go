@@ -28,7 +28,7 @@ type Vault struct {
 	given []string
 }
 
-// New returns a vault for the secrets of a project.
+// New returns a vault for a project's secrets.
 func New(from run.SecretStore) *Vault { return &Vault{from: from} }
 
 // Secret implements run.SecretStore.
@@ -56,7 +56,7 @@ func (v *Vault) hide(value string) {
 	}
 }
 
-// projectSecrets holds the secrets of a project, which it reads when the first one is requested.
+// projectSecrets holds a project's secrets, which it reads when the first one is requested.
 type projectSecrets struct {
 	ctx           context.Context //nolint:containedctx // a vault lives as long as its run, and its methods are those of run.SecretStore
 	secrets       host.Secrets

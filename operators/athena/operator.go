@@ -47,8 +47,8 @@ const (
 	patience     = 20
 )
 
-// run proceeds from the intent, which is stored before anything is started, to the id of the query, and then to its
-// end. If only the intent is stored, a query may have been started: its token finds it.
+// run proceeds from the intent, which is stored before anything is started, to the query's id, and then to its end. If
+// only the intent is stored, a query may have been started: its token finds it.
 func (q *query) run(ctx context.Context) (operators.Result, error) {
 	if !aws.Started(q.task) {
 		return operators.Result{}, aws.Again(q.task, 0, param.New("looks", int64(0)))

@@ -18,7 +18,7 @@ import (
 // previewRows is how many rows a log shows.
 const previewRows = 20
 
-// result stores the outcome of the query, and handles its rows as the task requires.
+// result stores the query's outcome, and handles its rows as the task requires.
 func (q *query) result(ctx context.Context, e *types.QueryExecution) (operators.Result, error) {
 	last := param.New("id", sdk.ToString(e.QueryExecutionId), "state", string(e.Status.State))
 	if e.Statistics != nil && e.Statistics.DataScannedInBytes != nil {
@@ -73,7 +73,7 @@ func (call resultsOf) GetQueryResults(ctx context.Context, in *athena.GetQueryRe
 	return call(ctx, in, options...)
 }
 
-// rows passes on the rows of a query, at most limit of them unless that is 0.
+// rows passes on a query's rows, at most limit of them unless that is 0.
 func (q *query) rows(ctx context.Context, e *types.QueryExecution, to receiver, limit int) error {
 	in := &athena.GetQueryResultsInput{QueryExecutionId: e.QueryExecutionId}
 	if limit > 0 {

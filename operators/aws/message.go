@@ -7,7 +7,7 @@ import (
 	"zerodag/operators"
 )
 
-// AsMessage reads the body of a message: text unchanged, everything else as JSON.
+// AsMessage reads a message's body: text unchanged, everything else as JSON.
 func AsMessage(_ string, v param.Value) (string, error) {
 	if text, isText := v.(string); isText {
 		return text, nil

@@ -213,8 +213,7 @@ func (j *job) define(ctx context.Context) error {
 	return nil
 }
 
-// logOf returns where the output of a container is in CloudWatch Logs, without the id of its task; "" if it is
-// elsewhere.
+// logOf returns where the output of a container is in CloudWatch Logs, without its task's id; "" if it is elsewhere.
 func logOf(c types.ContainerDefinition) string {
 	if c.LogConfiguration == nil || c.LogConfiguration.LogDriver != types.LogDriverAwslogs {
 		return ""

@@ -21,5 +21,5 @@ func Operators() []operators.Operator {
 	}
 }
 
-// readConfiguration builds a job's JobConfiguration resource from the parameters of a task.
+// readConfiguration builds a job's JobConfiguration resource from a task's parameters.
 type readConfiguration func(w *work) (*param.Map, error)

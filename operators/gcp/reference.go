@@ -20,7 +20,7 @@ func (d dataset) resource() *param.Map {
 	return param.New("projectId", d.project, "datasetId", d.id)
 }
 
-// table is the name of a table.
+// table is a table's name.
 type table struct{ project, dataset, id string }
 
 // resource returns the name in BigQuery's form: a TableReference.

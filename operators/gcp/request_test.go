@@ -10,7 +10,7 @@ import (
 
 // TestRequests checks that a task sends the same requests as Digdag, with three exceptions (docs/compatibility.md): a
 // job is searched for where it runs, a dataset is deleted with its tables by one request, and objects of another
-// project are created there. JOB stands for the id of the job. The fake refuses requests that do not fit Google's
+// project are created there. JOB stands for the job's id. The fake refuses requests that do not fit Google's
 // description of its APIs.
 func TestRequests(t *testing.T) {
 	t.Parallel()

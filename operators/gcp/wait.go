@@ -19,7 +19,7 @@ func waitOperator() operators.Operator {
 // objectAddress matches the address of an object in a command.
 var objectAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:gs://)?([^/]+)/((?s:.+))$`) })
 
-// waitKey is the state of the task: {iteration, retry}.
+// waitKey is the task's state: {iteration, retry}.
 const waitKey = "exists"
 
 func wait(ctx context.Context, t *operators.Task) (operators.Result, error) {

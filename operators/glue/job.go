@@ -139,7 +139,7 @@ func asCapacity(key string, v param.Value) (*float64, error) {
 	return nil, param.Errorf("Parameter '%s' is not a number: %s", key, param.Text(v))
 }
 
-// run proceeds from the intent, which is stored before anything is started, to the id of the run, and then to its end.
+// run proceeds from the intent, which is stored before anything is started, to the run's id, and then to its end.
 func (j *job) run(ctx context.Context) (operators.Result, error) {
 	if !aws.Started(j.task) {
 		return operators.Result{}, aws.Again(j.task, 0, param.New("since", j.task.Now.Unix(), "tries", int64(0)))

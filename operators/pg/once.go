@@ -64,7 +64,7 @@ func (s session) makeStatusTable(ctx context.Context, status sql.Table) error {
 	return err
 }
 
-// lock begins a transaction that holds the row of the query, and reports whether the query is done.
+// lock begins a transaction that holds the query's row, and reports whether the query is done.
 func (s session) lock(ctx context.Context, status sql.Table, id string) (done bool, err error) {
 	for {
 		if err := s.Script(ctx, "begin a transaction", "BEGIN"); err != nil {

@@ -64,7 +64,7 @@ func subject(server postgres.Server) sqltest.Subject {
 	return s
 }
 
-// of returns the beginning of a query that counts the sessions of a task.
+// of returns the beginning of a query that counts a task's sessions.
 func of(t *testing.T, w *operatortest.World) string {
 	return "select count(*) from pg_stat_activity where application_name = '" + application(t, w) + "'"
 }

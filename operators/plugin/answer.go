@@ -22,7 +22,7 @@ const (
 	maxPoll = 30 * 24 * time.Hour
 )
 
-// answer is the output of a program: a result, a poll or a failure.
+// answer is a program's output: a result, a poll or a failure.
 type answer struct {
 	result  operators.Result
 	poll    *poll

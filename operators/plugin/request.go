@@ -12,7 +12,7 @@ import (
 // version is the protocol version. A program refuses unknown versions.
 const version = 1
 
-// The files of a run, in its scratch folder.
+// A run's files, in its scratch folder.
 const (
 	requestFile = "request.json"
 	resultFile  = "result.json"

@@ -150,7 +150,7 @@ func (api *dataAPI) run(ctx context.Context, w *task) (operators.Result, error) 
 	return operators.Result{}, nil
 }
 
-// id returns the id of the query, from the state.
+// id returns the query's id, from the state.
 func (w *task) id() string {
 	id, _ := kind().Identified(w.Task) // checked before
 	return id

@@ -87,7 +87,7 @@ func subject(s postgres.Server) sqltest.Subject {
 	}
 }
 
-// byConnection returns the parameters of a task, with additional ones.
+// byConnection returns a task's parameters, with additional ones.
 func byConnection(s postgres.Server, more string) string {
 	return fmt.Sprintf(`{"host": "127.0.0.1", "port": %d, "user": %q, "database": %q, %s}`, s.Port, postgres.User, postgres.Database, more)
 }

@@ -7,8 +7,8 @@ import (
 	"zerodag/operators"
 )
 
-// SecretStore provides the secrets of a project by dotted key: the project's own, then secrets that its site shares
-// with all projects.
+// SecretStore provides a project's secrets by dotted key: the project's own, then secrets that its site shares with all
+// projects.
 type SecretStore interface {
 	// Secret returns a value and whether it exists.
 	Secret(key string) (string, bool, error)

@@ -69,7 +69,7 @@ type Outcome struct {
 	LogIncomplete bool // some text of its log could not be stored; set by the host
 }
 
-// Run evaluates the parameters of a task, finds its operator and runs it. It logs what Digdag logs, and a panic in an
+// Run evaluates a task's parameters, finds its operator and runs it. It logs what Digdag logs, and a panic in an
 // operator only fails the task.
 func Run(ctx context.Context, r operators.Registry, e Evaluator, j *Job) (out Outcome) {
 	defer func() {

@@ -17,8 +17,8 @@ const (
 	StoredAsCode                  // stored values of all projects are evaluated
 )
 
-// Evaluated reports whether stored values are evaluated for the tasks of a workflow. Only the workflow's own text
-// counts, never a parameter: a user who may push it may run code.
+// Evaluated reports whether stored values are evaluated for a workflow's tasks. Only the workflow's own text counts,
+// never a parameter: a user who may push it may run code.
 func (s Stored) Evaluated(workflow *param.Map) bool {
 	if s != StoredByProject {
 		return s == StoredAsCode

@@ -88,7 +88,7 @@ func (c *CSV) Close() {
 	}
 }
 
-// download writes the rows of a query to a CSV file in the project.
+// download writes a query's rows to a CSV file in the project.
 type download struct {
 	*CSV
 	fields []Column

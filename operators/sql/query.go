@@ -19,7 +19,7 @@ type Query struct {
 	Keep   time.Duration // how long the table remembers them
 }
 
-// Wanted describes how to handle the rows of a query.
+// Wanted describes how to handle a query's rows.
 type Wanted struct {
 	file  string // CSV of the rows; "" for none
 	store string // which rows are stored: "", first, all
@@ -138,7 +138,7 @@ func asStore(key string, v param.Value) (string, error) {
 	return "", param.Errorf("%s must be either of \"first\" or \"all\": %s", key, param.Text(v))
 }
 
-// Table is the name of a table, with that of its schema or "".
+// Table is a table's name, with that of its schema or "".
 type Table struct{ Schema, Name string }
 
 // AsTable reads "[schema.]table".

@@ -84,7 +84,7 @@ func (s *Session) typeNames(ctx context.Context) func([]Column) error {
 	return func(fields []Column) error { return s.nameTypes(ctx, fields) }
 }
 
-// Rows receives the rows of a query: the columns, then row by row in the server's text form, nil for null.
+// Rows receives a query's rows: the columns, then row by row in the server's text form, nil for null.
 type Rows interface {
 	Columns(fields []Column) error
 	Row(values [][]byte) error

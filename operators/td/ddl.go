@@ -122,7 +122,7 @@ func (d *ddl) readRenames() error {
 	return nil
 }
 
-// ddlKey is the state of the task: {checked, operation, retry}.
+// ddlKey is the task's state: {checked, operation, retry}.
 const ddlKey = "ddl"
 
 // progress holds the progress of the task.

@@ -28,7 +28,7 @@ func Operators() []operators.Operator {
 type job interface {
 	// start starts the job, or returns the job already started with this domain key.
 	start(ctx context.Context, w *work, domainKey string) (id string, err error)
-	// finish uses the result of the job. It may be called again after a failure.
+	// finish uses the job's result. It may be called again after a failure.
 	finish(ctx context.Context, w *work, done ended) (operators.Result, error)
 }
 

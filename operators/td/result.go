@@ -16,7 +16,7 @@ import (
 // previewRows is how many rows a log shows.
 const previewRows = 20
 
-// wanted describes how to handle the rows of a query.
+// wanted describes how to handle a query's rows.
 type wanted struct {
 	file    string // CSV of the rows; "" for none
 	store   bool   // the first row is stored

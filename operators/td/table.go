@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// table is the name of a table, optionally with that of its database before a dot.
+// table is a table's name, optionally with that of its database before a dot.
 type table struct{ database, name string }
 
 func asTable(key string, v param.Value) (*table, error) {

@@ -75,7 +75,7 @@ var foreignKeys = sync.OnceValue(func() map[string][]string {
 	}
 })
 
-// httpBody lists names that other clients use for the body of a request.
+// httpBody lists names that other clients use for a request's body.
 var httpBody = []string{"body", "data", "json", "payload", "form"}
 
 // ForeignName returns a key in the form used in the tables of other tools' keys.

@@ -25,7 +25,7 @@ type NestedUses struct {
 	Report  func(below []string, message, hint string)
 }
 
-// Task checks the keys of a task, but not the tasks below it.
+// Task checks a task's keys, but not the tasks below it.
 func (u NestedUses) Task(config *param.Map) {
 	for key, v := range config.All() {
 		if strings.HasPrefix(key, "+") || HoldsTasks(config, key) || key == "schedule" || key == "sla" {

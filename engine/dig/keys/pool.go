@@ -118,7 +118,7 @@ func wholeOfPool(key string, v param.Value, most int64, report rule.Report) (_ i
 	return int(n), ok
 }
 
-// ReadPool reads the keys of one pool; if open, `${...}` may stand for anything.
+// ReadPool reads one pool's keys; if open, `${...}` may stand for anything.
 func ReadPool(v param.Value, p *Pool, open bool, report rule.Report) {
 	m, isMap := v.(*param.Map)
 	if !isMap {

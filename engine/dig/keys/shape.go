@@ -15,7 +15,7 @@ type Shape struct {
 	Typed, Export       bool
 }
 
-// ShapeOf summarizes the keys of a task.
+// ShapeOf summarizes a task's keys.
 func ShapeOf(config *param.Map) (s Shape) {
 	for _, key := range config.Keys() {
 		switch {
@@ -61,13 +61,13 @@ func BodiesOf(config *param.Map) iter.Seq2[[]string, *param.Map] {
 	}
 }
 
-// OperatorOf returns the name of the operator of a task; "" for a group.
+// OperatorOf returns the name of a task's operator; "" for a group.
 func OperatorOf(config *param.Map) string {
 	name, _, _ := Operator(config)
 	return name
 }
 
-// Operator returns the operator of a task: its name, the key that names it and that key's value.
+// Operator returns a task's operator: its name, the key that names it and that key's value.
 func Operator(config *param.Map) (name, key string, command param.Value) {
 	if v, ok := config.Get("_type"); ok {
 		name, _ = v.(string)
@@ -117,7 +117,7 @@ func GroupKeys() []string {
 		"_error", "_check", "_retry", "_export", "_secrets"}
 }
 
-// TaskName turns a key into the name of a task. ^ is reserved for generated tasks, and YAML reads +1 as a number.
+// TaskName turns a key into a task's name. ^ is reserved for generated tasks, and YAML reads +1 as a number.
 func TaskName(key string) string {
 	key = "+" + strings.TrimLeft(key, "^")
 	if _, err := strconv.ParseFloat(key, 64); err == nil {

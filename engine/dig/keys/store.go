@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/regex"
 )
 
-// Stored is a value that `_store` takes from the output of a command.
+// Stored is a value that `_store` takes from a command's output.
 type Stored struct {
 	Name     string
 	From     string // stdout, stderr or file

@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// takesFile reports whether the value of an operator is the name of a file.
+// takesFile reports whether the value of an operator is a file's name.
 func (c scripts) takesFile(operator string) bool {
 	if c.known.Takes == nil {
 		return false

@@ -58,7 +58,7 @@ func (c *critic) otherKey(place []string, task, operator, key string, config *pa
 	}
 }
 
-// exportedKeys checks the exports of a task.
+// exportedKeys checks a task's exports.
 func (c *critic) exportedKeys(at []string, task string, config *param.Map) {
 	for key, v := range config.Map("_export").All() {
 		if c.over() {

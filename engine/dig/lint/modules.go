@@ -75,7 +75,7 @@ func nameOfFolder(folder string) string {
 
 func isPython(file string) bool { return path.Ext(file) == ".py" }
 
-// modulesIn returns the names under which Python imports the contents of a folder.
+// modulesIn returns the names under which Python imports a folder's contents.
 func (c scripts) modulesIn(folder string, entries []string) (names []string) {
 	for _, e := range entries {
 		if name, is := strings.CutSuffix(e, ".py"); is {

@@ -13,7 +13,7 @@ const (
 	mostWords = 100  // of a string that are tried as file names
 )
 
-// reading holds everything that may read the keys of a task, collected once for all of them.
+// reading holds everything that may read a task's keys, collected once for all of them.
 type reading struct {
 	config *param.Map
 	codes  []keyed  // the expressions of its values
@@ -23,7 +23,7 @@ type reading struct {
 
 type keyed struct{ key, text string }
 
-// readingOf collects everything that may read the keys of a task.
+// readingOf collects everything that may read a task's keys.
 func (c *critic) readingOf(config *param.Map) *reading {
 	if c.reading.config == config {
 		return &c.reading

@@ -82,7 +82,7 @@ func (c *critic) ofJinja(place []string, task, text string) bool {
 	return true
 }
 
-// ofShell warns about text that only a shell would replace with the output of a command, and reports whether it did.
+// ofShell warns about text that only a shell would replace with a command's output, and reports whether it did.
 func (c *critic) ofShell(place []string, task, operator, text string) bool {
 	inBackticks, inParentheses := backticks().FindString(text), shellCommand().FindString(text)
 	shows := operator == "echo" || operator == "fail"

@@ -148,7 +148,7 @@ func (c *critic) emptyGroup(path []string, name string, config *param.Map, s key
 	}
 }
 
-// subtasks checks the tasks of a group.
+// subtasks checks a group's tasks.
 func (c *critic) subtasks(path []string, name string, config *param.Map, retried bool) {
 	mode, _ := keys.ParallelOf(config) // define has read it without an error
 	first, inTurn := true, false       // inTurn: an earlier task runs in sequence

@@ -345,9 +345,9 @@ func (x *exec) save(t *made) {
 	}
 }
 
-// keep keeps the result of a task. before holds the results of earlier iterations of groups whose first task it is: the
-// next run does not repeat these iterations. Neither does it repeat earlier runs of the task, or the handlers of an
-// ignored failure, unless the task fails again.
+// keep keeps a task's result. before holds the results of earlier iterations of groups whose first task it is: the next
+// run does not repeat these iterations. Neither does it repeat earlier runs of the task, or the handlers of an ignored
+// failure, unless the task fails again.
 func (x *exec) keep(t *made, before []effect) {
 	if t.state != ok {
 		return

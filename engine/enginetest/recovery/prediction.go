@@ -22,7 +22,7 @@ type Prediction struct {
 	works int              // number of command runs
 }
 
-// Saved is what `zerodag run` has saved for the tasks of a session.
+// Saved is what `zerodag run` has saved for a session's tasks.
 type Saved map[string]result
 
 // result is the saved success of a task: its stores, and whether it generated tasks. A task whose failure was ignored
@@ -215,7 +215,7 @@ func (x *exec) skip(t *made) {
 	}
 }
 
-// taken returns the results of a task, if it is carried over, or of the carried-over tasks below it.
+// taken returns a task's results, if it is carried over, or of the carried-over tasks below it.
 func (x *exec) taken(t *made) []effect {
 	if x.verdict(t.name) == take {
 		return t.effects()

@@ -345,7 +345,7 @@ func again(e engine.Event, by engine.By) engine.Event {
 	return e
 }
 
-// reload continues with the state of a snapshot.
+// reload continues with a snapshot's state.
 func (s *Attempt) reload() error {
 	fresh, err := s.snapshot()
 	if err != nil {

@@ -271,7 +271,7 @@ var ofOthers = map[string]string{
 	"sum": "list.reduce((a, b) => a + b, 0)", "tojson": "JSON.stringify(x)", "to_json": "JSON.stringify(x)", "json": "JSON.stringify(x)", "contains": "x.includes('a')", "range": "for_range>", "format": "moment(x).format('YYYY-MM-DD')",
 }
 
-// function checks the name of a function, which cannot be a parameter.
+// function checks a function's name, which cannot be a parameter.
 func (u *uses) function(name string) {
 	if slices.Contains(functions, name) {
 		return

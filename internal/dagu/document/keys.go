@@ -46,7 +46,7 @@ const (
 	askModel     = "run a command that queries the model"
 )
 
-// TopKeys returns the keys of a workflow.
+// TopKeys returns a workflow's keys.
 var TopKeys = sync.OnceValue(func() map[string]Key {
 	return keysOf(`name description labels tags group type shell shell_args working_dir schedule skip_if_successful
 		catchup_window overlap_policy env dotenv consts handler_on step_types actions steps timeout_sec

@@ -119,7 +119,7 @@ func (f Reader) modern(m *param.Map) {
 	}
 }
 
-// kind returns the type of a step by its current name.
+// kind returns a step's type by its current name.
 func (f Reader) kind(m *param.Map) string {
 	kind := strings.TrimSpace(document.Text(m, "type"))
 	if kind == "" {

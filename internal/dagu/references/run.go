@@ -184,8 +184,7 @@ func (s *Scope) needs(name string) {
 	s.current.Extra.Set(name, "${"+s.builtIn()[name]+"}")
 }
 
-// Outside refuses a command that Dagu runs outside the container of the workflow, because here all commands would run
-// in it.
+// Outside refuses a command that Dagu runs outside the workflow's container, because here all commands would run in it.
 func (s *Scope) Outside(m *param.Map, key, what string) {
 	if s.Map.Has("container") {
 		s.Refuse(m, key, "name the image at the steps instead of at the top",

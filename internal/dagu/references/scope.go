@@ -245,7 +245,7 @@ func isScoped(inner string) bool {
 	return isDotted && slices.Contains([]string{"params", "consts", "env", "steps", "foreach", "context"}, name)
 }
 
-// ofOutput reports whether a dotted name is the output of a step, which Dagu replaces even after a backslash.
+// ofOutput reports whether a dotted name is a step's output, which Dagu replaces even after a backslash.
 func (s *Scope) ofOutput(inner string) bool {
 	return strings.Contains(inner, ".") && s.Values[inner].Kind == OfOutput
 }
@@ -261,7 +261,7 @@ var dotted = sync.OnceValue(func() *regexp.Regexp {
 // Scope holds what names mean in a workflow and in the step that is being translated.
 type Scope struct {
 	*document.Document
-	Local      map[string]*Scope // the workflows of the file, by name
+	Local      map[string]*Scope // the file's workflows, by name
 	Values     map[string]Value  // the possible meanings of ${NAME}
 	Taken      map[string]bool   // names of variables that are in use
 	Every      []*sequence.Node  // all steps

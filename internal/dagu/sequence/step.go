@@ -14,7 +14,7 @@ import (
 type Node struct {
 	document.Verdict
 	*param.Map
-	Name    string // the name of its task, without "+"
+	Name    string // its task's name, without "+"
 	Called  string // its name in Dagu
 	ID      string // the id by which other steps refer to it
 	Within  *Node  // the `foreach` that contains it; nil for none
@@ -24,7 +24,7 @@ type Node struct {
 	all     *string    // its whole condition, once it has been computed
 	Stores  []string   // the names of its stored values in expressions
 	Extra   *param.Map // additional variables for its command
-	// InFolder is true if the command needs the variable for the folder of the run.
+	// InFolder is true if the command needs the variable for the run's folder.
 	InFolder bool
 }
 

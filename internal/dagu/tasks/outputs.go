@@ -133,7 +133,7 @@ func (s *Step) printedOutputs() *param.Map {
 	return out
 }
 
-// Written returns the values that an outputs.write step returns to the caller of the workflow; nil for any other step.
+// Written returns the values that an outputs.write step returns to the workflow's caller; nil for any other step.
 func (s *Step) Written() *param.Map {
 	if document.Text(s.Map, "type") != "outputs.write" {
 		return nil

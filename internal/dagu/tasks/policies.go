@@ -155,8 +155,8 @@ func (s *Step) HasFailed() string {
 	return "!!failed." + s.Name
 }
 
-// ignored returns the `_ignore_error` for `continue_on`; nil for none. operator is the operator of the task, or "" for
-// a group.
+// ignored returns the `_ignore_error` for `continue_on`; nil for none. operator is the task's operator, or "" for a
+// group.
 func (s *Step) ignored(operator string) param.Value {
 	if s.Continues("failed") {
 		return true

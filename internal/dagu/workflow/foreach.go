@@ -98,7 +98,7 @@ func (s loop) rows(m *param.Map, as string) string {
 	return items + ".map((v, i) => [i, '' + " + strings.TrimPrefix(key, "'' + ") + ", v])"
 }
 
-// over returns the items of the loop.
+// over returns the loop's items.
 func (s loop) over(m *param.Map, rows string) param.Value {
 	v, _ := m.Get("items")
 	list, isList := v.([]param.Value)

@@ -112,7 +112,7 @@ func (w *Workflow) concurrency() *param.Map {
 }
 
 // queue returns the pool that replaces a queue; nil for none. In Dagu, the size of a queue may also be a server
-// setting. A workflow that another workflow of the file calls runs with the slots of its caller.
+// setting. A workflow that another workflow of the file calls runs with its caller's slots.
 func (w *Workflow) queue() param.Value {
 	v, there := w.Get("queue")
 	name := document.TextOf(v)

@@ -43,8 +43,7 @@ func All(docs []*document.Document) []*Workflow {
 	return all
 }
 
-// newWorkflow begins the translation of a document. local contains the workflows of the file; the new one is added to
-// it.
+// newWorkflow begins the translation of a document. local contains the file's workflows; the new one is added to it.
 func newWorkflow(d *document.Document, local map[string]*references.Scope, handed int) *Workflow {
 	names := references.NewScope(d, local)
 	local[d.Name] = names

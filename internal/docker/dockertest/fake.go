@@ -32,7 +32,7 @@ func Main() {
 	os.Exit(fake{filepath.Dir(program)}.main(os.Args[1:]))
 }
 
-// Fake is one such program with the state of its engine.
+// Fake is one such program with its engine's state.
 type Fake struct{ folder string }
 
 // New creates a Fake.

@@ -121,7 +121,7 @@ func (db Commands) Claim(ctx context.Context, attempt int64, name, runner string
 	return c, err
 }
 
-// Claimed lists the commands of a runner. It reads all commands of the attempt, because runners are rarely lost.
+// Claimed lists a runner's commands. It reads all commands of the attempt, because runners are rarely lost.
 func (db Commands) Claimed(ctx context.Context, attempt int64, runner string) ([]sandbox.Command, error) {
 	list, err := db.t.Find(ctx, table.Query{Names: []string{table.Partition, table.Sort, cState, cRunner, cClass, cTask, table.Site, cProject, cParked, cCreated},
 		Where: table.Where{Text: "#p = :p AND begins_with(#s, :c)", Names: []string{table.Partition, table.Sort},

@@ -42,7 +42,7 @@ func (t *Table) PutArchive(ctx context.Context, attempt int64, b []byte) (string
 	return t.putNamed(ctx, StatePrefix(attempt), b)
 }
 
-// StatePrefix is the prefix of data that stays as long as the row of an attempt.
+// StatePrefix is the prefix of data that stays as long as an attempt's row.
 func StatePrefix(attempt int64) string { return fmt.Sprintf("state/%d/", attempt) }
 
 func (t *Table) putNamed(ctx context.Context, prefix string, b []byte) (string, error) {

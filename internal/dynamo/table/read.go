@@ -139,7 +139,7 @@ func (t *Table) Run(ctx context.Context, q Query) (list []Item, count int, err e
 	}
 }
 
-// Pages passes the results of a query to do, in pages of at most size items, until do has enough.
+// Pages passes a query's results to do, in pages of at most size items, until do has enough.
 func (t *Table) Pages(ctx context.Context, q Query, size int, do func([]Item) (enough bool, err error)) error {
 	in := t.input(q)
 	in.Limit = aws.Int32(int32(size))

@@ -16,7 +16,7 @@ func inventorySuite(t *testing.T, h suite.Harness) {
 	suite.Cases{"messages of an attempt": inventoryOf, "held messages": inventoryHeld, "discard": inventoryDiscard, "attempts without messages": inventorySilent, "deadlines": inventoryDeadlines, "paused, waiting and ended": inventoryIdle}.Run(t, h)
 }
 
-// wantOf checks the names of the messages of an attempt.
+// wantOf checks the names of an attempt's messages.
 func wantOf(t *testing.T, s suite.Stores, attempt int64, want ...string) {
 	t.Helper()
 	var names []string

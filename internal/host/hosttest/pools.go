@@ -85,7 +85,7 @@ func claim(holder string, slots, priority int, since int64) host.Claim {
 	return host.Claim{Holder: holder, Slots: slots, Priority: priority, Since: since}
 }
 
-// wantLine checks the state of a pool.
+// wantLine checks a pool's state.
 func wantLine(t *testing.T, s suite.Stores, what string, pool host.PoolRef, want host.Line) {
 	t.Helper()
 	if diff := cmp.Diff(want, suite.Got(s.Semaphore.Line(t.Context(), pool, 0))(t)); diff != "" {

@@ -322,8 +322,8 @@ func forgetOld(t *testing.T, s suite.Stores) {
 	}
 }
 
-// forgetArchive checks that if two callers change the state of an archive, one of them gets a conflict, that a change
-// may be repeated, and that the state belongs to one revision.
+// forgetArchive checks that if two callers change an archive's state, one of them gets a conflict, that a change may be
+// repeated, and that the state belongs to one revision.
 func forgetArchive(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	for _, name := range []string{"r1", "r2"} {

@@ -28,7 +28,7 @@ func times(run int64) host.Times {
 	return host.Times{Run: suite.Instant(run), Session: suite.Instant(run - 5)}
 }
 
-// named finds the schedule of a workflow, because ids may be in any order. Lists are in the order of ids.
+// named finds a workflow's schedule, because ids may be in any order. Lists are in the order of ids.
 func named(t *testing.T, list []host.Schedule, workflow string) host.Schedule {
 	t.Helper()
 	var found host.Schedule

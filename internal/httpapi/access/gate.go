@@ -115,7 +115,7 @@ type Caller struct {
 	checked time.Time // when the token was last checked
 }
 
-// Caller returns the caller of a request.
+// Caller returns a request's caller.
 func (g *Gate) Caller(w http.ResponseWriter, r *http.Request) *Caller {
 	return &Caller{W: w, R: r, gate: g}
 }

@@ -11,7 +11,7 @@ import (
 
 // Grant gives a role to users that an identity provider has authenticated.
 type Grant struct {
-	// Who is an e-mail address, "@" followed by a domain, or "group:" and the name of a group.
+	// Who is an e-mail address, "@" followed by a domain, or "group:" and a group's name.
 	Who  string
 	Role Role
 	Site int64

@@ -136,8 +136,8 @@ func (a *Actor) with() string {
 	return text
 }
 
-// Address returns the address of a caller. Behind proxies that the server trusts, it is the last one that they name and
-// that is not a trusted proxy itself: a caller could have written anything before that.
+// Address returns a caller's address. Behind proxies that the server trusts, it is the last one that they name and that
+// is not a trusted proxy itself: a caller could have written anything before that.
 func (c *Caller) Address() string {
 	name, _, err := net.SplitHostPort(c.R.RemoteAddr)
 	if err != nil {
@@ -160,7 +160,7 @@ func (g *Gate) trusts(name string) bool {
 	return err == nil && slices.ContainsFunc(g.Proxies, func(p netip.Prefix) bool { return p.Contains(address.Unmap().WithZone("")) })
 }
 
-// Remote returns the address of a caller; for IPv6, only the part that identifies a network.
+// Remote returns a caller's address; for IPv6, only the part that identifies a network.
 func (c *Caller) Remote() string {
 	name := c.Address()
 	address, err := netip.ParseAddr(name)

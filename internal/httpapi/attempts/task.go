@@ -57,8 +57,8 @@ func getTask(c *endpoint.Call) (any, error) {
 	return d, nil
 }
 
-// placeInLine sets how many claims precede a task in the line of its pool, which belongs to the project or else to the
-// site. It sets nothing if there is no such line, or if the task is not among the claims that are read.
+// placeInLine sets how many claims precede a task in its pool's line, which belongs to the project or else to the site.
+// It sets nothing if there is no such line, or if the task is not among the claims that are read.
 func placeInLine(c *endpoint.Call, a host.Attempt, t *wire.Task) error {
 	for _, project := range []int64{a.Project.ID, 0} {
 		p, line, err := c.Node.Pool(c.Ctx(), host.PoolRef{Site: a.Site, Project: project, Name: t.Waiting.Pool}, wire.MostClaims)

@@ -15,7 +15,7 @@ type runners func(*engine.State) map[engine.TaskID]string
 // unknownRunners is for states of the past.
 func unknownRunners(*engine.State) map[engine.TaskID]string { return nil }
 
-// shownTasks shows the tasks of an attempt.
+// shownTasks shows an attempt's tasks.
 func shownTasks(c *endpoint.Call, a host.Attempt, s *engine.State, runners runners) (any, error) {
 	mask, err := c.Node.Masker(c.Ctx(), a, s)
 	if err != nil {

@@ -36,7 +36,7 @@ type Route struct {
 	Serve        func(*Call) (any, error)
 }
 
-// Handler serves an endpoint: it returns the content of the response, or an error.
+// Handler serves an endpoint: it returns the response's content, or an error.
 type Handler = func(*Call) (any, error)
 
 // Read returns the route of an endpoint that reads a lot of data, for every role.

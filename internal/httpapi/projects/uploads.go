@@ -50,7 +50,7 @@ func postUpload(c *endpoint.Call) (any, error) {
 	return answer, nil
 }
 
-// slotAsked reads the description of the archive.
+// slotAsked reads the archive's description.
 func slotAsked(c *endpoint.Call) (uploads.Slot, error) {
 	var body wire.SlotBody
 	if err := c.Read(&body, false); err != nil {

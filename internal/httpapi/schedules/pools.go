@@ -11,7 +11,7 @@ import (
 // poolPage is the largest page of pools.
 const poolPage = 100
 
-// shownPool shows a pool. It reads only the name of the project.
+// shownPool shows a pool. It reads only the project's name.
 func shownPool(c *endpoint.Call, p host.Pool) (wire.Pool, error) {
 	shown := wire.Pool{ID: wire.ID(p.ID), Name: p.Name, Slots: p.Slots, Held: p.Held, CreatedAt: wire.Moment(p.CreatedAt), UpdatedAt: wire.Moment(p.UpdatedAt)}
 	if p.Project != 0 {
@@ -29,7 +29,7 @@ func poolRef(c *endpoint.Call) (host.PoolRef, error) {
 	ref := host.PoolRef{Site: c.Actor.Site, Name: c.Vars["name"]}
 	c.Target = "pool " + ref.Name
 	name, given := c.Arg("project")
-	if !given && c.Actor.Confined() { // their tasks may use the pools of the site, but they must not see who else does
+	if !given && c.Actor.Confined() { // their tasks may use the site's pools, but they must not see who else does
 		return ref, wire.Missing("pool name=%s", ref.Name)
 	}
 	if !given {

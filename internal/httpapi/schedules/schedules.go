@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// shownSchedule shows a schedule; its times are in the zone of its workflow.
+// shownSchedule shows a schedule; its times are in its workflow's zone.
 func shownSchedule(c *endpoint.Call, s host.Schedule) (wire.Schedule, error) {
 	w, err := c.Node.Workflow(c.Ctx(), c.Actor.Site, s.Workflow.ID)
 	if err != nil && !errors.Is(err, host.ErrNotFound) {

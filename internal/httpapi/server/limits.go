@@ -59,7 +59,7 @@ func activeHere(c *endpoint.Call) (int64, error) {
 // runningNow counts runs of tasks in this process.
 func runningNow(c *endpoint.Call) (int64, error) { return c.Node.Stats().TasksRunning, nil }
 
-// getLimits lists the limits of the server, with their use if that can be determined without many reads.
+// getLimits lists the server's limits, with their use if that can be determined without many reads.
 func getLimits(c *endpoint.Call) (any, error) {
 	l, list := c.Node.Limits(), []wire.Limit{}
 	for _, b := range bounds() {

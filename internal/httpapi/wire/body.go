@@ -106,8 +106,8 @@ func ParseInstant(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time with an offset", text)
 }
 
-// LocalOrInstant is a time in a body with an offset or, without one, in the zone of a workflow. It stays text until the
-// zone is known.
+// LocalOrInstant is a time in a body with an offset or, without one, in a workflow's zone. It stays text until the zone
+// is known.
 type LocalOrInstant string
 
 // UnmarshalJSON checks the form.

@@ -10,14 +10,14 @@ type File struct {
 	Size int64  `json:"size"`
 }
 
-// Files lists the files of a revision.
+// Files lists a revision's files.
 type Files struct {
 	Revision string `json:"revision"`
 	Files    []File `json:"files"`
 	All      bool   `json:"all"` // false: the archive has more files than are read
 }
 
-// Text is the content of a file.
+// Text is a file's content.
 type Text struct {
 	Path     string  `json:"path"`
 	Revision string  `json:"revision"`

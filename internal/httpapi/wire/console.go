@@ -29,7 +29,7 @@ func Briefly(a host.Attempt) Brief {
 		SessionTime: OffsetTime(a.SessionTime, a.Zone), RetryAttemptName: TextOrNull(a.RetryName), Created: Millis(a.CreatedAt), Finished: Millis(a.FinishedAt), Standing: Standing(a)}
 }
 
-// Standing returns the keyword that adds to the status of an attempt.
+// Standing returns the keyword that adds to an attempt's status.
 func Standing(a host.Attempt) string {
 	switch {
 	case a.Ignored:
@@ -125,13 +125,13 @@ func GridRow(row console.Row) Row {
 
 // Time is a future session time, with the time at which it starts.
 type Time struct {
-	SessionTime string `json:"sessionTime"` // in the zone of the workflow
+	SessionTime string `json:"sessionTime"` // in the workflow's zone
 	RunTime     Moment `json:"runTime"`
 }
 
 // Date is a day of a calendar.
 type Date struct {
-	SessionTime string `json:"sessionTime"` // in the zone of the workflow
+	SessionTime string `json:"sessionTime"` // in the workflow's zone
 	State       string `json:"state"`       // "new", or the status of the session's last attempt
 	SessionID   *ID    `json:"sessionId"`
 	AttemptID   *ID    `json:"attemptId"`

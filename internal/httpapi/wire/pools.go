@@ -39,7 +39,7 @@ type Line struct {
 	All     bool    `json:"all"` // false: more claims wait
 }
 
-// PoolBody sets the slots of a pool.
+// PoolBody sets a pool's slots.
 type PoolBody struct {
 	Slots *Whole `json:"slots"`
 }

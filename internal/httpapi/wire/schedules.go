@@ -1,6 +1,6 @@
 package wire
 
-// Schedule is the schedule of a workflow.
+// Schedule is a workflow's schedule.
 type Schedule struct {
 	ID               ID     `json:"id"`
 	Project          IDName `json:"project"`

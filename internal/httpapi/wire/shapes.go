@@ -129,7 +129,7 @@ type Revision struct {
 	UserInfo    Object `json:"userInfo"`
 }
 
-// Workflow is the definition of a workflow.
+// Workflow is a workflow's definition.
 type Workflow struct {
 	ID       ID     `json:"id"`
 	Name     string `json:"name"`
@@ -232,7 +232,7 @@ func AttemptOf(a host.Attempt) Attempt {
 		Params: Object{a.Params}, CreatedAt: Moment(a.CreatedAt), FinishedAt: Moment(a.FinishedAt), StartsAt: OrAbsent(a.StartsAt), Labels: Labels(a), IgnoredErrors: a.Ignored, Imported: a.Imported}
 }
 
-// Labels returns the labels of an attempt; nil for none.
+// Labels returns an attempt's labels; nil for none.
 func Labels(a host.Attempt) *Object {
 	if a.Labels == nil {
 		return nil

@@ -1,6 +1,6 @@
 package wire
 
-// Version is the version of the server.
+// Version is the server's version.
 type Version struct {
 	Version string `json:"version"`
 }

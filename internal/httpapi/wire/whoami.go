@@ -1,6 +1,6 @@
 package wire
 
-// Caller is the caller of a request.
+// Caller is a request's caller.
 type Caller struct {
 	Name *string `json:"name"`
 	By   string  `json:"by"`

@@ -35,7 +35,7 @@ const (
 	longest = 4 << 10
 )
 
-// The time limit of one request, and the pauses before retries.
+// One request's time limit, and the pauses before retries.
 const requestTime = 10 * time.Second
 
 func pauses() []time.Duration { return []time.Duration{time.Second, 4 * time.Second} }

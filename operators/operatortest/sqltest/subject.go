@@ -56,7 +56,7 @@ type Subject struct {
 	Requests, Open int
 }
 
-// Statement is a task with some parameters, and the result of a query after it.
+// Statement is a task with some parameters, and a query's result after it.
 type Statement struct {
 	Params, Check string
 	Want          []string

@@ -97,7 +97,7 @@ const (
 	Killed    = "killed"
 )
 
-// Status is the state of a job.
+// Status is a job's state.
 type Status string
 
 // Over reports whether the job has ended, successfully or not.
@@ -108,7 +108,7 @@ type jobStatus struct {
 	Status string `json:"status"`
 }
 
-// JobStatus returns the state of a job.
+// JobStatus returns a job's state.
 func (c *Client) JobStatus(ctx context.Context, id string) (Status, error) {
 	var answer jobStatus
 	path := pathOf("/v3/job/status", id)
@@ -138,7 +138,7 @@ type JobInfo struct {
 	Output  string // of the command and of its errors, as in Digdag
 }
 
-// JobInfo returns the description of a job.
+// JobInfo returns a job's description.
 func (c *Client) JobInfo(ctx context.Context, id string) (JobInfo, error) {
 	var answer struct {
 		Schema  *string `json:"hive_result_schema"`

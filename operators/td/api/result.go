@@ -24,9 +24,9 @@ const (
 // Taker receives a row, and reports whether it wants more rows.
 type Taker func(row []param.Value) (more bool, err error)
 
-// Rows streams the result of a job: each row is passed on as it arrives and not kept, until the last one or until the
-// taker wants no more. Values are nil, bool, int64, *big.Int, float64, string, []param.Value and *param.Map. An
-// interrupted stream starts again, with a new taker from begin.
+// Rows streams a job's result: each row is passed on as it arrives and not kept, until the last one or until the taker
+// wants no more. Values are nil, bool, int64, *big.Int, float64, string, []param.Value and *param.Map. An interrupted
+// stream starts again, with a new taker from begin.
 func (c *Client) Rows(ctx context.Context, id string, begin func() (Taker, error)) error {
 	r := get(pathOf("/v3/job/result", id), url.Values{"format": {"msgpack.gz"}, "header": {"false"}})
 	return c.do(ctx, r, func(body io.Reader) error {
