@@ -58,7 +58,7 @@ func slidingOf(t *Task) int {
 	return keys.Sliding(t.Config)
 }
 
-// makeRoom starts the tasks for which a finished task has left room, in task order. If the attempt limits its tasks,
+// makeRoom starts the tasks that a finished task has made room for, in task order. If the attempt limits its tasks,
 // this scans all of them, at a few nanoseconds each.
 func (d *decision) makeRoom(t *Task) {
 	if p := d.Task(t.Parent); p != nil && p.sliding > 0 && t.State.Done() {

@@ -245,8 +245,8 @@ func (s *State) Touched(c Change) []TaskID {
 // task that was carried over has succeeded even if a task before it runs again.
 func (t *Task) passed() bool { return t.State == Success && t.waiting == 0 }
 
-// pass records that a task has passed for the tasks that wait for it, and repeats this for carried-over tasks that pass
-// because of it.
+// pass records that a task has passed, so that the tasks that wait for it may start, and repeats this for carried-over
+// tasks that pass as a result.
 func (s *State) pass(t *Task) {
 	for next := []*Task{t}; len(next) > 0; {
 		t, next = next[len(next)-1], next[:len(next)-1]
@@ -289,9 +289,9 @@ func (s *tree) markStoring(t *Task) {
 
 // noticeLate makes tasks recompute the parameters they see if a task stores some after others have already passed it.
 // This happens below a group that was carried over, and in a list in which a task that runs again precedes a
-// carried-over one: the tasks that follow need not wait for this one. It also happens when an ignored failure stores
-// parameters below a carried-over task while other tasks of the same group still run, and when the root fails without
-// getting its slots while tasks added by `sla:` run. A state loaded later also sees these stores.
+// carried-over one: the tasks that follow do not have to wait for this one. It also happens when an ignored failure
+// stores parameters below a carried-over task while other tasks of the same group still run, and when the root fails
+// without getting its slots while tasks added by `sla:` run. A state loaded later also sees these stores.
 func (s *State) noticeLate(t *Task) {
 	if t.Parent == 0 && t.active > 0 {
 		s.forgetScopes()

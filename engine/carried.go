@@ -25,13 +25,13 @@ type Carried struct {
 	Of TaskID `json:"-"`
 }
 
-// Left holds the stores of the tasks below a task that the new attempt does not create: generated tasks, earlier
+// Left holds the stores of tasks below this one that the new attempt does not create: generated tasks, earlier
 // iterations of a group, handlers. Later tasks see them as if these tasks had run.
 type Left struct {
 	Before []Stored `json:"before,omitempty"` // merged below the stores of children that the new attempt creates
-	After  []Stored `json:"after,omitempty"`  // merged on top of these
-	// Whole reports that After has the stores of all tasks below, including tasks that the new attempt creates: some of
-	// them failed, the failure was ignored, and none runs again.
+	After  []Stored `json:"after,omitempty"`  // merged on top of the stores above
+	// Whole reports that After contains the stores of all tasks below, including tasks that the new attempt creates: some
+	// of them failed, the failure was ignored, and none runs again.
 	Whole bool `json:"whole,omitempty"`
 }
 

@@ -82,7 +82,7 @@ type GroupRestarted struct {
 	At    time.Time `json:"at"`
 }
 
-// Growing records how many children of an owner are created; at Next == Total all of them are.
+// Growing records how many of an owner's children are created; at Next == Total, all children are.
 type Growing struct{ growth }
 
 // growth is a set of nodes that are created in portions.
@@ -95,8 +95,8 @@ type growth struct {
 	nodes []dig.Node // compiled again after a load
 }
 
-// KillRequested flags everything that is not done, except `_cancel` and `_finally` blocks that are under way: only a
-// second kill ends those.
+// KillRequested flags everything that is not done, except `_cancel` and `_finally` blocks that are under way, which
+// only a second kill ends.
 type KillRequested struct {
 	At     time.Time `json:"at"`
 	Forced bool      `json:"forced,omitempty"` // a second kill

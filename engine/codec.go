@@ -122,7 +122,7 @@ func decodeAs[T Change](body []byte) (Change, error) {
 	return c, err
 }
 
-// snapshot is the stored form of a State. Tasks omit whatever the definition has.
+// snapshot is the stored form of a State. Tasks omit everything that the definition contains.
 type snapshot struct {
 	Params   *param.Map     `json:"params"`
 	Limit    int            `json:"limit"`
@@ -176,7 +176,7 @@ func EncodeState(s *State) ([]byte, error) {
 	return json.Marshal(snap)
 }
 
-// DecodeState reads a snapshot of an attempt of def; defaults as for New.
+// DecodeState reads the snapshot of an attempt that runs def; defaults are as for New.
 func DecodeState(def *Definition, defaults *param.Map, text []byte) (*State, error) {
 	var snap snapshot
 	if err := json.Unmarshal(text, &snap); err != nil {

@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/dig"
 )
 
-// maxSize limits the size that stored text may claim, before memory is allocated for it.
+// maxSize limits the size that stored text may claim before memory is allocated for it.
 const maxSize = 10_000_000
 
 // checkChange refuses a change that no attempt could have made. Whether it fits its attempt is only known when it is

@@ -31,8 +31,8 @@ type Acquire struct {
 	Pool claim.Use `json:"pool"` // its Asked is requested
 }
 
-// Release gives up the slots of a finished try, and its place in line. It has no answer: the message that ended the
-// try owes it until it is done.
+// Release gives up a finished try's slots and its place in line. It has no answer: the message that ended the try owes
+// it until it is done.
 type Release struct {
 	Task    TaskID     `json:"task"`
 	Pool    claim.Pool `json:"pool"`
@@ -61,7 +61,7 @@ type StartTimer struct {
 // Continue requests a GoOn event.
 type Continue struct{}
 
-// End reports that the attempt is over.
+// End reports that the attempt has ended.
 type End struct {
 	Success bool `json:"success"`
 }
@@ -77,7 +77,7 @@ func (Continue) effect()     {}
 func (End) effect()          {}
 
 // debt lists the tasks whose run or timer one guard owes. It may also contain duplicates and tasks that the guard no
-// longer owes; it is swept when most entries are of these kinds.
+// longer owes; it is swept when most of its entries are such leftovers.
 type debt struct {
 	tasks []TaskID
 	live  int
@@ -126,7 +126,7 @@ func (s *State) Outstanding(guard string) []Effect {
 	return list
 }
 
-// Owed lists what all messages together still owe, in the order of task ids, except for releases of slots. It changes
+// Owed lists what all messages together still owe, in the order of task ids, except for slot releases. It changes
 // nothing.
 func (s *State) Owed() []Effect {
 	if s.ended {

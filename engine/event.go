@@ -28,8 +28,8 @@ type Start struct {
 	NoSLA   bool       `json:"noSLA,omitempty"`
 	// Priority is the attempt's priority, -2 to 2, used unless a `_priority` overrides it.
 	Priority int `json:"priority,omitempty"`
-	// Slot is the slot of a pool that the attempt needs before its first task and keeps until its end (`concurrency`);
-	// nil if it needs none.
+	// Slot is the pool slot that the attempt needs before its first task and keeps until its end (`concurrency`); nil if
+	// it needs none.
 	Slot *claim.Pool `json:"slot,omitempty"`
 	// At is when the attempt begins; zero or a time in the past is now.
 	At time.Time `json:"startAt,omitzero"`
@@ -68,7 +68,7 @@ type Prepared struct {
 }
 
 // Granted reports that a task, or the Whole attempt, has the slots of a pool that it waited for. A task that needs
-// slots of several pools gets them one pool after the other.
+// slots of several pools gets them from one pool after the other.
 type Granted struct {
 	By
 	Run
@@ -123,7 +123,7 @@ type Fenced struct {
 	Run
 }
 
-// Kill requests the end of the attempt: nothing further runs, not even `_error`.
+// Kill ends the attempt: nothing further runs, not even `_error`.
 type Kill struct {
 	By
 	Why string `json:"why,omitempty"` // if no user requested it

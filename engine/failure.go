@@ -51,7 +51,7 @@ func Stack(err error) string {
 	return strings.Join(types, ", ")
 }
 
-// Keys of `error` that handlers see in addition to those of the task's own error.
+// Keys of `error` that handlers see in addition to the keys of the task's own error.
 const (
 	errorTask  = "task"  // the full name of the task whose message it is
 	errorTasks = "tasks" // all tasks that failed, each with `task`, `message` and, for commands, `exit_code`
@@ -101,7 +101,7 @@ func named(failure *param.Map, failed, inHandlers []failedTask) *param.Map {
 	return out
 }
 
-// messageOf returns the message of an error, "" if it has none.
+// messageOf returns an error's message, "" if it has none.
 func messageOf(failure *param.Map) string {
 	switch v, _ := failure.Get("message"); text := v.(type) {
 	case string:
@@ -150,8 +150,8 @@ func (s *tree) FailedTasks() []param.Value {
 	return tasks
 }
 
-// CutLogs records that the logs of the named tasks could not be stored, and returns the changes. If several tasks share
-// a name, this means the most recently dispatched one: only runs write logs.
+// CutLogs records that the named tasks' logs could not be stored, and returns the changes. If several tasks share a
+// name, it applies to the most recently dispatched one, because only runs write logs.
 func (s *State) CutLogs(names []string) (list []Change) {
 	for _, name := range names {
 		var of *Task

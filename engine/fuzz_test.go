@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// texts returns the stored forms of an attempt with most kinds of changes.
+// texts returns the stored forms of an attempt that contains most kinds of changes.
 func texts(tb testing.TB) (def *engine.Definition, changes, states []string) {
 	tb.Helper()
 	config := param.New("sla", param.New("duration", "00:01"),

@@ -18,7 +18,7 @@ func (s *State) slotRun() Run { return Run{Task: Whole, Dispatch: s.slot.Try} }
 // Waits reports whether only the lack of slots of a pool keeps the task from running.
 func (t *Task) Waits() bool { return t.reason() == ForSlots }
 
-// TryOf returns the standing of a task's try with one of its pools. A try that is over stays over.
+// TryOf returns the standing of a task's try with one of its pools. A try that has ended stays ended.
 func (s *State) TryOf(task TaskID, try int, pool string) claim.Standing {
 	use, _ := s.UseOf(task)
 	switch {
@@ -95,8 +95,8 @@ func (s *tree) besides(t *Task, asked claim.Pool) *claim.Pool {
 }
 
 // cannotNeed returns why a task may not wait for slots; "" if it may. Every task takes slots in the order of pool
-// names, tasks below a group after the group; and a task that has a place of the attempt never waits for slots of a
-// group whose tasks need places. This rules out deadlocks: there is always a task that waits for nothing.
+// names, tasks below a group after the group; and a task that has one of the attempt's places never waits for the slots
+// of a group whose tasks need places. This rules out deadlocks: there is always a task that waits for nothing.
 func (s *State) cannotNeed(t *Task, asked claim.Pool) string {
 	if t.Group && t.Parent != 0 && s.def.Tasks > 0 {
 		return keys.NoGroupPool + ": " + keys.NoGroupPoolHint
@@ -171,7 +171,7 @@ func (d *decision) acquire(t *Task, asked claim.Pool, edit func(*Progress)) {
 	})
 }
 
-// priorityOf returns the priority of a waiting task: that of the nearest `_priority`, otherwise that of the attempt's
+// priorityOf returns a waiting task's priority: the nearest `_priority`, otherwise the priority given at the attempt's
 // start. A file run by `call>` without its own language level sets none.
 func (s *State) priorityOf(t *Task) int {
 	for ; t != nil; t = s.Task(t.Parent) {
@@ -200,7 +200,7 @@ func (s *tree) ComputedPriorityOf(id TaskID) string {
 // Priority returns the priority given at the start of the attempt: -2 to 2; higher ones go first.
 func (s *State) Priority() int { return s.priority }
 
-// granted runs a task that has its slots, or requests those of its next pool. Slots of earlier tries were given up
+// granted runs a task that has its slots, or requests the slots of its next pool. Slots of earlier tries were given up
 // before this request.
 func (d *decision) granted(t *Task, project int64) {
 	has := *t.Pool
@@ -269,8 +269,8 @@ func (s *State) noteFreed(t *Task) {
 	}
 }
 
-// slotReleases lists the releases of the attempt's slot that a guard owes: the slot itself after the end, and places in
-// the line that the attempt left.
+// slotReleases lists which releases of the attempt's slot a guard owes: the slot itself after the end, and places in
+// lines that the attempt has left.
 func (s *State) slotReleases(guard string) (list []Effect) {
 	if s.ended && s.startsAt.IsZero() && guard == s.endGuard && !s.slot.HasLeft() {
 		list = append(list, Release{Task: Whole, Pool: s.slot.Pool, Try: s.slot.Try, Since: s.slot.Since, Waited: s.slot.Waits, Project: s.slot.Project})

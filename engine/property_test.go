@@ -12,7 +12,7 @@ import (
 )
 
 // drawn lets rapid choose, so that it can shrink failures; it prints how to reproduce one. Numbers are composed of coin
-// flips: rapid's own ranges prefer small ones, which produce small workflows that end at once.
+// flips: rapid's own ranges prefer small numbers, which produce small workflows that end at once.
 func drawn(t *rapid.T) draw.Choose {
 	return func(label string, n int) int {
 		return rapid.Custom(func(t *rapid.T) int {
@@ -36,7 +36,7 @@ func simulate(t *rapid.T, s *simulation.Attempt, steps int) {
 	proceed(t, s, steps)
 }
 
-// proceed feeds random events, then carries out the outstanding effects until the attempt is over.
+// proceed feeds random events, then carries out the outstanding effects until the attempt has ended.
 func proceed(t *rapid.T, s *simulation.Attempt, steps int) {
 	for range s.Choose("steps", steps) {
 		if s.Ended() {

@@ -31,7 +31,7 @@ func (c *scope) link(t *Task, export bool) *scope {
 
 // ParamsOf returns the parameters of a task that runs, steps 1 to 5 of language.md 1.5: everything but run-time
 // variables and its own keys. The result is shared. For a run that evaluates `outputs`, these are the parameters that a
-// task after all others would see.
+// task following all others would see.
 func (s *State) ParamsOf(id TaskID) *param.Map {
 	t := s.task(id)
 	if t.scope == nil {
@@ -119,7 +119,7 @@ func (o *Outcome) storeInto(m *param.Map) *param.Map {
 	return param.Merge(param.Reset(m, o.ResetStore...), o.Stores)
 }
 
-// storesInto merges the stores of a task and of everything below it into m.
+// storesInto merges the stores of a task and everything below it into m.
 func (s *tree) storesInto(m *param.Map, t *Task) *param.Map {
 	if !t.storing {
 		return m

@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// TaskID is the ordinal of a task within its attempt; the root is 1.
+// TaskID numbers the tasks of an attempt; the root is 1.
 type TaskID int
 
 // Root is the task that stands for the workflow itself.
@@ -56,7 +56,7 @@ type Task struct {
 	Export    *param.Map
 	Upstreams []TaskID
 	Group     bool
-	Level     int // of the language of its file, see keys.Language
+	Level     int // the language of its file, see keys.Language
 	// Initial tasks came with the workflow or with an operator's result; a retried group copies these and no others
 	// (engine.md 2.7).
 	Initial bool
@@ -82,7 +82,7 @@ type Task struct {
 	after      *scope // its stores merged into its scope, shared by all later tasks
 }
 
-// Progress is the part of a task that steps replace as a whole.
+// Progress is the part of a task that a step replaces as a whole.
 type Progress struct {
 	State      TaskState  `json:"state"`
 	Cancel     bool       `json:"cancel,omitempty"`  // a kill was requested
@@ -106,8 +106,8 @@ type Progress struct {
 	Skipped   string `json:"skipped,omitempty"` // why it was skipped; it counts as succeeded
 	Ignored   bool   `json:"ignored,omitempty"` // it failed, but counts as succeeded
 
-	// Held reports that a task that waits for its next run waits for a place of `concurrency: {tasks: N}`, for the end of
-	// a pause or, if it is the root, for the turn of the attempt. No guard owes it.
+	// Held reports that a task that is waiting for its next run needs a place under `concurrency: {tasks: N}`, the end of
+	// a pause or, if it is the root, the attempt's turn. No guard owes the task then.
 	Held bool `json:"held,omitempty"`
 
 	Closing Closing        `json:"closing,omitempty"` // the part of its cleanup under way; Ending follows
@@ -260,7 +260,7 @@ func (s *State) Params() *param.Map { return s.params }
 // Definition returns the definition that the attempt runs.
 func (s *State) Definition() *Definition { return s.def }
 
-// Outputs returns the outputs of an attempt that has succeeded; nil if its file has none.
+// Outputs returns a successful attempt's outputs; nil if its file has none.
 func (s *State) Outputs() *param.Map {
 	if !s.Succeeded() || s.tasks[0].Outcome == nil {
 		return nil
@@ -276,13 +276,13 @@ func (s *State) Ignored() bool {
 // Canceled reports whether a kill was requested.
 func (s *State) Canceled() bool { return s.canceled }
 
-// Ended reports whether the attempt is over; EndedAt returns since when.
+// Ended reports whether the attempt has ended; EndedAt returns when it did.
 func (s *State) Ended() bool { return s.ended }
 
 // EndedAt returns when the attempt ended; zero before.
 func (s *State) EndedAt() time.Time { return s.endAt }
 
-// Succeeded reports whether the attempt is over and its root succeeded.
+// Succeeded reports whether the attempt has ended and its root succeeded.
 func (s *State) Succeeded() bool { return s.ended && s.tasks[0].State == Success }
 
 // counted reports whether a child can still move (engine.md 2.6, "progressible").

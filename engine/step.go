@@ -22,7 +22,7 @@ const (
 
 // Step decides what an event changes at the given time, changes the state accordingly and returns the changes to be
 // stored. An event that is late, repeated or for another run changes nothing, and the Refusal is the reason. now must
-// not be before that of the previous step. The cost depends on what changes, not on the attempt's size.
+// not be earlier than in the previous step. The cost depends on what changes, not on the attempt's size.
 func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 	if why := s.refuse(e); why != "" {
 		return nil, why

@@ -29,7 +29,7 @@ func (d *decision) childrenDone(t *Task) {
 }
 
 // check adds `_check` of a group in a file with `zerodag: 1`, as the last task of an iteration that has succeeded. It
-// returns false if there is nothing to add, so that the iteration is over.
+// returns false if there is nothing to add, so that the iteration has ended.
 func (d *decision) check(t *Task) bool {
 	body := t.Config.Map("_check")
 	if !t.Group || t.Level == 0 || body.Len() == 0 || d.checkOf(t) != nil {
@@ -50,8 +50,8 @@ func (d *decision) check(t *Task) bool {
 // CheckName is appended to a task's name to form the names of its `_check` tasks.
 const CheckName = "^check"
 
-// WrittenIn reports whether a child of a group is one of its tasks as written, and was not added after those tasks were
-// over or because they were late.
+// WrittenIn reports whether a group's child is one of its tasks as written, rather than one added after those tasks had
+// ended or because they were late.
 func (t *Task) WrittenIn(g *Task) bool { return t.Name[len(g.Name)] == '+' }
 
 // groupFailed ends a task whose children failed without further retries, after its `_error` if it has one. own, unless
@@ -74,8 +74,8 @@ func (d *decision) groupFailed(t *Task, own *param.Map) {
 	d.finish(t, end, out, func(p *Progress) { p.Ignored = ignored })
 }
 
-// failureOf merges the errors of all tasks below one, except errors of the group's `_error` and errors that are ignored
-// below it.
+// failureOf merges the errors of all tasks below a task, except errors of the group's `_error` and errors that are
+// ignored below it.
 func (d *decision) failureOf(t *Task) *param.Map {
 	failure := param.New()
 	for _, c := range d.Below(t, nil) {
@@ -155,7 +155,7 @@ func (d *decision) alert(root *Task) {
 }
 
 // failureExport adds to a handler's export what all tasks below the failed group stored, and one `error`: the group's
-// own, merged over those of the tasks that are not ignored.
+// own, merged over the tasks' errors that are not ignored.
 func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *param.Map {
 	failure := param.New()
 	for _, c := range d.Below(t, nil) {
@@ -176,7 +176,7 @@ func (s *tree) layStoresBelow(m *param.Map, t *Task) *param.Map {
 	return m
 }
 
-// due continues a task whose waiting time is over.
+// due continues a task whose waiting time has passed.
 func (d *decision) due(t *Task) {
 	switch {
 	case t.State == GroupRetryWaiting && t.totalOver(d.now):

@@ -76,7 +76,7 @@ func isBelow(s *State, id TaskID, t *Task) bool {
 	return false
 }
 
-// cleanUp runs the cleanup of a task's operator, with the state that its last run left behind.
+// cleanUp runs the cleanup of a task's operator, with the state that the last run left behind.
 func (d *decision) cleanUp(t *Task, state *param.Map) {
 	d.move(t, Running, nil, func(p *Progress) {
 		p.Dispatch++

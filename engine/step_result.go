@@ -228,7 +228,7 @@ func compile(t *Task, name string, config *param.Map) ([]dig.Node, error) {
 	return dig.Compile(t.Name, name, keys.Language{Level: t.Level}, config)
 }
 
-// compileSub compiles the tasks that the operator of a task has generated.
+// compileSub compiles the tasks that a task's operator has generated.
 func compileSub(t *Task, made *param.Map) ([]dig.Node, error) {
 	if made.Len() == 0 {
 		return nil, nil
@@ -257,7 +257,7 @@ func tooManyTasks(limit, current, adding int) error {
 	return &limitError{fmt.Sprintf("Too many tasks. Limit: %d, Current: %d, Adding: %d", limit, current, adding)}
 }
 
-// addTasks creates generated tasks below t, all at once. after are the upstreams of the first one.
+// addTasks creates generated tasks below t, all at once. after holds the first one's upstreams.
 func (d *decision) addTasks(t *Task, nodes []dig.Node, after []TaskID, initial bool) {
 	if len(nodes) == 0 {
 		return

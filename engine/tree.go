@@ -83,8 +83,8 @@ func (t *Task) Children() []TaskID { return t.children }
 // StoresBelow reports whether a task, or one below it, has stored parameters.
 func (t *Task) StoresBelow() bool { return t.storing }
 
-// Newest returns the children of a task that count, by name. It omits children that a newer one with the same name
-// replaces, and `^check` of earlier iterations of a group.
+// Newest returns a task's current children, by name. It omits children that a newer one with the same name replaces,
+// and `^check` of earlier iterations of a group.
 func (s *tree) Newest(t *Task) map[string]TaskID {
 	newest := make(map[string]TaskID, len(t.children))
 	for _, id := range t.children {
@@ -96,7 +96,7 @@ func (s *tree) Newest(t *Task) map[string]TaskID {
 	return newest
 }
 
-// Superseded returns the tasks that a newer run replaces: those of earlier iterations of a group, and all tasks below
+// Superseded returns the tasks that a newer run replaces: tasks from a group's earlier iterations, and all tasks below
 // them.
 func (s *tree) Superseded() map[TaskID]bool {
 	old := map[TaskID]bool{}
@@ -135,8 +135,7 @@ func (s *tree) UpstreamsOf(t *Task, to []*Task, seen map[TaskID]bool) []*Task {
 	return to
 }
 
-// closes reports whether the cleanup of a task has begun, or that of a task around it and below the given one (0 for
-// any).
+// closes reports whether the cleanup has begun for a task, or for a task around it and below the given one (0 for any).
 func (s *tree) closes(t *Task, below TaskID) bool {
 	for ; t != nil && t.ID != below; t = s.Task(t.Parent) {
 		if t.Closing != "" {
@@ -184,7 +183,7 @@ func (s *tree) checkOf(g *Task) *Task {
 	return nil
 }
 
-// lastOf lists the tasks of a group's iteration for which no other task waits.
+// lastOf lists the tasks in a group's iteration that no other task waits for.
 func (s *tree) lastOf(g *Task) (list []TaskID) {
 	newest := s.Newest(g)
 	for _, id := range g.children {

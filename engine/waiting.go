@@ -18,11 +18,11 @@ type Waiting struct {
 // Reason is what a task waits for.
 type Reason uint8
 
-// The reasons; NoWait means none of them.
+// The reasons; NoWait means that the task does not wait.
 const (
 	NoWait       Reason = iota
 	ForStartTime        // the time for which the attempt was started
-	ForTurn             // the turn of the attempt: `concurrency`
+	ForTurn             // the attempt's turn: `concurrency`
 	ForPause            // the end of a pause
 	ForSlots            // slots of a pool
 	ForPlace            // a place of `concurrency: {tasks: N}`
@@ -36,7 +36,7 @@ type waitRule struct {
 	name string
 	// idle: the number that the task has belongs to no run of its operator.
 	idle bool
-	// stops: the clock of a try is stopped. The total of `_timeout` is not.
+	// stops: the try's clock is stopped, but not the total of `_timeout`.
 	stops bool
 	// ready: it could run otherwise, and is shown as ready.
 	ready bool
@@ -59,17 +59,17 @@ func waits() [ForPoll + 1]waitRule {
 	}
 }
 
-// String returns the reason's name in answers of the API; "" for none.
+// String returns the reason's name as the API shows it; "" for none.
 func (r Reason) String() string { return waits()[r].name }
 
 // Ready reports whether a task that waits for this could run otherwise.
 func (r Reason) Ready() bool { return waits()[r].ready }
 
-// StopsTry reports whether the clock of a try stops while a task waits for this. The total of `_timeout` continues.
+// StopsTry reports whether a try's clock stops while a task waits for this reason. The total of `_timeout` continues.
 func (r Reason) StopsTry() bool { return waits()[r].stops }
 
-// reason returns the reason derived from the progress of a task alone. Held means waiting for a place unless the state
-// of the attempt shows another reason.
+// reason returns the reason derived from a task's progress alone. Held means waiting for a place unless the attempt's
+// state shows another reason.
 func (p *Progress) reason() Reason {
 	switch {
 	case p.Preparing:

@@ -73,7 +73,7 @@ type FreedTry struct {
 // Asked returns the pool that the try waits for, or whose slots it got last.
 func (u *Use) Asked() Pool { return u.Claims()[len(u.Got)] }
 
-// Standing is the relation of a task's try to one of its pools.
+// Standing describes where a task's try stands with one of its pools.
 type Standing uint8
 
 // Values of Standing.
@@ -109,7 +109,7 @@ func (u *Use) HasLeft() bool {
 	return slices.ContainsFunc(u.Freed, func(f FreedTry) bool { return f.Try == u.Try })
 }
 
-// GivenUp returns what remains of a use once the try is over.
+// GivenUp returns what remains of a use once the try has ended.
 func (u *Use) GivenUp(guard string) *Use {
 	if u == nil || !u.Waits && !u.Has {
 		return u

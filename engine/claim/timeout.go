@@ -16,8 +16,7 @@ type Limits struct {
 	Grace time.Duration `json:"grace,omitempty"` // between the request to end and the kill, for commands
 }
 
-// Timeout is the state of a task's `_timeout`, and of the `wait` of its `_pool`. It is replaced as a whole, never
-// changed.
+// Timeout is the state of a task's `_timeout` and of `wait` in its `_pool`. It is replaced as a whole, never changed.
 //
 // The host that runs an operator limits the run; a run that is taken over keeps its first deadline. A poll or a retry
 // is never due later than a deadline. A separate timer is therefore needed only while nothing runs, because the task
@@ -102,7 +101,7 @@ func (t *Timeout) NoTry() {
 	t.TryEnds, t.WarnAt, t.Fresh, t.Warned = time.Time{}, time.Time{}, false, false
 }
 
-// TryBegan reports whether the clock of a try is running.
+// TryBegan reports whether a try's clock is running.
 func (t *Timeout) TryBegan() bool { return !t.TryEnds.IsZero() || !t.WarnAt.IsZero() }
 
 // Warns reports whether a warning about a slow try is still pending.
@@ -124,7 +123,8 @@ func (c Limits) Slow(task string) string {
 	return fmt.Sprintf("Task %s is slow: it has run longer than %s", task, written(c.Warn))
 }
 
-// Begun returns the timeout of a try that may have begun: a host that takes it over has only the rest of its time.
+// Begun returns the timeout of a try that may have begun: a host that takes the try over has only the rest of the try's
+// time.
 func (t *Timeout) Begun() *Timeout {
 	if t == nil || !t.Fresh {
 		return t
@@ -134,8 +134,8 @@ func (t *Timeout) Begun() *Timeout {
 	return &next
 }
 
-// overdue is how soon a task is checked again if its deadline has passed when its run asks to be called again: the run
-// may have ended just before the deadline, unaware of it, or may have begun to clean up.
+// overdue is how soon a task is checked again if its deadline has passed by the time its run asks to be called again:
+// the run may have ended just before the deadline, unaware of it, or may have begun to clean up.
 const overdue = 5 * time.Second
 
 // Within returns when to check a task that waits until `at`: no later than its next deadline, and soon if that has

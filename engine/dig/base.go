@@ -112,7 +112,7 @@ func readSettings(raw *param.Map) (base *param.Map, problems []Problem) {
 	return base, problems
 }
 
-// without returns a mapping without a key; the places of the other keys are kept.
+// without returns a mapping without a key; the other keys keep their places.
 func (p *project) without(m *param.Map, key string) *param.Map {
 	i := slices.Index(m.Keys(), key)
 	if i < 0 {

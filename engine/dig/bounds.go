@@ -3,7 +3,7 @@ package dig
 import "fmt"
 
 // Limits on workflow text. They are checked before the text is parsed, because parsing takes a few hundred bytes of
-// memory per element. Ten thousand tasks of ten keys are within the limits.
+// memory per element. Ten thousand tasks with ten keys each are within the limits.
 const (
 	MaxFile         = 2 << 20  // bytes of one file
 	maxText         = 16 << 20 // bytes of all files that one Load reads
@@ -17,7 +17,7 @@ type amount struct {
 	over            bool // over a limit
 }
 
-// admit checks whether the text of a file may be parsed; it returns nil if it may.
+// admit checks whether a file's text may be parsed; it returns nil if it may.
 func (r *amount) admit(file string, text []byte) *Error {
 	if len(text) > MaxFile {
 		return beyond(file, "is %d bytes long, but a workflow file may have at most %d", len(text), MaxFile)
@@ -42,7 +42,7 @@ func beyond(file, format string, args ...any) *Error {
 		Hint: "generate tasks with a loop (for_each>, loop>), read data in a task, or split the project"}
 }
 
-// elementsOf counts the characters that can begin a key, an item of a list or a line. There are never fewer of them
+// elementsOf counts the characters that can begin a key, a list item or a line. There are never fewer such characters
 // than elements.
 func elementsOf(text []byte) (n int) {
 	for i, c := range text {

@@ -10,8 +10,8 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// calendarOf reads the calendar that the schedule of a file names. The calendar is stored instead of its name, so that
-// a schedule that runs for years needs no file. It returns nil if there is none, and an empty mapping after an error,
+// calendarOf reads the calendar that a file's schedule names. The calendar is stored instead of its name, so that a
+// schedule that runs for years needs no file. It returns nil if there is none, and an empty mapping after an error,
 // which was reported.
 func (p *project) calendarOf(file string, raw *param.Map) *param.Map {
 	name, ok := raw.Map("schedule").Value("calendar").(string)

@@ -92,7 +92,7 @@ func (c *compiler) closings(index int, config *param.Map) {
 	}
 }
 
-// branches compiles the tasks of a `switch>` only to find their mistakes: which of them will run is not known yet.
+// branches compiles the tasks of a `switch>` only to find their mistakes: it is not known yet which tasks will run.
 func (c *compiler) branches(index int, config *param.Map) {
 	if keys.OperatorOf(config) != "switch" {
 		return
@@ -190,7 +190,7 @@ func (c *compiler) checkParallel(index int, v param.Value) {
 		}
 		return
 	}
-	if loop && !m.Has("limit") && !slices.ContainsFunc(m.Keys(), func(key string) bool { return key != keys.SlidingKey }) { // an unknown key may be a typo of it
+	if loop && !m.Has("limit") && !slices.ContainsFunc(m.Keys(), func(key string) bool { return key != keys.SlidingKey }) { // an unknown key may be a misspelling of it
 		c.fail(index, []string{"_parallel"}, form, "_parallel has no limit, so the task would fail")
 	}
 	for key, v := range m.All() {

@@ -16,7 +16,7 @@ type Node struct {
 	Group     bool       // has no operator
 	Config    *param.Map // its mapping without subtasks and _export
 	Export    *param.Map // its _export; may be nil
-	Level     int        `json:",omitempty"` // of the language of its file, see Language
+	Level     int        `json:",omitempty"` // the language of its file, see Language
 }
 
 const noParent = -1

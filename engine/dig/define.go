@@ -21,7 +21,7 @@ func Define(name string, raw *param.Map) (Workflow, error) {
 	return d.Workflow, unplaced(slices.Concat(d.problems, d.wrong, d.unused))
 }
 
-// defined is a workflow and its problems; wrong and unused are those of its schedule.
+// defined is a workflow with its problems; wrong and unused concern its schedule.
 type defined struct {
 	Workflow
 	problems, wrong, unused []Problem
@@ -141,7 +141,8 @@ func takeOver(config, raw *param.Map, names []string) {
 // MaxListed limits how many invalid keys one message lists.
 const MaxListed = 20
 
-// explainKeys gives a problem the hint of the first invalid key that has one, and each further key its own.
+// explainKeys adds to a problem the hint for the first invalid key that has one, and to each further key the hint for
+// that key.
 func explainKeys(p *Problem, raw *param.Map, unknown, known []string, level int) {
 	hints := make([]string, len(unknown))
 	for i, key := range unknown {
@@ -154,7 +155,7 @@ func explainKeys(p *Problem, raw *param.Map, unknown, known []string, level int)
 	}
 }
 
-// topKeys maps hints to the keys that other tools use at the top of a file for the same thing.
+// topKeys maps each hint to the keys that other tools use at the top of a file for the same purpose.
 var topKeys = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
 		"a workflow is named after its file; describe it in `description`":                                                                            {"name", "title", "id", "dag_id", "workflow_name"},
@@ -175,7 +176,7 @@ var topKeys = sync.OnceValue(func() map[string][]string {
 	}
 })
 
-// topHint explains a key of another tool at the top of a file; "" if it is unknown.
+// topHint explains another tool's key at the top of a file; "" if the key is unknown.
 func topHint(key string, raw *param.Map, level int) string {
 	name := keys.ForeignName(key)
 	for _, meant := range slices.Sorted(maps.Keys(topKeys())) {
@@ -225,7 +226,7 @@ func unknownKeyHint(raw *param.Map, key string, known []string, level int) strin
 	return ""
 }
 
-// lineNumbered matches a key with the number of its line in front of it.
+// lineNumbered matches a key with its line number in front of it.
 var lineNumbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+[:|.]?\s+[+\w]`) })
 
 // exportOf returns the workflow's exports, with the working directory of its folder.

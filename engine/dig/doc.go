@@ -5,7 +5,7 @@
 // calls Compile for every subtree that a task generates; call> and http_call> call Callee and CalleeText.
 //
 // It must never touch a file system: files come through a Source. It must never evaluate `${...}`: it checks only what
-// the text alone decides.
+// the text alone determines.
 //
 // Terms: a workflow is one top-level file; a task is a key that starts with "+"; a task with an operator key ("sh>")
 // runs something, and a task without one is a group; the full name of a task is the concatenation of all names from the

@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// hexLike matches a number that may be part of a hexadecimal text, such as a commit hash.
+// hexLike matches a number that may be part of a hexadecimal string, such as a commit hash.
 var hexLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+[eE]\d+$`) })
 
 // large records a plain number that loses digits, or is only accidentally a number.

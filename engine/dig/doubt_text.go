@@ -51,7 +51,7 @@ func (r *reader) folded(key string, n *yaml.Node) {
 	}
 }
 
-// block returns the text below a node of several lines, up to the first line that is indented less than its first.
+// block returns the text of a multi-line node, up to the first line that is indented less than the node's first line.
 func (r *reader) block(n *yaml.Node) (lines []string) {
 	r.rest(n) // this splits the text
 	indent := 0

@@ -17,8 +17,8 @@ const (
 )
 
 // ReadEnvFile reads the lines of a variable file: KEY=value, optionally after `export`. A value is the text up to a
-// comment, or quoted text; in double quotes, \n, \r, \t, \", \$ and \\ are escapes. A repeated name is in the list
-// twice; the later one wins. All mistakes are reported together, as Errors with their lines.
+// comment, or quoted text; in double quotes, \n, \r, \t, \", \$ and \\ are escapes. A repeated name appears twice in
+// the list; the later one wins. All mistakes are reported together, as Errors with their lines.
 func ReadEnvFile(file string, text []byte) ([]EnvVariable, error) {
 	if len(text) > keys.MaxEnvFile {
 		return nil, Errors{{File: file, Message: fmt.Sprintf("An environment file may have at most %d bytes, but this one has %d", keys.MaxEnvFile, len(text)), Hint: "let commands read a data file instead"}}

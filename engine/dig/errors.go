@@ -65,7 +65,7 @@ func (e Errors) PlaceBehind() string {
 	return strings.Join(lines, "\n")
 }
 
-// fileText returns the name of a file for a line of text: a line break in the name must not start a new line.
+// fileText returns a file name for use within a line: a line break in the name must not start a new line.
 func fileText(name string) string {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		return strconv.Quote(name)
@@ -118,8 +118,8 @@ type Problem struct {
 	Error
 }
 
-// further is another key in the mapping of a problem that the problem's message also names. As in Digdag, there is one
-// message, and its place is that of the first key.
+// further is another key, in the same mapping, that a problem's message also names. As in Digdag, there is one message,
+// and its place is that of the first key.
 type further struct{ key, hint string }
 
 // furtherKey returns a further key with its own hint, unless the message already has that hint.

@@ -8,9 +8,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// FormatYAML writes a value the way Digdag prints YAML (`check`, `workflows`, status files): block style, an
-// indentation of two spaces, lists at the indentation of their key, all text in double quotes, keys bare if YAML
-// allows.
+// FormatYAML writes a value the way Digdag prints YAML (`check`, `workflows`, status files): block style, two-space
+// indentation, lists indented like their key, all strings in double quotes, and keys unquoted if YAML allows that.
 func FormatYAML(v param.Value) []byte {
 	w := &yamlWriter{}
 	w.item(v, 0)
@@ -136,7 +135,7 @@ func (w *yamlWriter) plainOr(key string) {
 	}
 }
 
-// plainKey reports whether YAML reads the bare text back as this key.
+// plainKey reports whether YAML reads the unquoted text back as this key.
 func plainKey(key string) bool {
 	if key == "" || strings.TrimSpace(key) != key || strings.Contains("#,[]{}&*!|>'\"%@`", key[:1]) {
 		return false

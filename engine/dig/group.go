@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// group adds the children of a group and the edges between them.
+// group adds a group's children and the edges between them.
 func (c *compiler) group(index int, config, local *param.Map, s keys.Shape) {
 	c.checkGroupKeys(index, local)
 	name := c.nodes[index].Name
@@ -92,8 +92,8 @@ func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []st
 	return "this is a group: a task that does work has an operator, such as `sh>:`"
 }
 
-// foreignHint returns the hint for a key of another tool that is neither a typo nor a task; "" if nothing is known
-// about it.
+// foreignHint returns the hint for another tool's key that is neither a typo nor a task; "" if nothing is known about
+// it.
 func (c *compiler) foreignHint(key string, v param.Value, known []string) string {
 	if param.Nearest(key, known) != "" || keys.IsTask(asMap(v)) {
 		return ""
@@ -161,7 +161,7 @@ func notATaskHint(key string, v param.Value) string {
 }
 
 // sequence links children so that each waits for the previous one and for the background tasks between them. A
-// background task waits for nothing, not even for earlier ones.
+// background task waits for nothing, not even for earlier background tasks.
 func (c *compiler) sequence(children []int) {
 	from := 0 // the next foreground child waits for children[from:i]
 	for i, child := range children {

@@ -14,8 +14,8 @@ import (
 // maxIncludes limits how long a chain of includes may be.
 const maxIncludes = 50
 
-// includeCost is the cost of an include to the budget, in addition to its text: opening a file costs more than reading
-// a byte.
+// includeCost is what an include costs the budget, in addition to its text: opening a file costs more than reading a
+// byte.
 const includeCost = 4 << 10
 
 // include merges another file into the mapping at this place. If both values are mappings, they are merged deeply and
@@ -39,7 +39,7 @@ func (b *mappingBuilder) include(key, value *yaml.Node, depth int) {
 	}
 }
 
-// includedName resolves the path relative to the folder of the including file, which it must not leave.
+// includedName resolves the path relative to the including file's folder, which the path must not leave.
 func (b *mappingBuilder) includedName(key, value *yaml.Node) (string, bool) {
 	text, isText := b.value(value, 0).(string)
 	if !isText || text == "" {

@@ -19,7 +19,7 @@ type Source func(name string) ([]byte, error)
 // Workflow is one workflow of a project, in its stored form.
 type Workflow struct {
 	Name   string     // file name without ".dig"
-	Zone   string     // Java ZoneId text, "UTC" unless the file says otherwise
+	Zone   string     // a Java ZoneId, "UTC" unless the file specifies another
 	Config *param.Map // keys in the order of language.md 1.3, without timezone
 }
 
@@ -71,7 +71,7 @@ func load(read Source, names []string) (l loaded) {
 	all, required := &amount{}, NewRequires(read)
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if all.over {
-			break // already reported, and nothing more is read
+			break // already reported, and reading stops there
 		}
 		p := newProject(read)
 		p.seen = all
@@ -112,8 +112,8 @@ func Callee(read Source, name string) (*param.Map, error) {
 	return p.callee(name, p.workflow(name))
 }
 
-// CalleeText is Callee for text that http_call> received; name is for messages. Text without a language level has the
-// level of the task.
+// CalleeText is like Callee, for text that http_call> received; name is for messages. Text without a language level has
+// the task's level.
 func CalleeText(name, text string, level int) (*param.Map, error) {
 	p := newProject(func(string) ([]byte, error) { return nil, ErrNotFound })
 	raw := p.mapping(name, []byte(text))
@@ -173,7 +173,7 @@ func mappingHint(name string) string {
 	return "a file of parameters is a mapping of names and values, such as `name: value` in each line"
 }
 
-// located gives problems the place of their key in the file.
+// located adds to problems the place of their key in the file.
 func (p *project) located(file string, raw *param.Map, problems []Problem) (list Errors) {
 	for i, one := range problems {
 		if i == maxReported {
@@ -235,10 +235,10 @@ func (p *project) find(v param.Value, keys []string) position {
 	return position{}
 }
 
-// WorkflowName returns the name of the workflow in a file.
+// WorkflowName returns the name of a file's workflow.
 func WorkflowName(file string) string { return strings.TrimSuffix(file, Suffix) }
 
-// FolderOf returns the folder of a project file, "" for the top one.
+// FolderOf returns a project file's folder, "" for the top one.
 func FolderOf(file string) string {
 	if dir := path.Dir(file); dir != "." {
 		return dir

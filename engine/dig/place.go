@@ -33,7 +33,7 @@ func Find(read Source, file, task, message string) (place Place, found bool) {
 	return p.placeOf(file, raw, task, message)
 }
 
-// Places is Find for many tasks at once, without a message. It returns the tasks that are found, by name.
+// Places is like Find, for many tasks at once and without a message. It returns the tasks that are found, by name.
 func Places(read Source, file string, tasks []string) map[string]Place {
 	p, places := newProject(read), map[string]Place{}
 	raw := p.workflow(file)
@@ -79,7 +79,7 @@ type finder struct {
 	file    string // currently followed
 	message string
 	written position // of the innermost task so far
-	quoted  position // of the text that the message is about, in the innermost task that has it
+	quoted  position // the place of the text that the message is about, in the innermost task that contains it
 
 	names map[string]Place // defined by the tasks so far; nil if not requested
 }
@@ -223,7 +223,7 @@ func (f *finder) writtenIn(operator string) string {
 	return name
 }
 
-// quote finds the text in a task that the message quotes: an expression that could not be evaluated.
+// quote finds the text in a task that the message quotes, such as an expression that could not be evaluated.
 func (f *finder) quote(config *param.Map) (found position) {
 	for key, v := range config.All() {
 		if strings.HasPrefix(key, "+") || keys.HoldsTasks(config, key) {

@@ -132,8 +132,8 @@ func walkStatic(path []string, config *param.Map, yield func([]string, *param.Ma
 	return true
 }
 
-// requireFaults returns the faults of a workflow that keep a project from being pushed. In a file without `zerodag: 1`
-// they are only warnings, since Digdag accepts them.
+// requireFaults returns a workflow's faults that keep a project from being pushed. In a file without `zerodag: 1` they
+// are only warnings, since Digdag accepts them.
 func requireFaults(r *Requires, w Workflow) []Problem {
 	if language, _ := keys.Gate(w.Config); language.Level == 0 {
 		return nil

@@ -28,8 +28,8 @@ var (
 	})
 )
 
-// scalar returns the value of a scalar node. Quoted text is text; plain text is typed by its form; an explicit tag
-// overrides both.
+// scalar returns the value of a scalar node. Quoted text is a string; the type of plain text follows from its form; an
+// explicit tag overrides both.
 func scalar(n *yaml.Node) (param.Value, error) {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return tagged(n)

@@ -38,7 +38,7 @@ type position struct {
 // a few lines expand to gigabytes.
 const maxExpansion = 4 << 20
 
-// reader converts the nodes of one file into values.
+// reader converts one file's nodes into values.
 type reader struct {
 	*project
 	file    string
@@ -258,8 +258,8 @@ func (b *mappingBuilder) indexOf(key string) int {
 	return b.index[key]
 }
 
-// key converts a key to text, like JSON: 1 is "1", true is "true". A list or a mapping becomes the text that Digdag
-// makes of it.
+// key converts a key to text, like JSON: 1 is "1", true is "true". A list or a mapping becomes the same text as in
+// Digdag.
 func (b *mappingBuilder) key(n *yaml.Node, depth int) (string, error) {
 	written := n
 	if n.Kind == yaml.AliasNode {

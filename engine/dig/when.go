@@ -97,7 +97,7 @@ func unusedHint(u schedule.Unused, gated bool) string {
 	return "remove it: a schedule has start, end, skip_on_overtime, skip_delayed_by, and delay with cron> and intervals"
 }
 
-// faultyKey returns the key of a schedule that a message is about: that of its type, unless the message names another.
+// faultyKey returns the schedule key that a message is about: the key of its type, unless the message names another.
 func faultyKey(config *param.Map, message string) (key string) {
 	for _, k := range config.Keys() {
 		switch {
@@ -123,7 +123,7 @@ func valueHint(key string, v param.Value) string {
 	return keyHint(key)
 }
 
-// keyHint returns how to write the value of a schedule's key, or which types of schedules there are.
+// keyHint returns how to write the value of a schedule's key, or which schedule types exist.
 func keyHint(key string) string {
 	switch key {
 	case "":

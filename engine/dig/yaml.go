@@ -19,16 +19,16 @@ import (
 // MaxDepth limits the nesting of collections: deeper text is an attack or an accident.
 const MaxDepth = 500
 
-// ParseYAML reads one YAML document in the language's subset (language.md 1.2),
-// without !include: parameter files use it. Empty text is nil. file is for messages.
+// ParseYAML reads one YAML document in the language's subset (language.md 1.2), without !include: parameter files use
+// it. Empty text yields nil. file is for messages.
 func ParseYAML(file string, text []byte) (param.Value, error) {
 	p := &project{budget: maxExpansion, seen: &amount{}}
 	v, _ := p.open(file, nil, text, 0)
 	return v, p.errs.AsError()
 }
 
-// ParseLocated is ParseYAML and also returns a function for the place of a key in a mapping that was read, the zero
-// Place if unknown.
+// ParseLocated is like ParseYAML, and also returns a function that finds the place of a key in a mapping that was read,
+// or the zero Place if that is unknown.
 func ParseLocated(file string, text []byte) (param.Value, func(m *param.Map, key string) Place, error) {
 	p := &project{budget: maxExpansion, seen: &amount{}, places: map[*param.Map][]position{}}
 	v, _ := p.open(file, nil, text, 0)
@@ -71,7 +71,7 @@ func document(file string, text []byte) (root *yaml.Node, fault *Error) {
 	return first.Content[0], nil
 }
 
-// invalidText finds input that is not text at all, before the parser sees it.
+// invalidText finds input that is not text before the parser sees it.
 func invalidText(file string, text []byte) *Error {
 	for at := 0; at < len(text); {
 		r, n := utf8.DecodeRune(text[at:])

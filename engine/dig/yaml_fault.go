@@ -48,8 +48,8 @@ func parseFault(text []byte) (fault string) {
 	return ""
 }
 
-// around is the context that explains a syntax error: the line at fault, the last line with text above it, and the line
-// that the library names, where the block begins. Numbers count from 1.
+// around holds the context that explains a syntax error: the line at fault, the last line with text above it, and the
+// line that the library names, where the block begins. Numbers count from 1.
 type around struct {
 	lines       []string
 	message     string
@@ -208,8 +208,8 @@ var afterBracket = sync.OnceValue(func() *regexp.Regexp {
 // mostLevels limits the lines, named in a message, to which another line could belong.
 const mostLevels = 4
 
-// levels returns the indentations above the line to which it could belong, nearest first, and whether the line has one
-// of them.
+// levels returns the indentations above a line that the line could belong to, nearest first, and whether the line has
+// one of these indentations.
 func (a around) levels() (list []string, fits bool) {
 	least := -1
 	for n := a.line - 1; n > 0 && least != 0; n-- {
@@ -252,10 +252,10 @@ var afterQuote = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:- +)*[^\s"'#][^"']*:\s+(?:"(?:[^"\\]|\\.)*"|'[^']*')\s*[^\s#,'\]}:]`)
 })
 
-// textBehindMark matches a key with the mark of a block text and text on the same line.
+// textBehindMark matches a key with a block scalar's mark and text on the same line.
 var textBehindMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*[\w+>.-]+:\s+[|>][-+0-9]*\s+[^\s#]`) })
 
-// blockText matches a key that begins a block text, and noBlank a key whose value directly follows its colon.
+// blockText matches a key that begins a block scalar, and noBlank a key whose value directly follows its colon.
 var (
 	blockText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`:\s+[|>][-+0-9]*\s*$`) })
 	noBlank   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+_A-Za-z][\w>.-]*:[^\s:/][^:]*$`) })

@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// args are the words of a command: plain ones in order, and key=value ones. A value is YAML; it ends at a space unless
+// args holds a command's words: plain ones in order, and key=value ones. A value is YAML; it ends at a space unless
 // brackets or quotes are open.
 type args struct {
 	name  string

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// interpreter is the state that the commands of one scenario work on.
+// interpreter is the state that one scenario's commands work on.
 type interpreter struct {
 	def      *engine.Definition
 	defaults *param.Map

@@ -16,7 +16,7 @@ type line struct{ subject, text string }
 // lines joins consecutive lines that have the same text and many subjects.
 type lines []line
 
-const few = 6 // lines of the same text that are printed in full
+const few = 6 // how many lines with the same text are printed in full
 
 func (l *lines) add(x line) { *l = append(*l, x) }
 
@@ -129,7 +129,7 @@ func (in *interpreter) name(id engine.TaskID) string {
 	return t.Name
 }
 
-// countNames counts the tasks of each name again, after a change that created some.
+// countNames recounts the tasks with each name after a change that created tasks.
 func (in *interpreter) countNames(c engine.Change) {
 	switch c.(type) {
 	case engine.AttemptStarted, engine.TasksAdded, engine.GroupRestarted:

@@ -96,7 +96,7 @@ func (t *Trace) Diagram() string {
 	return b.String()
 }
 
-// Refusals lists the refusals of a kind of event, in a fixed order.
+// Refusals lists the possible refusals for a kind of event, in a fixed order.
 func (t *Trace) Refusals(kind string) []string {
 	var list []string
 	for _, why := range slices.Sorted(maps.Keys(t.refusals[kind])) {

@@ -34,7 +34,7 @@ func (e *Evaluator) Eval(all, vars *param.Map, s Scope) (*param.Map, error) {
 	return e.evalMap(all, vars, &s)
 }
 
-// Template evaluates the text of a file.
+// Template evaluates a file's text.
 func (e *Evaluator) Template(text string, vars *param.Map, s Scope) (string, error) {
 	if strings.IndexByte(text, '$') < 0 {
 		return text, nil

@@ -17,7 +17,7 @@ func (sc scope) reach(parts []Part) *param.Map {
 	return sc.seen(text)
 }
 
-// seen returns the parameters whose names occur in the text of expressions.
+// seen returns the parameters whose names occur in the expressions' code.
 func (sc scope) seen(text string) *param.Map {
 	m := param.New()
 	for key, value := range sc.vars.All() {
@@ -58,8 +58,8 @@ func SeesAll(text string, computed bool) bool {
 		hasAny(text, "this", "valueOf", "hasOwn", "propertyIsEnumerable", "Locale", "apply", "call", "bind")
 }
 
-// mayCompute reports whether code could compute the name of a property, without parsing it: it has a bracket that is
-// neither an index of digits nor, judging by the text before it, a list.
+// mayCompute reports, without parsing, whether code could compute a property's name: it contains a bracket that is
+// neither a numeric index nor, judging by the text before it, a list.
 func mayCompute(text string) bool {
 	for i := range len(text) {
 		if text[i] != '[' {

@@ -61,7 +61,7 @@ func appendMap(b []byte, m *param.Map) ([]byte, bool) {
 	return append(b, '}'), true
 }
 
-// keyOrder returns the keys in the order of a JavaScript object.
+// keyOrder returns the keys in the order in which a JavaScript object lists them.
 func keyOrder(m *param.Map) []string {
 	if !slices.ContainsFunc(m.Keys(), isIndex) {
 		return m.Keys()
@@ -130,7 +130,7 @@ func AppendNumber(b []byte, v param.Value) []byte {
 	return strconv.AppendFloat(b, f, 'f', -1, 64)
 }
 
-// AppendString quotes text like JSON.stringify; false if it is not UTF-8.
+// AppendString quotes a string like JSON.stringify; false if it is not UTF-8.
 func AppendString(b []byte, s string) ([]byte, bool) {
 	if !utf8.ValidString(s) {
 		return b, false

@@ -49,8 +49,8 @@ func literal(parts []Part, text, mark string) []Part {
 	return append(parts, Part{Text: text})
 }
 
-// markCode returns a parameter value that was not yet evaluated, with the mark in all code that looks like a reference:
-// text made from it was also written by the author. Data is not changed.
+// markCode returns a parameter value that was not yet evaluated, with the mark in all code that looks like a reference,
+// because text made from it was also written by the author. Data is not changed.
 func markCode(v param.Value, mark string) param.Value {
 	if mark == "" {
 		return v
@@ -77,7 +77,7 @@ func markCode(v param.Value, mark string) param.Value {
 	return v
 }
 
-// Code returns the text of all expressions of a template.
+// Code returns the code of all expressions in a template.
 func Code(parts []Part) string {
 	var text strings.Builder
 	for _, p := range parts {
@@ -88,7 +88,7 @@ func Code(parts []Part) string {
 	return text.String()
 }
 
-// find returns the place of the first `${` that opens an expression, or -1.
+// find returns the position of the first `${` that opens an expression, or -1.
 func find(text string) int {
 	for at := 0; ; {
 		i := strings.Index(text[at:], "${")
@@ -111,7 +111,7 @@ func isWord(text string) bool {
 	return n > 0 && n < len(text) && text[n] == ':'
 }
 
-// closing returns the place of the brace that closes an expression, or -1.
+// closing returns the position of the brace that closes an expression, or -1.
 func closing(text string) int {
 	depth := 0
 	for i := range len(text) {

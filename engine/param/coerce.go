@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ConfigError reports a mistake in a project's own text: the task fails without an operator-level retry and its message
+// ConfigError reports a mistake in a project's files: the task fails without an operator-level retry and its message
 // ends in "(config)".
 type ConfigError struct{ Message string }
 
@@ -131,7 +131,7 @@ func AsList(key string, v Value) ([]Value, error) {
 	return nil, mismatch("array type", key, v)
 }
 
-// ParseMap reads a mapping, or a mapping as JSON text, since `${...}` can only give text.
+// ParseMap reads a mapping, or a mapping as JSON, since `${...}` can only produce text.
 func ParseMap(key string, v Value) (*Map, error) {
 	if m, ok := parsed(v).(*Map); ok {
 		return m, nil
@@ -139,7 +139,7 @@ func ParseMap(key string, v Value) (*Map, error) {
 	return nil, Errorf("Parameter '%s' must be an object or JSON text of one, but got %s", key, sampleOf(v))
 }
 
-// ParseList reads a list, or a list as JSON text.
+// ParseList reads a list, or a list as JSON.
 func ParseList(key string, v Value) ([]Value, error) {
 	if l, ok := parsed(v).([]Value); ok {
 		return l, nil

@@ -31,8 +31,8 @@ func (m *Map) UnmarshalJSON(b []byte) error {
 // Text renders a value as compact JSON.
 func Text(v Value) string { return string(AppendJSON(nil, v)) }
 
-// AppendJSON appends a value as compact JSON, keys in order, floating-point numbers in Digdag's form ("1.0", "1.0E10"):
-// commands see them as text. A Literal is written as plain text.
+// AppendJSON appends a value as compact JSON, with keys in order and floating-point numbers in Digdag's form ("1.0",
+// "1.0E10"), because commands see them as text. A Literal is written as plain text.
 func AppendJSON(b []byte, v Value) []byte { return appendJSON(b, v, false) }
 
 // AppendStored appends a value as JSON that ParseStored reads back unchanged, including Literals. It is for data that
@@ -163,7 +163,7 @@ func appendQuoted(b []byte, s string) []byte {
 // maxDepth limits the nesting of parsed text: deeper text is an attack, not data.
 const maxDepth = 1000
 
-// ParseJSON reads one JSON text. Keys keep their order, whole numbers stay whole at any size, and anything after the
+// ParseJSON reads one JSON value. Keys keep their order, whole numbers stay whole at any size, and anything after the
 // value is an error.
 func ParseJSON(text string) (Value, error) { return parseJSON(text, false) }
 

@@ -6,7 +6,7 @@ import "strings"
 // Literals if they contain a `$`; otherwise a Literal behaves like its text.
 type Literal string
 
-// Data returns a value in which all text is data. Parts without `$` are shared.
+// Data returns a value in which all text is data. Parts without `$` are shared with the original.
 func Data(v Value) Value {
 	switch x := v.(type) {
 	case string:

@@ -105,7 +105,7 @@ func (m *Map) find(key string) int {
 	return slices.Index(m.keys, key)
 }
 
-// Set sets the value of a key; an existing key keeps its place. Owner only.
+// Set sets a key's value; an existing key keeps its place. Owner only.
 func (m *Map) Set(key string, v Value) {
 	if i := m.find(key); i >= 0 {
 		m.vals[i] = v

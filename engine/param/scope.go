@@ -1,7 +1,7 @@
 package param
 
-// Scope is a place's view of the mappings around it: inner ones hide outer ones, name by name. A nil Scope sees
-// nothing. It shares the mappings, so a scope for each of many tasks costs next to nothing.
+// Scope is what one place sees of the mappings around it: inner mappings hide outer ones, name by name. A nil Scope
+// sees nothing. It shares the mappings, so a scope for each of many tasks costs next to nothing.
 type Scope struct {
 	above *Scope
 	own   *Map
@@ -31,13 +31,13 @@ func (s *Scope) Has(name string) bool {
 	return there
 }
 
-// Value returns the value of a name; nil if it has none.
+// Value returns a name's value; nil if it has none.
 func (s *Scope) Value(name string) Value {
 	v, _ := s.Get(name)
 	return v
 }
 
-// Map returns the mapping of a name; nil if its value is something else.
+// Map returns a name's value if it is a mapping; nil if it is something else.
 func (s *Scope) Map(name string) *Map {
 	m, _ := s.Value(name).(*Map)
 	return m

@@ -1,7 +1,7 @@
 package param
 
-// Size returns the approximate size of the JSON text of a value in bytes, without creating it: the sizes of its names
-// and texts, and a few bytes for each value.
+// Size returns the approximate size of a value's JSON in bytes, without creating it: the sizes of its names and
+// strings, and a few bytes for each value.
 func Size(v Value) int {
 	const each = 4 // quotes, commas, colons; a number or a word
 	n := each

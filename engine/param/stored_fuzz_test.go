@@ -23,7 +23,7 @@ func FuzzStored(f *testing.F) {
 		v, err := param.ParseJSON(text)
 		m, is := v.(*param.Map)
 		if err != nil || !is {
-			_, _ = param.ParseStored(text) // must return, whatever the text is
+			_, _ = param.ParseStored(text) // must return, no matter what the text is
 			return
 		}
 		whole := param.New("plain", m, "mixed", param.New(key, param.Literal(value)), key, param.New(key, value), "list", []param.Value{param.Literal(value), value})
@@ -38,7 +38,7 @@ func FuzzStored(f *testing.F) {
 	})
 }
 
-// literals counts the Literals of a tree.
+// literals counts the Literals in a tree.
 func literals(v param.Value) (n int) {
 	switch x := v.(type) {
 	case param.Literal:

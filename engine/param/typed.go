@@ -13,7 +13,7 @@ func Types() []string {
 	return []string{"string", "integer", "number", "boolean", "array", "object"}
 }
 
-// AsType converts text to a value of a type, and refuses a value of another type. "" is any type.
+// AsType converts text to a value of the given type, and refuses values of other types. "" stands for any type.
 func AsType(kind string, v Value) (Value, error) {
 	text, isText := v.(string)
 	if isText && kind != "string" && kind != "" {

@@ -34,9 +34,8 @@ type Regexp struct {
 	instructions int
 }
 
-// Size returns the cost of an expression without compiling it: about the number of its instructions once compiled. A
-// costly character counts as the number of instructions that take the same time. The error is about its syntax, or
-// ErrTooLarge.
+// Size returns the cost of an expression without compiling it: roughly how many instructions it would compile to. A
+// costly character counts as many instructions as take the same time. The error is about its syntax, or ErrTooLarge.
 func Size(text string) (int, error) {
 	if len(text) > MaxText {
 		return 0, fmt.Errorf("%w: it is %d bytes, but at most %d are allowed", ErrTooLarge, len(text), MaxText)
@@ -73,7 +72,7 @@ func classes(text string) int {
 
 var ignoresCase = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?[a-zA-Z]*i`) })
 
-// wide reports whether a byte next to the dash of a range can belong to a character beyond ASCII, or to its escape.
+// wide reports whether a byte next to a range's dash can belong to a character beyond ASCII, or to its escape.
 func wide(c byte) bool { return c >= utf8.RuneSelf || c == '}' || c == '\\' }
 
 // instructions returns the size of the compiled form. The parser limits the depth of an expression to 1,000 levels, and

@@ -139,7 +139,7 @@ func succeeded(s *engine.State, old map[engine.TaskID]bool) []engine.Carried {
 	return list
 }
 
-// outdated returns tasks that a new attempt does not carry over, whatever their outcome: superseded tasks, and the
+// outdated returns tasks that a new attempt does not carry over, no matter how they ended: superseded tasks, and the
 // checks of a task that runs again.
 func outdated(s *engine.State) map[engine.TaskID]bool {
 	return below(s, func(t, c *engine.Task) bool { return t.State != engine.Success && c.Name == t.Name+engine.CheckName })

@@ -147,7 +147,7 @@ type member struct {
 }
 
 // familyWith lists the tasks of a definition with `_check` of its groups, and the tasks that an attempt generated below
-// one of them at run time. Tasks created by a failure or by the end of a task are not included: they may not be created
+// one of them at run time. Tasks created because a task failed or ended are not included: they may not be created
 // again.
 func familyWith(d *engine.Definition, s *engine.State) family {
 	var f family
@@ -224,7 +224,7 @@ func (f family) withChecks(i int) family {
 	return f
 }
 
-// find returns the index of the task that a pattern names.
+// find returns the index of the task that a pattern matches.
 func (f family) find(pattern string) (int, error) {
 	names := make([]string, len(f))
 	for i, m := range f {
@@ -237,7 +237,7 @@ func (f family) find(pattern string) (int, error) {
 	return i, err
 }
 
-// lower adds everything below the members of a set to the set.
+// lower adds to a set everything below its members.
 func (f family) lower(set []bool) {
 	for i := 1; i < len(f); i++ {
 		set[i] = set[i] || set[f[i].parent]

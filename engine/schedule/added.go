@@ -12,8 +12,8 @@ func AddedKeys() []string {
 	return []string{"catch_up", "skip_if_successful", "calendar", "on_holiday"}
 }
 
-// CatchUp selects which missed sessions run: those whose time passed while the server was down or the schedule was
-// disabled.
+// CatchUp selects which missed sessions run. A session was missed if its time passed while the server was down or the
+// schedule was disabled.
 type CatchUp string
 
 // Values of catch_up.

@@ -29,7 +29,7 @@ const (
 	longestHold = 366 // days without a business day
 )
 
-// CalendarKeys returns the keys of a calendar.
+// CalendarKeys returns the keys that a calendar may have.
 func CalendarKeys() []string { return []string{"weekend", "holidays", "workdays"} }
 
 // CalendarForm describes how to write a calendar.
@@ -175,17 +175,17 @@ func (s *Schedule) readCalendar(config *param.Map, kind string) error {
 	return nil
 }
 
-// everySeconds is a walker over the multiples of a number of seconds.
+// everySeconds walks over the multiples of a number of seconds.
 type everySeconds int64
 
 func (n everySeconds) next(after int64, _ *time.Location) (int64, bool) {
 	return floor(after, int64(n)) + int64(n), true
 }
 
-// businessDays are the times of a schedule, with sessions on other days skipped or moved to a business day at the same
-// time of day. A session that is moved onto another merges with it.
+// businessDays walks over a schedule's times, with sessions on other days skipped or moved to a business day at the
+// same time of day. A session that is moved onto another merges with it.
 //
-// A business day has the times of a group of days that includes it. Each group is walked from its first day, so that
+// A business day gets the times of the group of days that includes it. Each group is walked from its first day, so that
 // the result does not depend on where a search began.
 type businessDays struct {
 	times    walker

@@ -36,7 +36,7 @@ func TestHolidays(t *testing.T) {
 		{"seconds_interval>", "43200", "skip", "04-28T00:00 04-28T12:00 04-30T00:00 04-30T12:00 05-07T00:00"},
 	} {
 		s := parsed(t, "Asia/Tokyo", c.kind, param.Value(c.value), "calendar", goldenWeek(), "on_holiday", c.policy)
-		if c.kind == "seconds_interval>" { // its multiples are those of UTC
+		if c.kind == "seconds_interval>" { // its multiples are counted in UTC
 			s = parsed(t, "UTC", c.kind, int64(43200), "calendar", goldenWeek())
 		}
 		from := at(t, "2026-04-27T15:00:00Z")

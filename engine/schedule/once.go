@@ -10,7 +10,7 @@ import (
 // instants are the times of `once>`, in order.
 type instants []int64
 
-// mostTimes limits the times of one schedule.
+// mostTimes limits how many times one schedule may have.
 const mostTimes = 1000
 
 // readOnce reads one local time or a list of them. A time that does not exist on the night when clocks go forward moves

@@ -105,8 +105,8 @@ func UnusedKeys(config *param.Map, added bool) (list []Unused) {
 	return list
 }
 
-// Keys returns the keys that a schedule of a kind may have in addition to the key of the kind, such as "daily>", and
-// AddedKeys.
+// Keys returns the keys that a schedule of the given kind may have in addition to AddedKeys and the key that names the
+// kind, such as "daily>".
 func Keys(kind string) []string {
 	keys := []string{"skip_on_overtime", "skip_delayed_by", "start", "end"}
 	switch kind {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// archive is the time zone database of Go's own release; `make generate` copies it. The program uses no other rules:
+// archive is the time zone database that comes with Go; `make generate` copies it. The program uses no other rules:
 // time.LoadLocation would prefer those of $ZONEINFO and of the system's files, and then two machines could disagree
 // about the time of a session.
 //

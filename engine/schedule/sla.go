@@ -89,7 +89,7 @@ func (s *SLA) Due(run time.Time, zone *time.Location) time.Time {
 
 var errClock = errors.New("not a time of day")
 
-// maxClock limits each number of a time of day, so that sums stay far from overflow.
+// maxClock limits each number in a time of day, so that sums stay far from overflow.
 const maxClock = 1 << 20
 
 // clockNumbers splits "1:2:3" into its numbers. Trailing colons are ignored, as in Digdag.

@@ -163,9 +163,9 @@ func StartOfDay(year int, month time.Month, day int, zone *time.Location) time.T
 	return time.Unix(second, 0).In(zone)
 }
 
-// Local returns the instant that has the date and time of day of t in a zone, whatever the zone of t. It agrees with
-// the sessions of schedules: a time in a gap is read with the offset before the gap, and a time that occurs twice is
-// its second occurrence.
+// Local returns the instant that has t's date and time of day in a zone, whatever t's own zone is. It agrees with the
+// sessions of schedules: a time in a gap is read with the offset before the gap, and a time that occurs twice is its
+// second occurrence.
 func Local(t time.Time, zone *time.Location) time.Time {
 	_, shown := t.Zone()
 	return time.Unix(resolveWall(t.Unix()+int64(shown), zone), int64(t.Nanosecond())).In(zone)

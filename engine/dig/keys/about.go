@@ -41,10 +41,10 @@ func aboutKey(name, doc string, longest int) Key {
 	}
 }
 
-// DescriptionOf returns the description of a workflow in its file; "" if it has none.
+// DescriptionOf returns a workflow's description from its file; "" if it has none.
 func DescriptionOf(config *param.Map) string { return aboutOf(config, descriptionKey) }
 
-// OwnerOf returns the owner of a workflow in its file; "" if it names none.
+// OwnerOf returns a workflow's owner from its file; "" if it names none.
 func OwnerOf(config *param.Map) string { return aboutOf(config, ownerKey) }
 
 func aboutOf(config *param.Map, key string) string {

@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// NamesIn returns the names in the expressions of a value.
+// NamesIn returns the names in a value's expressions.
 func NamesIn(v param.Value) (names []string) {
 	switch x := v.(type) {
 	case string:
@@ -39,7 +39,7 @@ func NamesIn(v param.Value) (names []string) {
 // BracesHint is the hint for an expression that ends elsewhere than its author meant.
 const BracesHint = "braces are counted, even inside quotes"
 
-// Expressions yields the code after each ${ of a text, and whether it is closed: the last one may be unclosed, and is
+// Expressions yields the code after each ${ in a string, and whether it is closed: the last one may be unclosed, and is
 // then kept as text.
 func Expressions(text string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
@@ -61,8 +61,8 @@ func Expressions(text string) iter.Seq2[string, bool] {
 	}
 }
 
-// Computed reports whether the value of a text is known only when its task runs. A text with a ${ that is never closed
-// is kept as it is, so it is not a number, a duration or a condition.
+// Computed reports whether the value of a string is known only when its task runs. A string with a ${ that is never
+// closed stays unchanged, so it is not a number, a duration or a condition.
 func Computed(text string) (is bool) {
 	for _, closed := range Expressions(text) {
 		is = closed
@@ -86,7 +86,7 @@ func closingBrace(text string) int {
 	return -1
 }
 
-// nameInCode matches a name in JavaScript that is not a property of something else; quoted text is removed first.
+// nameInCode matches a JavaScript name that is not a property of something else; quoted text is removed first.
 var (
 	nameInCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[^.\w$])([A-Za-z_$][\w$]*)`) })
 	quoted     = sync.OnceValue(func() *regexp.Regexp {

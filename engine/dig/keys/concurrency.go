@@ -23,16 +23,16 @@ const (
 // MaxConcurrency is the highest `attempts` of `concurrency`: each attempt takes a slot of a pool.
 const MaxConcurrency = 1000
 
-// maxTasksAtOnce exceeds the number of tasks of any attempt.
+// maxTasksAtOnce exceeds the number of tasks in any attempt.
 const maxTasksAtOnce = 1_000_000
 
-// Concurrency is `concurrency` of a file: how many attempts of the workflow may run at once, what happens to further
+// Concurrency holds a file's `concurrency`: how many attempts of the workflow may run at once, what happens to further
 // ones, and how many tasks of each attempt may run at once.
 type Concurrency struct {
 	Attempts   int    // 1 to MaxConcurrency; 0: any number
 	Tasks      int    // how many tasks of one attempt may run at once; 0: any number
 	OnLimit    string // one of the constants above
-	Key        string // attempts with the same text are counted together; it may name parameters
+	Key        string // attempts with the same key are counted together; it may contain parameters
 	MaxWaiting int    // with this many waiting, a start is refused; 0: no limit
 }
 
@@ -132,7 +132,7 @@ func readConcurrencyKey(v param.Value, fault func(message, hint string)) string 
 	return text
 }
 
-// KeyFor inserts the parameters of a start into a key. It returns an error if one is missing.
+// KeyFor inserts a start's parameters into a key. It returns an error if one is missing.
 func (c Concurrency) KeyFor(vars *param.Map) (string, error) {
 	var missing error
 	key := keyReference().ReplaceAllStringFunc(c.Key, func(reference string) string {

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// DefaultsKey is the key at the top of a file with keys for all of its tasks that have an operator.
+// DefaultsKey is the key at the top of a file that holds keys for all the file's tasks that have an operator.
 const DefaultsKey = "_defaults"
 
 func defaultsKey() Key {

@@ -11,7 +11,7 @@ import (
 // EnvFilesKey names files with variables for a task's commands, or of all tasks below a group.
 const EnvFilesKey = "_env_files"
 
-// MaxEnvFile is the maximum size of a file of variables in bytes: commands accept little more on any system.
+// MaxEnvFile is the maximum size of a variable file in bytes: commands accept little more on any system.
 const MaxEnvFile = 64 << 10
 
 // EnvFile is a file of variables named by `_env_files`.

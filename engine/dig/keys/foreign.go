@@ -116,8 +116,8 @@ func meantElsewhere(name string) string {
 // keyIn matches the key in the responses of MeantBy.
 var keyIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_[a-z_]+`) })
 
-// SteeringHint returns the hint for an unknown key that begins with _, or for one of a group; "" if nothing is known
-// about it.
+// SteeringHint returns the hint for an unknown key that begins with _, or for an unknown key in a group; "" if nothing
+// is known about it.
 func SteeringHint(key string, level int) string {
 	meant, ours := MeantBy("", key)
 	if meant == "" {

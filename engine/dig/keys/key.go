@@ -20,12 +20,12 @@ const (
 )
 
 // Key is a key that `zerodag: 1` adds to the language. Its literal is the single definition: checks, the schema for
-// editors, the documentation of the keys, defaults and the preparation of a task are derived from it.
+// editors, the documentation of keys, defaults and the preparation of tasks are derived from it.
 type Key struct {
 	Name  string
 	Where Where
 	Doc   string // its purpose, in a few words of Markdown
-	// Check reports mistakes in a value as far as the text shows them; `${...}` is not evaluated.
+	// Check reports mistakes in a value as far as they are visible in the text; `${...}` is not evaluated.
 	Check func(key string, v param.Value, report rule.Report)
 	// Schema describes the allowed values.
 	Schema func(rule.Meaning) rule.Schema
@@ -54,7 +54,7 @@ func All() []Key {
 	}
 }
 
-// Added returns the names of the keys that zerodag adds at any of the given places.
+// Added returns the names of keys that zerodag adds in any of the given places.
 func Added(at Where) []string {
 	var names []string
 	for _, k := range All() {

@@ -13,7 +13,7 @@ const Latest = 1
 // LevelKey is the key at the top of a file for its language level.
 const LevelKey = "zerodag"
 
-// Language is the language of a mapping of tasks.
+// Language is the language in which a mapping of tasks is written.
 type Language struct {
 	// Level is 0 for Digdag's own language, and more if the file opts in to the keys that zerodag adds (see Added). Digdag
 	// treats any key of a task as a parameter, so a new key must not have a meaning in an existing file.
@@ -48,7 +48,7 @@ func Gate(config *param.Map) (Language, *param.Map) {
 }
 
 // Body removes the level from tasks that an operator has generated. Subtasks have the language of the task that
-// generated them, but a file that call> read has its own level, and a text that http_call> received may have one.
+// generated them, but a file that call> read has its own level, and so may the text that http_call> received.
 func Body(of Language, operator string, body *param.Map) (Language, *param.Map) {
 	switch {
 	case operator == "call", operator == "http_call" && body.Has(LevelKey):

@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// ExportsExpression reports whether an exported text is an expression. If none is, no task needs to be checked.
+// ExportsExpression reports whether an exported value is an expression. If none is, no task needs to be checked.
 func ExportsExpression(exports *param.Map) bool {
 	for _, v := range exports.All() {
 		if text, _ := v.(string); Computed(text) {

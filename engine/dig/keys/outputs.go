@@ -69,7 +69,7 @@ func readOutputs(v param.Value, report rule.Report) (list []Output) {
 	return list
 }
 
-// OutputsOf checks evaluated values against the rules of the outputs.
+// OutputsOf checks evaluated values against the outputs' rules.
 func OutputsOf(list []Output, values *param.Map) (*param.Map, error) {
 	out, faults := param.New(), []string{}
 	for i := range list {

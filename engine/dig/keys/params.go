@@ -32,7 +32,7 @@ type Param struct {
 	Default     param.Value // nil: none
 	Required    bool
 	Fixed       bool // it always has its default
-	Secret      bool // it is the name of a secret
+	Secret      bool // it names a secret
 }
 
 const paramsForm = "write names and rules: `params: {days: {type: integer, minimum: 1, default: 7, description: how far back}}`"
@@ -144,9 +144,8 @@ func (p *Param) fit(v param.Value) (param.Value, []string) {
 	return v, faults
 }
 
-// Fill converts the given values to the declared types, adds defaults, and lists all violations of rules. again means
-// that a session is repeated with the parameters of an earlier attempt, so that a fixed parameter gets its current
-// value.
+// Fill converts the given values to the declared types, adds defaults, and lists all rule violations. again means that
+// a session is repeated with the parameters of an earlier attempt, so that a fixed parameter gets its current value.
 func (p Params) Fill(given *param.Map, again bool) (filled *param.Map, faults []string) {
 	filled = given.Clone()
 	for i := range p.List {

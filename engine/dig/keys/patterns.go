@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/regex"
 )
 
-// Patterns adds up the cost of the regular expressions of a file.
+// Patterns adds up the cost of a file's regular expressions.
 type Patterns struct {
 	seen map[string]bool
 	size int

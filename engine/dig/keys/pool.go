@@ -54,7 +54,7 @@ func poolKey() Key {
 	}
 }
 
-// Key returns the unique name of a pool. Tasks request slots of several pools in the order of these names.
+// Key returns a pool's unique name. A task that needs slots of several pools requests them in the order of these names.
 func (p Pool) Key() string {
 	if p.Limit > 0 {
 		return LimitPrefix + p.Name
@@ -192,7 +192,7 @@ func PoolKeys(config *param.Map) []string {
 }
 
 // NoGroupPool explains why a group has no pools in an attempt whose file limits how many tasks run at once. A task that
-// waits for slots takes a place there, which tasks below the group with these slots may need.
+// waits for slots takes one of these places, which the tasks below the group that has the slots may need.
 const (
 	NoGroupPool     = "a group cannot have `_pool` if `concurrency: {tasks: N}` of the file limits how many tasks run at once"
 	NoGroupPoolHint = "write it at tasks, or at the top of the file that has `concurrency`"

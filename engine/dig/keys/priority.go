@@ -33,7 +33,7 @@ func ParsePriority(word string) (int, bool) {
 	return at - len(priorities())/2, at >= 0
 }
 
-// PriorityName returns the name of a priority.
+// PriorityName returns the name for a priority.
 func PriorityName(p int) string { return priorities()[p+len(priorities())/2] }
 
 // PriorityOf reads `_priority` of a task's config; false if it is not set.

@@ -10,7 +10,7 @@ import (
 // Repeat is `_repeat`: how often, and until when, a task that has succeeded runs again.
 type Repeat struct {
 	Until, While param.Value // expressions, unevaluated; nil for none
-	ExitCodes    []int64     // the command is done if it ends with one of these; nil for none
+	ExitCodes    []int64     // exit codes that mean that the command is done; nil for none
 	Policy       *param.Map  // limit, interval, interval_type, max_interval, factor and jitter, as in `_retry`
 	Succeed      bool        // a task that was repeated often enough succeeds
 }

@@ -31,7 +31,7 @@ func LacksLimit(m *param.Map) bool {
 
 // AddedRetry holds the added keys of `_retry`.
 type AddedRetry struct {
-	ExitCodes []int64 // retry only after one of these; nil: after any failure
+	ExitCodes []int64 // retry only after one of these failures; nil: after any failure
 	Factor    float64 // by which an exponential interval grows; 0 if not set
 	Jitter    float64 // the largest part by which an interval is reduced
 }

@@ -39,7 +39,7 @@ func TaskKeys() []string {
 		"_type", "_command", "_env", "_disable", "_workdir", "_secrets"}
 }
 
-// BodiesOf returns the tasks that the operator of a task may generate, with the keys that hold them.
+// BodiesOf returns the tasks that a task's operator may generate, with the keys that hold them.
 func BodiesOf(config *param.Map) iter.Seq2[[]string, *param.Map] {
 	return func(yield func([]string, *param.Map) bool) {
 		for _, key := range []string{"_do", "_else_do"} {
@@ -97,7 +97,7 @@ func HoldsTasks(config *param.Map, key string) bool {
 	return slices.Contains(TaskBodies, key) || slices.Contains(BranchKeys(), key) && OperatorOf(config) == "switch"
 }
 
-// LoopNames returns the variables that the tasks of a loop see.
+// LoopNames returns the variables that a loop's tasks see.
 func LoopNames(operator string, command param.Value) []string {
 	m, _ := command.(*param.Map)
 	switch operator {
@@ -111,7 +111,7 @@ func LoopNames(operator string, command param.Value) []string {
 	return nil
 }
 
-// GroupKeys returns the keys of a group other than its subtasks.
+// GroupKeys returns a group's keys without its subtasks.
 func GroupKeys() []string {
 	return []string{"timezone", "schedule", "sla", "_parallel", "_background", "_after",
 		"_error", "_check", "_retry", "_export", "_secrets"}

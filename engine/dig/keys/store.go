@@ -38,7 +38,7 @@ func StoredFrom() []string { return []string{"stdout", "stderr", "file"} }
 // StoredDecode returns the formats that `_store` decodes.
 func StoredDecode() []string { return []string{"text", "lines", "json", "yaml"} }
 
-// StoredWords returns the keys of a value of `_store` other than its rule.
+// StoredWords returns the keys of a `_store` value other than its rule.
 func StoredWords() []string {
 	return []string{"from", "path", "decode", "match", "select", "optional"}
 }

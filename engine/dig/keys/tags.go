@@ -13,13 +13,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// tagsKey is the key at the top of a file with words to search for the workflow.
+// tagsKey is the key at the top of a file that holds words by which users find the workflow.
 const tagsKey = "tags"
 
 // Limits on tags and on the labels of attempts.
 const (
 	MostTags      = 20  // of a workflow, and labels of an attempt
-	LongestLabel  = 200 // characters of the value of one
+	LongestLabel  = 200 // the characters in a tag's value
 	labelNameForm = "1 to 64 letters, digits and . _ -"
 )
 
@@ -40,7 +40,8 @@ func tagsKeyOfFile() Key {
 	}
 }
 
-// TagsOf returns the tags of a workflow in its stored form, in order: a name and a value are "team=sales".
+// TagsOf returns the tags of a workflow in its stored form, in order; a tag with a name and a value looks like
+// "team=sales".
 func TagsOf(config *param.Map) []string {
 	if language, _ := Gate(config); language.Level == 0 {
 		return nil
@@ -122,7 +123,7 @@ func tagText(v param.Value) (string, bool) {
 	return text, err == nil
 }
 
-// LabelFault returns what is wrong with the name and value of a label; "" if nothing.
+// LabelFault returns what is wrong with a label's name and value; "" if nothing.
 func LabelFault(name, value string) string {
 	switch {
 	case !labelName().MatchString(name):

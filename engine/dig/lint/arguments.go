@@ -70,7 +70,7 @@ var definition = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)(^@.*\r?\n)?^(async )?def (\w+)(?:\s*(\()([^()]*(?:\([^()]*\)[^()]*)*)\))?`)
 })
 
-// functionsOf returns the functions of a module by name. Each module is read once.
+// functionsOf returns a module's functions by name. Each module is read once.
 func (c *critic) functionsOf(file string) map[string][]function {
 	s := c.scriptOf(file)
 	if s == nil {
@@ -116,7 +116,7 @@ func argumentsOf(all []function) (names []string, found bool) {
 // pythonComment matches a comment in Python.
 var pythonComment = regexp.MustCompile(`#[^\n]*`)
 
-// mayReadParameters reports whether a module may read a parameter by its name, or all of them.
+// mayReadParameters reports whether a module may read a parameter by its name, or all parameters.
 func (c *critic) mayReadParameters(file, key string) bool {
 	words := c.wordsOf(file)
 	return words[key] || words["*"] || words["params"] || slices.ContainsFunc(dynamic, func(d string) bool { return words[d] })

@@ -45,7 +45,7 @@ func (c *critic) scriptOf(file string) *script {
 	return s
 }
 
-// wordsOf returns the words of a script; nil if there is no such script.
+// wordsOf returns a script's words; nil if there is no such script.
 func (c *critic) wordsOf(file string) map[string]bool {
 	if s := c.scriptOf(file); s != nil {
 		return s.words
@@ -75,7 +75,7 @@ func (c *critic) faulty(place []string, task string, errs dig.Errors) {
 // definitions returns the project's definitions, which are read once, on first use.
 func (c *critic) definitions() *parameters.Definitions { return c.defined() }
 
-// expressions returns the checks for the expressions of the current task.
+// expressions returns the checks for the current task's expressions.
 func (c *critic) expressions() parameters.Expressions {
 	return parameters.Expressions{Level: c.level, Exports: c.exports, Loops: c.loops, Answers: c.stores, Defined: c.defined, Uses: c.known.Uses, Variables: c.known.Variables,
 		Taken: slices.Concat(c.known.Exported, c.known.Operators), Warn: c.warn}
@@ -98,7 +98,7 @@ type Known struct {
 	Misread func(operator, key string, v param.Value) string
 	// Takes describes the value after the name of a built-in operator, such as "file name". May be nil.
 	Takes func(operator string) string
-	// Variables are the names of the built-in variables.
+	// Variables holds the names of the built-in variables.
 	Variables []string
 	// BuiltIn are the operators that do not come from a project.
 	BuiltIn []string
@@ -107,12 +107,11 @@ type Known struct {
 	// Folder lists the names of the files and folders in a folder in the project, by its slash path, "." for the
 	// project's root; the result there is false if the folder does not exist. May be nil.
 	Folder func(name string) (entries []string, there bool)
-	// Below are the keys that have a meaning in mappings such as sandbox:, by the name of the mapping.
+	// Below holds the keys that are valid in mappings such as sandbox:, by the mapping's name.
 	Below map[string][]string
 	// Syntax returns what is wrong with the expressions in a string. May be nil.
 	Syntax func(text string) error
-	// Uses lists the ways in which the expressions of a string use parameters whose types decide the outcome. May be
-	// nil.
+	// Uses lists how a string's expressions use parameters whose types affect the result. May be nil.
 	Uses func(text string) []param.Use
 	// Stop reports whether to skip the remaining checks, because the caller has left or the time is up. May be nil.
 	Stop func() bool
@@ -145,7 +144,7 @@ type critic struct {
 	calls       *calls
 	required    *dig.Requires
 	defined     func() *parameters.Definitions
-	stores      func() bool     // whether a response of http> may be stored
+	stores      func() bool     // whether http> responses may be stored
 	circles     map[string]bool // places of require> already reported as waiting for themselves
 	evalsStored bool
 	toldEndless bool                   // a request without a limit was reported
@@ -167,7 +166,7 @@ type critic struct {
 // mostFound limits the warnings about one workflow: far fewer are shown.
 const mostFound = 1000
 
-// over reports whether the rest of the workflow need not be checked.
+// over reports whether the rest of the workflow can stay unchecked.
 func (c *critic) over() bool {
 	return len(c.found) >= mostFound || c.known.stopped()
 }

@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// takesFile reports whether the value of an operator is a file's name.
+// takesFile reports whether an operator's value is a file name.
 func (c scripts) takesFile(operator string) bool {
 	if c.known.Takes == nil {
 		return false
@@ -186,7 +186,7 @@ func (c scripts) envFiles(path []string, task string, config *param.Map) {
 	}
 }
 
-// environment checks the environment variables of a command, and the folder in which it runs. command is the key of its
+// environment checks a command's environment variables, and the folder in which it runs. command is the key of its
 // operator.
 func (c scripts) environment(at []string, task, operator, command string, config *param.Map) {
 	for _, key := range config.Map("_env").Keys() {

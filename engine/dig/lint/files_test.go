@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mapFiles serves the files of a project from a map.
+// mapFiles serves a project's files from a map.
 func mapFiles(files map[string]string) dig.Source {
 	return func(name string) ([]byte, error) {
 		if text, ok := files[name]; ok {

@@ -30,7 +30,7 @@ func (c *critic) isForeign(key string, v param.Value) bool {
 	return true
 }
 
-// foreignHint returns the hint for a key of another tool; "" if nothing is known about it.
+// foreignHint returns the hint for another tool's key; "" if nothing is known about it.
 func (c *critic) foreignHint(operator, key string) string {
 	meant, ours := keys.MeantBy(operator, key)
 	if meant == "" {

@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// habits warns about things that work in other tools and mean nothing, or something else, here.
+// habits warns about things that work in other tools but mean nothing, or something else, here.
 func (c *critic) habits(path []string, task string, config *param.Map) {
 	at := func(keys ...string) []string { return slices.Concat(path, keys) }
 	if len(path) > 0 && config.Has(keys.LevelKey) {

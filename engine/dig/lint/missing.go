@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// maxMissing limits the number of tasks of one file that are counted.
+// maxMissing limits how many tasks of one file are counted.
 const maxMissing = 10_000
 
 // missing collects the tasks whose operator does not exist, by operator: a project for another engine may have hundreds
@@ -22,7 +22,7 @@ type missing struct {
 	tasks map[string]dig.Errors
 }
 
-// add adds tasks whose message is the name of their operator.
+// add adds tasks whose message is their operator's name.
 func (m *missing) add(tasks dig.Errors) {
 	if m.tasks == nil {
 		m.tasks = map[string]dig.Errors{}

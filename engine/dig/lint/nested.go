@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// nested warns about expressions within mappings that get the text of another expression.
+// nested warns about expressions within mappings that evaluate to the text of another expression.
 func (c *critic) nested(at []string, task string, config *param.Map) {
 	keys.NestedUses{
 		Exports: c.exports,

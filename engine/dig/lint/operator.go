@@ -278,7 +278,7 @@ func (c *critic) decimals(place []string, task, name string, v param.Value) {
 	}
 }
 
-// fixed warns about a value with the name of a built-in variable.
+// fixed warns about a value that has the name of a built-in variable.
 func (c *critic) fixed(place []string, task, name string) {
 	if slices.Contains(c.known.Variables, name) {
 		c.warn(place, task, "choose another name", "%s is a built-in variable, so expressions do not see this value", name)

@@ -17,7 +17,7 @@ const (
 type reading struct {
 	config *param.Map
 	codes  []keyed  // the expressions of its values
-	texts  string   // its values that are text, one after the other
+	texts  string   // its text values, one after the other
 	files  []string // contents of the files that they name
 }
 

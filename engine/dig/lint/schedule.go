@@ -156,7 +156,7 @@ func (c schedules) sla(workflow *param.Map) {
 	}
 }
 
-// lateClock matches a time beyond the end of its day: the numbers are not limited.
+// lateClock matches a time beyond the end of the day, because its numbers are not limited.
 var lateClock = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(2[4-9]|[3-9]\d|\d{3,}):|^[^:]*:([6-9]\d|\d{3,})|^[^:]*:[^:]*:([6-9]\d|\d{3,})`)
 })

@@ -23,7 +23,7 @@ func hasSecret(v param.Value) bool {
 // bareSecret matches a reference to a secret without its braces.
 var bareSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^secret:[\w.-]+$`) })
 
-// bareSecrets warns about references without their braces in a command's variables.
+// bareSecrets warns about references without braces in a command's variables.
 func (c *critic) bareSecrets(at []string, task string, variables *param.Map) {
 	for key, v := range variables.All() {
 		if text, _ := v.(string); bareSecret().MatchString(text) {

@@ -14,8 +14,8 @@ import (
 
 const storedHint = "stored text is not evaluated again (`zerodag docs compatibility`) unless you write `_export: {eval: {stored: true}}`"
 
-// handsOn lists the operators whose evaluated values other tasks see. Those tasks do not evaluate text again that was
-// written to be evaluated there.
+// handsOn lists the operators whose evaluated values other tasks see. Those tasks do not evaluate text again if it was
+// written to be evaluated by the operator.
 var handsOn = []string{"for_each>", "param_set>", "fail>"}
 
 // madeReference matches an expression that assembles a reference to a secret.

@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// taskLimit is the default limit on the number of tasks in an attempt, in which the root counts twice.
+// taskLimit is the default limit on an attempt's tasks; the root counts twice.
 const taskLimit = 1000
 
 // Warnings lists parts of the named files that are legal but rarely do what their author expects; `check`, `push` and

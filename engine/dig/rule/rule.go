@@ -31,7 +31,7 @@ type Rule struct {
 	Properties []Property
 }
 
-// Property is a member of a value of type object.
+// Property is a member of an object value.
 type Property struct {
 	Name     string
 	Required bool
@@ -53,7 +53,7 @@ const mostDeep = 10
 
 // Reader reads rules and reports their mistakes.
 type Reader struct {
-	Of     string // the key of the file that has them
+	Of     string // the key in the file that holds the rule
 	Report Report
 }
 
@@ -63,7 +63,7 @@ func (r Reader) Fail(at []string, hint, format string, args ...any) {
 }
 
 // Read reads the keywords of a rule; own reports whether the caller handles another key itself. words lists all keys
-// that are allowed there.
+// that are allowed in the mapping.
 func (r Reader) Read(m *param.Map, at []string, words []string, own func(key string, v param.Value, at []string) bool) Rule {
 	var rule Rule
 	rule.Type, _ = m.Value("type").(string)
@@ -268,8 +268,8 @@ func Words(more ...string) []string {
 	return slices.Sorted(slices.Values(slices.AppendSeq(more, maps.Keys(ruleWords()))))
 }
 
-// Fit converts text into the type of the rule, at any depth, and lists what is wrong with the value, by the names that
-// lead there.
+// Fit converts text into the rule's type, at any depth, and lists what is wrong with the value, by the names that lead
+// there.
 func (r *Rule) Fit(name string, v param.Value) (param.Value, []string) {
 	v, err := param.AsType(r.Type, v)
 	if err != nil {
@@ -326,7 +326,7 @@ func Faults(faults []string) string {
 	return fmt.Sprintf("%s; and %d more", strings.Join(faults[:mostFaults], "; "), more)
 }
 
-// typed returns a value of the rule itself, which may be written as text, in the rule's type.
+// typed converts a value in the rule itself, which may be written as text, to the rule's type.
 func (r *Rule) typed(v param.Value) param.Value {
 	if t, err := param.AsType(r.Type, v); err == nil {
 		return t

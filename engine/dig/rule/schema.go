@@ -2,7 +2,7 @@ package rule
 
 import "zerodag/engine/param"
 
-// SchemaOf returns the schema of a rule: its keywords and the given additional ones.
+// SchemaOf returns a rule's schema: its keywords and the given additional ones.
 func SchemaOf(meaning Meaning, required []string, more ...string) Schema {
 	properties := Schema{}
 	for _, word := range Words(more...) {
@@ -21,7 +21,7 @@ func SchemaOf(meaning Meaning, required []string, more ...string) Schema {
 	return s
 }
 
-// AnyOf returns a list of words as the enum of a schema.
+// AnyOf returns a list of words as a schema's enum.
 func AnyOf(words []string) []any {
 	list := make([]any, len(words))
 	for i, w := range words {

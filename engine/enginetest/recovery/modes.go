@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Mode selects the tasks of an earlier attempt that are carried over and the tasks that run.
+// Mode selects which tasks of an earlier attempt are carried over and which tasks run.
 type Mode struct {
 	Base string // all, failed, from, only, fork
 	Task string // for from and only: a full name
@@ -269,7 +269,7 @@ func (p *Pipeline) Written() (names []string) {
 	return names
 }
 
-// From returns the saved results that `run --start` keeps: those of tasks that precede the named task.
+// From returns the saved results that `run --start` keeps: the results of tasks that precede the named task.
 func (s Saved) From(p *Pipeline, start string) Saved {
 	kept := Saved{}
 	for name, list := range s {

@@ -83,7 +83,7 @@ type made struct {
 	checked []effect // for such a group: the results of its check, which is not created again
 }
 
-// effects lists the results of a task and of all tasks below it, in the order in which later tasks see them.
+// effects lists the results of a task and all tasks below it, in the order in which later tasks see them.
 func (t *made) effects() []effect {
 	if t.before != nil {
 		return t.before.effects()

@@ -133,7 +133,7 @@ func (s *Attempt) start(limit int, carried []engine.Carried) engine.Start {
 	return e
 }
 
-// Ended reports whether the attempt is over.
+// Ended reports whether the attempt has ended.
 func (s *Attempt) Ended() bool { return s.state.Ended() }
 
 func (s *Attempt) by() engine.By {
@@ -170,7 +170,7 @@ func (s *Attempt) Step() error {
 	return s.carryOut(true)
 }
 
-// Finish carries out everything that is owed, and lets every run succeed, until the attempt is over.
+// Finish carries out everything that is owed, and lets every run succeed, until the attempt has ended.
 func (s *Attempt) Finish() error {
 	for range 20_000 {
 		if s.Ended() {

@@ -165,7 +165,7 @@ func (s *Attempt) transition(t *engine.Task, was engine.TaskState) error {
 	return s.inTurn(t)
 }
 
-// inTurn checks that a task's waits are over when it starts.
+// inTurn checks that a task's waits have ended when it starts.
 func (s *Attempt) inTurn(t *engine.Task) error {
 	root := s.mirror.Task(engine.Root)
 	sla := t.Parent == root.ID && strings.HasPrefix(t.Name, root.Name+"^sla") && (root.Waits() || root.Held)

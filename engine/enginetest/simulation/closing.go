@@ -6,8 +6,8 @@ import (
 	"zerodag/engine"
 )
 
-// closings checks that the cleanup of a task is created once, after everything else below it, and that only a second
-// kill ends it. At the end, each task that was not killed has had its cleanup.
+// closings checks that a task's cleanup is created once, after everything else below it, and that only a second kill
+// ends it. At the end, each task that was not killed has had its cleanup.
 func (s *Attempt) closings() error {
 	made := map[string]int{}
 	for _, t := range s.state.Tasks() {
@@ -33,7 +33,7 @@ func (s *Attempt) closings() error {
 	return nil
 }
 
-// leftUnclosed checks that a task that is over has had its _cancel, if it was canceled, and its _finally, unless it was
+// leftUnclosed checks that an ended task has had its _cancel, if it was canceled, and its _finally, unless it was
 // killed by force.
 func (s *Attempt) leftUnclosed(t *engine.Task, canceled, closed bool) error {
 	if s.forced {

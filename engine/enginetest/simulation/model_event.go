@@ -50,7 +50,7 @@ func (m *Model) subtasksAndCheck(t *row, o engine.Outcome) (added bool, err erro
 	return added, nil
 }
 
-// Failed is taskFailed of 2.6. Error texts are not modeled.
+// Failed is taskFailed of 2.6. Error messages are not modeled.
 func (m *Model) Failed(id int, failure *param.Map) {
 	t := m.row(id)
 	switch {

@@ -7,7 +7,7 @@ import "embed"
 //go:embed all:dist
 var dist embed.FS
 
-// Moment returns the text of moment.js, or "" if the build has none.
+// Moment returns the source of moment.js, or "" if the build does not include it.
 func Moment() string {
 	text, err := dist.ReadFile("dist/moment.min.js")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// parseDate reads the text of a date as Date.parse does: the ISO forms, and the loose forms that users and Date's own
+// parseDate reads a date as Date.parse does: in the ISO forms, and in the loose forms that users and Date's own
 // toString write. The fields are those that instant takes. Without a zone, the ISO form with a "T" and a date alone are
 // UTC, as in ECMAScript 5; everything else is local.
 func parseDate(text string, local *time.Location) (f [7]float64, zone *time.Location, ok bool) {
@@ -139,7 +139,7 @@ func (r *reader) zone(local *time.Location) (*time.Location, bool) {
 	return time.FixedZone("", sign*int(h*3600+m*60)), h < 24 && m < 60
 }
 
-// loose collects the meaning of the words and numbers of a string.
+// loose collects what the words and numbers in a string mean.
 type loose struct {
 	numbers []float64
 	month   int // 1 to 12; 0 for none

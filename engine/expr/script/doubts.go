@@ -14,7 +14,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// mistake records something in an expression that its author probably does not intend, whatever its parameters are.
+// mistake records something in an expression that its author probably does not intend, no matter what values the
+// parameters have.
 func (u *uses) mistake(hint, format string, args ...any) {
 	u.add(param.Use{Kind: param.Mistake, Says: fmt.Sprintf(format, args...), Hint: hint})
 }
@@ -73,7 +74,7 @@ func (u *uses) part(name string, with ast.Expression) {
 	}
 }
 
-// methodOf returns the name of the method that is called; "" for a function.
+// methodOf returns the name of the called method; "" for a function.
 func methodOf(n *ast.CallExpression) string {
 	if dot, is := n.Callee.(*ast.DotExpression); is {
 		return dot.Identifier.Name.String()
@@ -293,7 +294,7 @@ func FunctionHint(name string) string {
 	return "expressions only have the functions of JavaScript and moment (`zerodag docs expressions`)"
 }
 
-// printed checks the value of a whole expression.
+// printed checks the value of an entire expression.
 func (u *uses) printed(e ast.Expression) {
 	call, is := e.(*ast.CallExpression)
 	if !is || !isMoment(call) {

@@ -22,8 +22,8 @@ type Moment struct {
 	err     error
 }
 
-// CompileMoment compiles the text of moment.js, which takes a few milliseconds. Without text, expressions that need
-// moment fail with a hint.
+// CompileMoment compiles the source of moment.js, which takes a few milliseconds. Without the source, expressions that
+// need moment fail with a hint.
 func CompileMoment(text string) *Moment {
 	if text == "" {
 		return &Moment{err: errors.New("this build lacks moment: run `make assets` and build again")}

@@ -31,7 +31,7 @@ func (p plan) isBare() bool {
 	return len(p.names) == 0 && !p.lists && !p.texts && !p.code && !p.regexp && !p.java && !p.memory && !p.dates
 }
 
-// planOf returns the plan for the code of a template; computed reports whether it computes names.
+// planOf returns the plan for a template's code; computed reports whether the code computes names.
 func planOf(text string, computed bool) plan {
 	names := func(words ...string) bool { return hasAny(text, words...) }
 	all := expr.ReachesAll(text, computed)

@@ -15,7 +15,7 @@ import (
 const (
 	maxSource  = 128 << 10 // bytes of code in one template
 	maxNesting = 500       // brackets: the parser is recursive
-	maxParts   = 20000     // texts and expressions of one template
+	maxParts   = 20000     // one template's literal text and expressions
 	maxTree    = 3000      // depth of the syntax tree
 	groupParts = 100       // added up in one group, for the same reason
 )
@@ -91,7 +91,7 @@ func checkSource(code string) error {
 	return nil
 }
 
-// nesting counts how deep brackets are nested, including brackets in text.
+// nesting counts how deep brackets are nested, including brackets in strings.
 func nesting(code string) int {
 	depth, deepest := 0, 0
 	for i := range len(code) {
@@ -136,7 +136,7 @@ func explain(message string) string {
 	return strings.Replace(message, "Unexpected token ILLEGAL", "Invalid or unexpected token", 1)
 }
 
-// message returns the error of a failed script for the user, in Digdag's words if the engine's differ.
+// message returns a failed script's error as the user sees it, in Digdag's words if the engine's differ.
 func message(err error) error {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	maxText   = 4 << 20 // bytes of one JSON text
+	maxText   = 4 << 20 // bytes of one JSON value
 	maxLevels = 500     // of nesting in it
 )
 
 // stringify is JSON.stringify with limits of length and depth: values that occur many times in a small graph can
-// produce text of any size.
+// produce output of any size.
 type stringify struct {
 	x        *script
 	out      []byte

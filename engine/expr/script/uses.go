@@ -51,7 +51,7 @@ func Uses(text string) []param.Use {
 type uses struct {
 	found    []param.Use
 	own      []string // names that the expressions set themselves, such as arguments of functions
-	declared []string // those among them that are not parameters: variables and arguments
+	declared []string // names that are not parameters: variables and arguments
 }
 
 // walk visits a part of the syntax tree; tried reports whether the code around it handles a missing value.
@@ -214,7 +214,7 @@ func (u *uses) plus(n *ast.BinaryExpression) {
 	}
 }
 
-// literal records a parameter that is compared with a literal text.
+// literal records a parameter that is compared with a string literal.
 func (u *uses) literal(a, b ast.Expression) {
 	name := nameOf(a)
 	if text, isText := b.(*ast.StringLiteral); isText && name != "" {

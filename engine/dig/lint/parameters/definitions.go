@@ -19,9 +19,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// Definitions holds what a project's files define about the types of its parameters.
+// Definitions holds what a project's files define about its parameters' types.
 type Definitions struct {
-	texts  map[string]string          // names whose values are text, with the source of the text
+	texts  map[string]string          // names whose values are text, with where the text comes from
 	others map[string]bool            // names that may have values of other types
 	keys   map[string]map[string]bool // of mappings, by their name
 	loose  map[string]bool            // names that are mappings in one place and something else in another
@@ -190,7 +190,7 @@ func (d *Definitions) script(text string) {
 	}
 }
 
-// textual returns why the value of a parameter is, or may be, text; "" if it is not, or if that is unknown.
+// textual returns why a parameter's value is, or may be, text; "" if it is not, or if that is unknown.
 func (d *Definitions) textual(name string) string {
 	switch from := d.texts[name]; {
 	case d.others[name]:

@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Expressions checks what the expressions of a task do with parameters whose types decide the outcome.
+// Expressions checks what a task's expressions do with parameters whose types affect the result.
 type Expressions struct {
 	Level     int          // of the language
 	Exports   *param.Scope // of the tasks around it, and its own
@@ -142,7 +142,7 @@ func (c Expressions) text(place []string, task string, use param.Use) {
 	c.Warn(place, task, c.typeHint(use.Name, from, kind, cast), "%s; %s", message, from)
 }
 
-// textual returns why the value of a parameter is, or may be, text; "" if it is not, or if that is unknown.
+// textual returns why a parameter's value is, or may be, text; "" if it is not, or if that is unknown.
 func (c Expressions) textual(name string) string {
 	if slices.Contains(c.Variables, name) || slices.Contains(c.Taken, name) {
 		return ""
@@ -166,18 +166,18 @@ func isCondition(place []string) bool {
 	return key == "if>" || key == "_if" || key == "_disable"
 }
 
-// ordered matches names of values that sort correctly as text: a date, a version, a name.
+// ordered matches the names of values that sort correctly as text: a date, a version, a name.
 var ordered = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(date|day|time|from|to|start|end|since|until|after|before|month|week|year|first|last|name|version|key|id)$`)
 })
 
-// ofTexts and ofAll are JavaScript's own properties, of text and of any value.
+// ofTexts and ofAll list JavaScript's built-in properties of strings and of all values.
 var (
 	ofTexts = []string{"length"}
 	ofAll   = []string{"constructor", "hasOwnProperty", "toString", "valueOf", "length"}
 )
 
-// property warns about a missing part of a parameter, which evaluates to empty text.
+// property warns about a missing part of a parameter, which evaluates to the empty string.
 func (c Expressions) property(place []string, task string, use param.Use) {
 	first := use.Path[0]
 	switch {
@@ -268,7 +268,7 @@ func (c Expressions) content(place []string, task string, use param.Use) {
 	}
 }
 
-// StoresAnswers reports whether answers of http> may be stored: a request in the file does so, or other files may make
+// StoresAnswers reports whether http> responses may be stored: a request in the file does so, or other files may make
 // requests.
 func StoresAnswers(file *param.Map) bool {
 	asks, stores := answers(file)

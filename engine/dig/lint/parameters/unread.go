@@ -15,8 +15,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// UnreadIn warns about parameters of a run that nothing in the project can read: their names occur in none of its
-// files. It returns none if a file is too large to be read, or if there are too many files.
+// UnreadIn warns about a run's parameters that nothing in the project can read: their names occur in none of its files.
+// It returns none if a file is too large to be read, or if there are too many files.
 func UnreadIn(read dig.Source, folder func(string) ([]string, bool), names []string) (found dig.Errors) {
 	if len(names) == 0 {
 		return nil
@@ -158,7 +158,7 @@ var nameAtStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // pureOperators read nothing but their own keys.
 var pureOperators = []string{"echo", "fail", "if", "switch", "loop", "for_each", "for_range", "wait"}
 
-// readsOnlyExpressions reports whether all tasks of a workflow run operators that read nothing but their keys.
+// readsOnlyExpressions reports whether all of a workflow's tasks run operators that read nothing but their keys.
 func readsOnlyExpressions(v param.Value) bool {
 	switch x := v.(type) {
 	case *param.Map:

@@ -1,6 +1,6 @@
 // Package shell finds text in a script that the shell reads differently than its author.
 //
-// Package lint uses it for scripts of tasks. It works on text, and has no notion of workflows.
+// Package lint uses it for task scripts. It works on text and has no notion of workflows.
 package shell
 
 import (
@@ -43,7 +43,7 @@ var (
 // Slip is something in a script that its author probably does not intend.
 type Slip struct{ Message, Hint string }
 
-// Slips returns the slips of a script that do not depend on its task; inSh means that /bin/sh runs it, unless the
+// Slips returns a script's likely mistakes that do not depend on its task; inSh means that /bin/sh runs it, unless the
 // script names a program itself.
 func Slips(script string, inSh bool) (found []Slip) {
 	add := func(is bool, message, hint string) {
@@ -83,8 +83,8 @@ func bashOnly(plain string) []Slip {
 	return nil
 }
 
-// characters finds the first character that a shell takes as part of a word against its author's intent, in a script
-// without quoted text.
+// characters finds the first character that a shell reads as part of a word, contrary to the author's intent, in a
+// script without quoted text.
 func characters(plain string) []Slip {
 	for line := range strings.Lines(plain) {
 		line = strings.TrimRight(line, " \t\r\n")
