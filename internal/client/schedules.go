@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Schedules lists one project's schedules, or of all if project is "".
+// Schedules lists one project's schedules, or all schedules if project is "".
 func (c *Client) Schedules(ctx context.Context, project, last ID) ([]Schedule, error) {
 	var list struct{ Schedules []Schedule }
 	at := "/api/schedules"

@@ -154,7 +154,7 @@ func dockerfile(image string, build []string) string {
 	return b.String()
 }
 
-// dockerfileName returns the path of the Dockerfile, as in Digdag: next to the scratch folder of the command.
+// dockerfileName returns the path of the Dockerfile, as in Digdag: next to the command's scratch folder.
 func (r *run) dockerfileName() string {
 	return path.Join(path.Dir(r.command.Scratch), "docker", "Dockerfile."+strings.ReplaceAll(r.image, ":", "."))
 }

@@ -29,7 +29,7 @@ import (
 // Time limits of the driver.
 const (
 	defaultGrace = 5 * time.Second
-	askTime      = 15 * time.Second // the time within which an engine must answer a query
+	askTime      = 15 * time.Second // how long an engine may take to respond to a query
 	knownTime    = 10 * time.Second // how long an engine that has answered is not queried again
 )
 
@@ -42,8 +42,8 @@ type Options struct {
 	KillNow bool          // a canceled command is killed at once
 	// Cut, once closed, ends the grace time of canceled commands: they are killed. If it is nil, that never happens.
 	Cut <-chan struct{}
-	// Name distinguishes the containers of this driver from those of others, across restarts of the program; "" means a
-	// random name.
+	// Name distinguishes this driver's containers from those of others, across restarts of the program; "" means a random
+	// name.
 	Name string
 	// NoOptions refuses run_options, build_options and programs with other names: with them, a task could do anything,
 	// even on the machine itself.

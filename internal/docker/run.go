@@ -154,7 +154,7 @@ func codeOf(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// state is the state of a container according to the engine.
+// state is a container's state according to the engine.
 type state struct {
 	outOfMemory bool
 	ran         bool   // its program was started
@@ -247,7 +247,7 @@ func engineText(said string) string {
 	return text
 }
 
-// remove removes the container, whatever state it is in.
+// remove removes the container, no matter what state it is in.
 func (r *run) remove() {
 	ask(context.Background(), r.settings.program, "rm", "-f", "-v", r.name) // a missing container is harmless
 }

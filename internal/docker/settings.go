@@ -71,7 +71,7 @@ func (d *Driver) check(s settings) error {
 	return nil
 }
 
-// has reports whether the task's own options include one of these names.
+// has reports whether the task's own options include one of the given names.
 func (s settings) has(names ...string) bool {
 	return slices.ContainsFunc(s.runOptions, func(option string) bool {
 		name, _, _ := strings.Cut(option, "=")

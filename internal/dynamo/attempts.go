@@ -83,7 +83,7 @@ func (db *DB) Finish(ctx context.Context, id int64, e host.End) error {
 	return err
 }
 
-// ending returns the change of the row. It ends with a REMOVE.
+// ending returns the change to the row. It ends with a REMOVE.
 func (db *DB) ending(ctx context.Context, id int64, e host.End) (table.Where, error) {
 	w := table.Where{Text: "SET #f = :f", Names: []string{aFinished, aListActive}, Values: table.Item{":f": table.Micros(e.At)}}
 	set := func(name string, of func(table.Item)) {

@@ -64,7 +64,7 @@ func recordOf(it table.Item) host.Record {
 // auditPage is how many entries are read at once; DynamoDB returns at most 1 MB.
 const auditPage = 1000
 
-// clocks is the largest difference between the time of an entry and that of its id, which may come from another clock.
+// clocks is the largest difference between an entry's time and its id's time, which may come from another clock.
 const clocks = time.Hour
 
 // Audits lists audit log entries, newest first. IDs ascend approximately with time, so it reads only those of the

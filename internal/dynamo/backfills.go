@@ -32,7 +32,7 @@ func backfillsOf(project int64, workflow string) string {
 	return "B#" + table.Decimal(project) + "#" + workflow
 }
 
-// openBackfills is the partition of the unfinished backfills of all sites.
+// openBackfills is the partition that holds the unfinished backfills of all sites.
 const openBackfills = "B#"
 
 func backfillOf(it table.Item) (host.Backfill, error) {
@@ -184,8 +184,8 @@ func (db *backfills) UpdateBackfill(ctx context.Context, b host.Backfill) error 
 	return host.ErrConflict
 }
 
-// ForgetBackfills removes backfills that are over: see host.Backfills. Ids ascend with time, so backfills made after t
-// are not read.
+// ForgetBackfills removes ended backfills: see host.Backfills. Ids ascend with time, so backfills made after t are not
+// read.
 func (db *backfills) ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error) {
 	sites, err := allSites(ctx, db.t)
 	if err != nil {

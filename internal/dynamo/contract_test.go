@@ -34,7 +34,7 @@ var (
 	_ host.Backfills = (*dynamo.DB)(nil)
 )
 
-// options returns the options of a separate table, with a queue and blobs that need no AWS.
+// options returns options for a separate table, with a queue and blobs that do not need AWS.
 func options(t testing.TB) dynamo.Options {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Options{Migrate: true})

@@ -145,7 +145,7 @@ func (db *logs) entryOf(ctx context.Context, it table.Item) (host.Entry, error) 
 	return e, nil
 }
 
-// snapshotOf reads the snapshot of an entry; nil if it has none.
+// snapshotOf reads an entry's snapshot; nil if it has none.
 func (db *logs) snapshotOf(ctx context.Context, it table.Item) ([]byte, error) {
 	state := it.Bytes(aSnapshot)
 	if blob := it.Str(aSnapshotBlob); blob != "" {

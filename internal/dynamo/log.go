@@ -80,7 +80,7 @@ func (db *logs) tailBefore(ctx context.Context, attempt, seq int64) (tail, error
 	return tail{1, first.Num(aSnapshotSeq)}, nil
 }
 
-// firstEntry reads entry 1. An expired log counts as gone, because parts of it may already be deleted.
+// firstEntry reads entry 1. An expired log counts as deleted, because parts of it may already be.
 func (db *logs) firstEntry(ctx context.Context, attempt int64) (table.Item, error) {
 	row, err := db.t.Get(ctx, attemptKey(attempt))
 	first := firstOf(row)

@@ -46,7 +46,7 @@ func poolPartition(ref host.PoolRef) string {
 func poolKey(ref host.PoolRef) table.Key { return table.At(poolPartition(ref), table.Row) }
 func poolsOf(site int64) string          { return "O#" + table.Decimal(site) }
 
-// allPools is the partition of the pools of all sites.
+// allPools is the partition that holds the pools of all sites.
 const allPools = "O#"
 
 func slotKey(ref host.PoolRef, number int) table.Key {
@@ -162,7 +162,7 @@ func (db *pools) Line(ctx context.Context, ref host.PoolRef, n int) (l host.Line
 	return l, nil
 }
 
-// addToLine adds the content of a pool's item.
+// addToLine adds the content of one of a pool's items.
 func addToLine(l *host.Line, it table.Item) error {
 	switch sort := it.Str(table.Sort); {
 	case sort == table.Row:

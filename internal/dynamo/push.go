@@ -15,8 +15,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// pushing is one call of Push. The id of its revision stays the same however often it tries; the ids of its definitions
-// are the following ones.
+// pushing is one call of Push. Its revision's id stays the same however often it tries; its definitions get the ids
+// that follow.
 type pushing struct {
 	host.Push
 	project  table.Item // row as it was read; nil if it will be created
@@ -259,7 +259,7 @@ func asRead(p host.Project, pushes int64) table.Where {
 	return w
 }
 
-// scheduleActions returns the actions that bring the schedules of the project in line with the revision.
+// scheduleActions returns the actions that bring the project's schedules in line with the revision.
 func (x *pushing) scheduleActions() ([]table.Action, error) {
 	var actions []table.Action
 	for _, name := range slices.Sorted(maps.Keys(x.old)) {
@@ -307,7 +307,7 @@ func unchanged(s host.Schedule) table.Where {
 }
 
 // restOfSchedules changes the schedules for which the first transaction had no room. Schedules that changed meanwhile
-// are read again; if another push came, that push brings all of them in line.
+// are read again; if there was another push, that push brings all schedules in line.
 func (db *DB) restOfSchedules(ctx context.Context, x *pushing, rest []table.Action) error {
 	for try := 0; len(rest) > 0; {
 		n := min(len(rest), table.MaxActions-1)

@@ -106,8 +106,8 @@ func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session
 	return upTo(out.Rows, q.Count), err
 }
 
-// inParts passes rows on in parts of about the given number of bytes of parameters, 0 for all at once: parameters that
-// are stored outside their item are read only when it is their turn.
+// inParts passes rows on in batches with about the given number of bytes of parameters, 0 for all at once: parameters
+// that are stored outside their item are read only when it is their turn.
 func inParts(bytes int, f func([]table.Item) (enough bool, err error)) func([]table.Item) (bool, error) {
 	const packed = 8 // stored parameters are usually compressed at most by this factor
 	return func(rows []table.Item) (bool, error) {

@@ -12,12 +12,12 @@ import (
 )
 
 // Short logs are stored together: each is compressed while it is kept, but most of their content is the same, so they
-// are decompressed and then compressed as one text.
+// are decompressed and then compressed together.
 //
 //	0   (name length, name, form, content length, content)...
 const togetherForm = 0
 
-// Forms of a content: the original bytes, or the text that had been compressed.
+// Forms of a log's content: the original bytes, or the text that had been compressed.
 const (
 	asItWas = 0
 	gunzip  = 1

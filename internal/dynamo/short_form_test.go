@@ -40,7 +40,7 @@ func TestShortForm(t *testing.T) {
 			t.Errorf("a text cut to %d of %d bytes was read", i+1, len(whole))
 		}
 	}
-	for _, at := range []int{0, 1 + 1 + len(list[0].name)} { // the form of the whole text, and the form of one content
+	for _, at := range []int{0, 1 + 1 + len(list[0].name)} { // the form of the whole, and the form of one log's content
 		later := bytes.Clone(whole)
 		later[at] = 9
 		if _, err := splitShort(later); err == nil {

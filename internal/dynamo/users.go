@@ -116,7 +116,7 @@ func (db *tokens) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
 
 func sessionsKey(who string) table.Key { return table.At("Q#"+who, table.Row) }
 
-// EndSessions records the end of a user's sessions: see host.Users.
+// EndSessions records that a user's sessions have ended: see host.Users.
 func (db *tokens) EndSessions(ctx context.Context, who string, until, now time.Time) error {
 	it := sessionsKey(who).Item()
 	it.SetTime(aUntil, until)

@@ -107,7 +107,7 @@ func kindOf(name string) (kind, error) {
 	return kind{}, fmt.Errorf("there is no database of type %q", name)
 }
 
-// Database is the database of a stopped server.
+// Database is a stopped server's database.
 type Database struct {
 	Path   string // its file's path
 	Exists bool

@@ -57,7 +57,7 @@ type Options struct {
 	Workspaces int64  // the total number of bytes of all workspaces; 0 means half of the free space on their disk
 
 	SecretKeys [][]byte // 16 bytes each: the first one encrypts secrets, all of them decrypt; empty: there are no secrets
-	KeyLost    bool     // the key of the stored secrets is lost: a different one is accepted
+	KeyLost    bool     // the key for the stored secrets is lost: a different one is accepted
 	Sync       host.Sync
 	Migrate    bool   // an older database is brought up to date; otherwise it is refused
 	AgentID    string // "" means <pid>@<host>
@@ -425,7 +425,7 @@ func (e *Engine) Close() error {
 // Exposed explains why commands can read this server's data; "" if they cannot, or if the configuration permits it.
 func (e *Engine) Exposed() string { return e.commands.Exposed() }
 
-// openSecrets checks that the keys are those of the stored secrets.
+// openSecrets checks that the keys fit the stored secrets.
 func (e *Engine) openSecrets(ctx context.Context, o Options) error {
 	e.Seal = sealOf(o.SecretKeys)
 	err := e.DB.CheckKey(ctx)
@@ -436,8 +436,8 @@ func (e *Engine) openSecrets(ctx context.Context, o Options) error {
 	return nil
 }
 
-// sealOf returns the box that seals sign-ins with the first key and opens those of all keys. Without a key, sign-ins are
-// valid only for this process.
+// sealOf returns the box that seals sign-ins with the first key and opens sign-ins sealed with any of the keys. Without
+// a key, sign-ins are valid only for this process.
 func sealOf(keys [][]byte) *seal.Box {
 	if len(keys) == 0 {
 		return seal.New(seal.Fixed(nil))

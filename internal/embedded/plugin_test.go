@@ -54,7 +54,7 @@ func begin(t *testing.T, e *zerodag.Engine, folder, workflow string, params map[
 	return id
 }
 
-// holds waits until a file contains a text.
+// holds waits until a file contains a string.
 func holds(t *testing.T, file, text string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

@@ -212,7 +212,7 @@ func notNegative(f field) field {
 	return f
 }
 
-// list returns an optional variable that holds a list of texts.
+// list returns an optional variable that holds a list of strings.
 func list(name string, of func(*Config) *[]string) field {
 	return field{name: "ZERODAG_" + name, write: func(c *Config) string {
 		if len(*of(c)) == 0 {
@@ -230,7 +230,7 @@ func list(name string, of func(*Config) *[]string) field {
 func asJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("env: encode settings: %v", err)) // texts and numbers: cannot fail
+		panic(fmt.Sprintf("env: encode settings: %v", err)) // strings and numbers: cannot fail
 	}
 	return string(text)
 }

@@ -31,7 +31,7 @@ func TaskRole(text string) (owner, arn string, err error) {
 	return owner, arn, nil
 }
 
-// Allows reports whether commands of a project may have a role. An unreadable entry allows nothing.
+// Allows reports whether a project's commands may have a role. An unreadable entry allows nothing.
 func (c Commands) Allows(site int64, project, role string) bool {
 	return slices.ContainsFunc(c.Roles, func(text string) bool {
 		owner, arn, err := TaskRole(text)

@@ -153,7 +153,7 @@ const (
 	startPause = 100 * time.Millisecond // doubled each time
 )
 
-// startError is the error of an evaluator that could not be started. It is operators.ErrUnavailable if the machine
+// startError is the error for an evaluator that could not be started. It is operators.ErrUnavailable if the machine
 // temporarily lacked descriptors, processes, memory or time, and operators.ErrNoEvaluator otherwise.
 type startError struct{ cause error }
 

@@ -82,7 +82,7 @@ func start(ctx context.Context, path string) (p *process, err error) {
 		}
 	}
 	stdin.Close()
-	stdout.Close() // so that the end of an evaluator that has not greeted is noticed
+	stdout.Close() // so that it is noticed if an evaluator ends before it has greeted
 	if err != nil {
 		in.Close()
 		out.Close()
@@ -170,7 +170,7 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 			return "", false, errKilled
 		}
 	}
-	p.kill() // kill also waits, so that the cause of the end is known
+	p.kill() // kill also waits, so that the reason why the process ended is known
 	return "", false, expr.ScriptError(p.obituary())
 }
 
@@ -222,7 +222,7 @@ func (p *process) answerOrEnd() (string, error) {
 
 // endedBy reports whether a signal ended the process, which is already over.
 func (p *process) endedBy(signal syscall.Signal) bool {
-	if p.cmd.ProcessState == nil { // the cause of its end is unknown
+	if p.cmd.ProcessState == nil { // why it ended is unknown
 		return false
 	}
 	status, _ := p.cmd.ProcessState.Sys().(syscall.WaitStatus)

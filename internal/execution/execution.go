@@ -24,7 +24,7 @@ func Inline(r operators.Registry, t *engine.Task) bool { return t.Preparing || W
 // Written returns a task's operator as far as its text shows: the registry's operator of that name, or nil.
 func Written(r operators.Registry, t *engine.Task) operators.Operator { return r[Operator(t)] }
 
-// Operator returns the name of a task's operator as it is written, such as "sh"; "" for none.
+// Operator returns the name of a task's operator as written, such as "sh"; "" for none.
 func Operator(t *engine.Task) string {
 	for k, v := range t.Config.All() {
 		if k == "_type" {

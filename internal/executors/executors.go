@@ -1,5 +1,5 @@
 // Package executors chooses where a command runs on this machine, as a process or in docker, and within which limits:
-// by the task's settings (`sandbox:`, `docker:`), then by those of the server.
+// by the task's settings (`sandbox:`, `docker:`), then by the server's.
 //
 // `zerodag server`, `zerodag scheduler` and `zerodag run` share it. It must not contain rules about how to run a
 // command: its two drivers do.
@@ -41,7 +41,7 @@ type Settings struct {
 	Hidden    []string // absolute paths of these files and folders
 	Limits    Limits   // for commands that request none
 	Most      Limits   // the maximum that tasks may request; zero means the whole machine
-	Name      string   // the name of the commands, used to find them after a crash; "" means a random name
+	Name      string   // the commands' name, by which they are found after a crash; "" means a random name
 	KillNow   bool     // a canceled command is killed at once
 	Alone     bool     // see process.Options
 	// Environment selects the variables of this program that plain processes get.
@@ -80,7 +80,7 @@ type Executors struct {
 // In creates the Commands of a run, in its project's folder root.
 type In func(root string, id operators.Identity) operators.Commands
 
-// here lists the executors of one machine.
+// here lists the executors on this machine.
 func here() []string { return []string{operators.InProcess, operators.InDocker} }
 
 // New creates Executors, or returns an error that names the invalid setting.
@@ -186,7 +186,7 @@ func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err e
 	return e.process.Reclaim()
 }
 
-// In creates the Commands of a run.
+// In creates the Commands for a run.
 func (e *Executors) In(root string, id operators.Identity) operators.Commands {
 	return commands{e, root, id}
 }

@@ -128,8 +128,8 @@ func (l *Launcher) endedUnnoted(ctx context.Context, names []string, over map[st
 	return nil
 }
 
-// taskOf returns the task of a runner, even if its launch was interrupted before the task was recorded; "" if no task
-// should run.
+// taskOf returns a runner's task, even if its launch was interrupted before the task was recorded; "" if no task should
+// run.
 func (l *Launcher) taskOf(ctx context.Context, r sandbox.Runner) (string, error) {
 	if r.Task != "" {
 		return r.Task, nil
@@ -150,7 +150,7 @@ func (l *Launcher) running(ctx context.Context, r sandbox.Runner) (string, error
 	return out.TaskArns[0], nil
 }
 
-// described converts a task to the form of its event.
+// described converts a task to the form that its events have.
 func described(t types.Task) detail {
 	d := detail{StartedBy: aws.ToString(t.StartedBy), LastStatus: aws.ToString(t.LastStatus), StopCode: string(t.StopCode), StoppedReason: aws.ToString(t.StoppedReason)}
 	for _, c := range t.Containers {

@@ -16,7 +16,7 @@ type Stopped struct {
 	Ending sandbox.Ending
 }
 
-// detail is the format of the event.
+// detail is the event's format.
 type detail struct {
 	StartedBy     string      `json:"startedBy"`
 	LastStatus    string      `json:"lastStatus"`
@@ -84,7 +84,7 @@ func (d detail) unreached() bool {
 }
 
 // isFinal reports whether an image does not exist or may not be used. A registry that does not respond or throttles
-// requests may answer later.
+// requests may respond later.
 func isFinal(why string) bool {
 	if !strings.Contains(why, "CannotPullContainerError") {
 		return false

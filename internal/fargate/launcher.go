@@ -182,7 +182,7 @@ func isRefusal(reason string) bool {
 		func(word string) bool { return strings.Contains(reason, word) })
 }
 
-// Stop asks the task of a runner to stop.
+// Stop asks a runner's task to stop.
 func (l *Launcher) Stop(ctx context.Context, r sandbox.Runner, why string) error {
 	task, err := l.taskOf(ctx, r)
 	if err != nil || task == "" {

@@ -88,7 +88,7 @@ func (l *AccessLog) line(at time.Time, took time.Duration, r *http.Request, a *a
 	if l.form == "json" {
 		text, _ := json.Marshal(map[string]any{"time": at.UTC().Format(time.RFC3339Nano), "remote": remote, "user": user, "method": r.Method,
 			"uri": r.RequestURI, "protocol": r.Proto, "status": a.status, "size": a.size, "took": took.Seconds(),
-			"referer": r.Referer(), "agent": r.UserAgent()}) // texts and numbers always encode
+			"referer": r.Referer(), "agent": r.UserAgent()}) // strings and numbers always encode
 		return printable(string(text)) + "\n"
 	}
 	if user == "" {

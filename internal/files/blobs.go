@@ -30,7 +30,7 @@ func NewBlobs(folder string) (*Blobs, error) {
 	return &Blobs{folder}, nil
 }
 
-// path returns the path of a blob's file. Keys are relative slash paths. No part may begin with a dot, because such
+// path returns the path to a blob's file. Keys are relative slash paths. No part may begin with a dot, because such
 // names are for files that are being written.
 func (b *Blobs) path(key string) (string, error) {
 	if !fs.ValidPath(key) || key == "." || strings.HasPrefix(key, ".") || strings.Contains(key, "/.") || strings.ContainsAny(key, "\\\x00") {
@@ -123,7 +123,7 @@ func makeFolders(root, folder string) error {
 	return nil
 }
 
-// syncFolder makes the entries of a folder survive a power loss.
+// syncFolder makes a folder's entries survive a power loss.
 func syncFolder(folder string) error {
 	d, err := os.Open(folder)
 	if err != nil {

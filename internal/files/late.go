@@ -19,7 +19,7 @@ const (
 	mostLate     = 64 << 20
 	mostLateLogs = 50_000
 	lateAgain    = time.Second
-	holdResult   = time.Minute // how long the result of a run waits for its log
+	holdResult   = time.Minute // how long a run's result waits for its log
 )
 
 // late holds the logs whose text cannot be stored at the moment: the text is kept in memory and stored as soon as
@@ -33,7 +33,7 @@ type late struct {
 	timer   *time.Timer
 	cause   error // why the last one could not be stored
 	missing gap   // the missing text of all logs since the first of them fell behind
-	runs    int   // the number of logs that were lost completely
+	runs    int   // how many logs were lost completely
 	closed  bool
 }
 

@@ -78,7 +78,7 @@ func onDisk(t *testing.T) (logs *Logs, d *disk, said *bytes.Buffer) {
 	return logs, d, said
 }
 
-// kept returns the text of all logs of the example attempt, which must be complete gzip files.
+// kept returns the text of all the example attempt's logs, which must be complete gzip files.
 func kept(t *testing.T, logs *Logs) string {
 	t.Helper()
 	_, created := exampleRun("")

@@ -53,7 +53,7 @@ type Logs struct {
 type LogOptions struct {
 	Folder  string
 	AgentID string           // appears in file names; "" means <pid>@<host>
-	Split   int64            // bytes of text after which a run continues in another file; 0: never
+	Split   int64            // how many bytes of text a run writes before it continues in another file; 0: no limit
 	Form    tasklog.Form     // the format of the engine's lines
 	Short   ShortLogs        // keeps logs with little text; nil: every run has a separate file
 	Now     func() time.Time // nil means time.Now

@@ -21,8 +21,8 @@ type names struct {
 	last atomic.Int64 // nanoseconds in the newest name
 }
 
-// unique returns the time, increased by as little as necessary so that no other name contains it, whatever the clock
-// shows.
+// unique returns the time, increased by as little as necessary so that no other name contains it, no matter what the
+// clock shows.
 func (n *names) unique(at time.Time) time.Time {
 	for {
 		last := n.last.Load()

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/plainfile"
 )
 
-// The modes of everything that a server stores: only its user has access, whatever the umask.
+// The modes of everything that a server stores: only its user has access, regardless of the umask.
 const (
 	privateFile   fs.FileMode = 0o600
 	privateFolder fs.FileMode = 0o700

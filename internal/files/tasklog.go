@@ -49,7 +49,7 @@ type taskLog struct {
 
 	behind  bool  // it waits among the late logs
 	cause   error // why
-	taken   int   // the number of bytes of memory that it uses there
+	taken   int   // how many bytes of memory it uses there
 	missing gap   // text that arrived when there was no more memory
 }
 
@@ -170,8 +170,8 @@ func (t *taskLog) putOff(why error) {
 	}
 }
 
-// settle stores the log of an ended run. It returns an error if the result of the run must wait. unstored reports that
-// the result no longer waits even though the log is not stored.
+// settle stores an ended run's log. It returns an error if the run's result must wait. unstored reports that the result
+// no longer waits even though the log is not stored.
 func (t *taskLog) settle() (unstored bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -185,7 +185,7 @@ func (t *taskLog) settle() (unstored bool, err error) {
 	return err != nil, nil
 }
 
-// catchUp stores a late log, and ends it if its run is over. An error means that it still waits.
+// catchUp stores a late log, and ends it if its run has ended. An error means that the log still waits.
 func (t *taskLog) catchUp() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -237,7 +237,7 @@ func (t *taskLog) finish() error {
 }
 
 // store writes the buffered text, and a line about the gap in place of missing text, as gzip members. Existing text in
-// the file stays intact whatever the outcome.
+// the file stays intact in any case.
 func (t *taskLog) store() error {
 	for len(t.text) > 0 || t.missing.bytes > 0 {
 		if len(t.text) == 0 {
@@ -298,7 +298,7 @@ func (t *taskLog) member(text []byte) error {
 // create creates the file. If two runs begin at the same time, the name of the later one gets one more nanosecond.
 func (t *taskLog) create() error {
 	if t.began.IsZero() {
-		t.began = t.logs.now() // of its text, only the gap is known
+		t.began = t.logs.now() // all that is known of its text is the gap
 	}
 	for ; ; t.began = t.began.Add(1) {
 		name := filepath.Join(t.folder, tasklog.Name(t.task, t.logs.agent, t.began))

@@ -30,7 +30,7 @@ type Workspaces struct {
 	unpacked map[string]*unpacked
 	oldest   []string // keys of unpacked
 	clean    string   // prefix of the names of kept copies
-	kept     int      // the number of copies kept so far, for their names
+	kept     int      // how many copies have been kept so far, for their names
 }
 
 // unpacked is an archive on disk, unpacked by the first run that needs it.
@@ -68,7 +68,7 @@ func (w *Workspaces) Share() error {
 	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users can traverse the folder to their workspaces, but cannot list it
 }
 
-// Folder returns the folder of the workspaces.
+// Folder returns the folder that holds the workspaces.
 func (w *Workspaces) Folder() string { return w.folder }
 
 // Close deletes everything.
@@ -92,7 +92,7 @@ func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identi
 	return &Workspace{ctx: ctx, all: w, key: archive, name: run.FolderName(id), in: in}
 }
 
-// patiently repeats work that needs file descriptors until there are enough of them.
+// patiently repeats work that needs file descriptors until there are enough.
 func (w *Workspace) patiently(do func() error) error { return limits.Patiently(w.ctx, nil, do) }
 
 // shared returns the unpacked archive.

@@ -66,7 +66,7 @@ type conn struct {
 	gate    *Gate
 	since   time.Time // since when it has no request
 	busy    bool      // it has a request
-	running int       // the number of handlers of its requests: several with HTTP/2
+	running int       // how many handlers serve its requests: several with HTTP/2
 	over    bool      // all handlers have returned, and only the client is slow
 	pending int       // bytes of unfinished headers
 	lines   headerLines
@@ -247,7 +247,7 @@ func (g *Gate) Handler(h http.Handler, always ...string) http.Handler {
 	})
 }
 
-// full has the format of the API's errors.
+// full has the format of API errors.
 const full = `{"message":"The server has reached its limit of concurrent requests (server.http.max-connections): try again","status":503}`
 
 func (g *Gate) entered(r *http.Request) int {

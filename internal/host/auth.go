@@ -11,7 +11,7 @@ import (
 type Token struct {
 	ID        int64
 	Site      int64
-	Name      string // for display; need not be unique
+	Name      string // for display; not necessarily unique
 	Role      string // "metrics", "viewer", "operator", "admin" or "owner": what the bearer may do
 	Hash      []byte // SHA-256 of the text
 	CreatedAt time.Time
@@ -48,15 +48,16 @@ type Users interface {
 	Revoke(ctx context.Context, site, id int64) error
 	// ByHash finds a token of any site, and records that it was used. It returns ErrNotFound if there is none.
 	ByHash(ctx context.Context, hash []byte) (Token, error)
-	// EndSessions records that the sessions of a user that began up to a given time are over. An earlier time does not
-	// replace a later one. who is a short text that identifies the user. The record may be forgotten SessionsKept after
+	// EndSessions records that a user's sessions that began up to a given time have ended. An earlier time does not
+	// replace a later one. who is a short string that identifies the user. The record may be forgotten SessionsKept after
 	// now.
 	EndSessions(ctx context.Context, who string, until, now time.Time) error
 	// SessionsEnded returns the time that EndSessions recorded last; zero for none.
 	SessionsEnded(ctx context.Context, who string) (time.Time, error)
 }
 
-// SessionsKept is the minimum time for which the end of a user's sessions is kept: longer than any session lasts.
+// SessionsKept is the minimum time for which it stays on record that a user's sessions have ended: longer than any
+// session lasts.
 const SessionsKept = 24 * time.Hour
 
 // Record is a change with its author.

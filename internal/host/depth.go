@@ -9,7 +9,7 @@ type Depth struct {
 	Later  int    // messages that are not due yet
 	Leased int    // received and in progress
 	Behind int    // waiting for an earlier message of their group; queues that cannot count these include them in Ready
-	// Aside is the number of dead letters; 0 if the queue has none.
+	// Aside counts the dead letters; 0 if the queue keeps none.
 	Aside int
 	// Oldest is when the oldest message of Ready began to wait; zero if there is none or the time is unknown.
 	Oldest time.Time

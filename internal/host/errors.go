@@ -48,7 +48,7 @@ func StartsLater(err error) bool {
 var (
 	// ErrPanic means that our own code crashed, which is a defect.
 	ErrPanic = errors.New("engine error")
-	// ErrNoDefinition means that the workflow of an attempt is gone or cannot be compiled.
+	// ErrNoDefinition means that an attempt's workflow no longer exists or cannot be compiled.
 	ErrNoDefinition = errors.New("the workflow definition cannot be used")
 	// ErrGone means that an attempt has nothing left that a message could change.
 	ErrGone = errors.New("the attempt no longer exists")
@@ -65,7 +65,7 @@ func Recover(logger *slog.Logger, what string, do func() error) (err error) {
 	return do()
 }
 
-// Code is the class of an error that a caller of the host caused.
+// Code classifies an error that the host's caller caused.
 type Code int
 
 // The codes; the REST API maps each to one status.

@@ -22,11 +22,11 @@ type Limits struct {
 	RunTime      time.Duration // of one run of a task; 0 means no limit
 	ProcessTime  time.Duration // maximum life of a process that runs tasks; 0 means no limit
 	ChainTime    time.Duration // how long a message may run one task after the other; 0 means no limit
-	Retention    time.Duration // of the logs of finished attempts: 30 days
+	Retention    time.Duration // for the logs of finished attempts: 30 days
 	KeepAttempts time.Duration // how long attempts are kept after their end; 0 means forever
 	KeepArchives time.Duration // how long unused archives are kept after the next revision; 0 means forever
 	KeepRecords  time.Duration // how long audit log entries are kept; 0 means forever
-	KeepLogs     time.Duration // how long task logs are kept after the end of their attempt; 0: as long as the attempt
+	KeepLogs     time.Duration // how long task logs are kept after their attempt has ended; 0: as long as the attempt
 	StoreRetry   time.Duration // longest time between two tries of a call that the store could not serve: 1 min
 	Looks        int           // attempts that are checked concurrently: 1
 	Types        []string      // operators whose tasks this process runs if its queue is a Forwarder; nil: all
@@ -50,9 +50,9 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// FenceTime returns the time after which no process can still be working on a run that began earlier: the longest life
-// of a process plus the inaccuracy of clocks and queues. A process whose life is not limited extends the lease of its
-// message and stops when the message is gone, which takes less than a lease.
+// FenceTime returns how long a process may still be working on a run that it began: the longest life of a process plus
+// the inaccuracy of clocks and queues. A process whose life is not limited extends the lease of its message and stops
+// when the message is gone, which takes less than a lease.
 func (l Limits) FenceTime() time.Duration {
 	if l.ProcessTime == 0 {
 		return l.Lease

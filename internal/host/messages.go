@@ -67,7 +67,7 @@ func ReviveMessage(attempt int64, name string) Message {
 	return EventMessage(attempt, FenceMark+name, events.Event{Kind: events.Revive})
 }
 
-// RunName returns the name of a run within its attempt.
+// RunName returns a run's name within its attempt.
 func RunName(r engine.Run) string {
 	return strconv.Itoa(int(r.Task)) + "." + strconv.Itoa(r.Dispatch)
 }

@@ -23,7 +23,7 @@ type Notices interface {
 	Notify(ctx context.Context, n Notice) error
 }
 
-// Notice is one notice; the name of the task is empty if the notice is about an attempt.
+// Notice is one notice; the task's name is empty if the notice is about an attempt.
 type Notice struct {
 	Message  string
 	Attempt  Attempt

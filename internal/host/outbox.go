@@ -22,7 +22,7 @@ type Outbox interface {
 	DropNotices(ctx context.Context, before time.Time) error
 }
 
-// Keeper takes over the delivery of notices, whatever happens to this process.
+// Keeper takes over the delivery of notices, no matter what happens to this process.
 type Keeper interface {
 	// Keep returns once the notice is stored. key names the event that it is about: a second call with the same key
 	// changes nothing while the notice is stored.

@@ -90,7 +90,7 @@ type Pools interface {
 	DeletePool(ctx context.Context, ref PoolRef) error
 }
 
-// PoolQuery selects pools of a site: those of the site itself and those of its projects.
+// PoolQuery selects a site's pools: those of the site itself and those of its projects.
 type PoolQuery struct {
 	Site  int64 // AnySite: all
 	After int64 // only greater ids
@@ -100,7 +100,7 @@ type PoolQuery struct {
 // Claim is one try's request for slots of a pool. The waiting claims form the pool's line.
 type Claim struct {
 	Holder   string // identifies attempt, task and try, and is therefore never reused
-	Slots    int    // 1 to MaxClaimSlots: all of them or none
+	Slots    int    // 1 to MaxClaimSlots; they are granted all together or not at all
 	Priority int    // -9 to 9: higher goes first
 	Since    int64  // in milliseconds since 1970: within a priority, earlier goes first
 }

@@ -41,15 +41,15 @@ type Entry struct {
 	Basis    Basis  // not stored
 }
 
-// Basis holds the assumptions of the writer of an entry. A database that fails over to a standby may lose its last
-// commits, while processes still remember them. Lost state must not become part of the log, so such a store checks the
-// basis in the same transaction. Other stores ignore it.
+// Basis holds what an entry's writer assumes. A database that fails over to a standby may lose its last commits, while
+// processes still remember them. Lost state must not become part of the log, so such a store checks the basis in the
+// same transaction. Other stores ignore it.
 type Basis struct {
-	// After is the nonce of the previous entry: the store returns ErrConflict if the log has a different one there. ""
+	// After is the nonce of the previous entry: the store returns ErrConflict if the log has a different entry there. ""
 	// means that the writer does not know it.
 	After string
-	// Receipt is the receipt of the message for which the entry is written: the store returns ErrLeaseLost if no message
-	// is leased under that receipt. "" means that there is none.
+	// Receipt identifies the delivery of the message for which the entry is written: the store returns ErrLeaseLost if no
+	// message is leased under that receipt. "" means that there is none.
 	Receipt string
 }
 
@@ -70,16 +70,16 @@ type Message struct {
 	// Group is the group of the message. Messages of one group are received one after the other, in the order sent; ""
 	// means no group.
 	Group string
-	// Share is the share of the message: in a fair queue, messages of a share with many messages wait behind those of
-	// others; "" means no share.
+	// Share is the message's share: in a fair queue, the messages of a share that has many of them wait behind the
+	// messages of other shares; "" means no share.
 	Share string
 	// Type is the operator that the receiver must support, if the queue has receivers that run tasks of only some
 	// operators (Forwarder); "" means any receiver.
 	Type string
 	Body []byte
 	Due  time.Time // not received earlier; zero means now
-	// Relative means that only the interval from now to Due matters: the message need not be delayed if the clock is set
-	// back in the meantime.
+	// Relative means that only the interval from now to Due matters: the message does not have to be delayed if the clock
+	// is set back in the meantime.
 	Relative bool
 }
 
@@ -182,8 +182,8 @@ type Held struct {
 type Database interface {
 	// Counts sets all fields of Vitals except Free.
 	Counts(ctx context.Context, v *Vitals) error
-	// Census returns the unfinished attempts of all workflows, and up to n scheduled workflows and n pools, those with
-	// the most waiting claims first.
+	// Census returns all workflows' unfinished attempts, and up to n scheduled workflows and n pools, those with the most
+	// waiting claims first.
 	Census(ctx context.Context, n int) (Census, error)
 	// Depths returns the sizes of the queues: "events", then "tasks".
 	Depths(ctx context.Context) ([]Depth, error)
@@ -512,7 +512,7 @@ type SecretName struct {
 
 // Rekeyed is the result of encrypting secrets again.
 type Rekeyed struct {
-	Secrets, Changed int          // all secrets, and those that were encrypted again
+	Secrets, Changed int          // how many secrets there are, and how many were encrypted again
 	Unreadable       []SecretName // secrets that none of the server's keys decrypts
 }
 

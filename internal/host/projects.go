@@ -7,7 +7,7 @@ type Workspace struct {
 	Files     operators.Files
 	RunFolder string // see operators.Task
 	Commands  operators.Commands
-	Leave     func() // called at the end of the run
+	Leave     func() // called when the run ends
 	// Wrong, unless nil, explains why the folder that the run requested could not be created: the path of a missing folder
 	// alone would explain nothing.
 	Wrong func() error

@@ -85,7 +85,7 @@ type Session struct {
 	ID       int64
 	Site     int64
 	Project  Ref
-	Workflow Ref // the definition of the last attempt; ID is 0 if that is gone
+	Workflow Ref // the last attempt's definition; ID is 0 if it no longer exists
 	UUID     string
 	Time     time.Time
 	Last     Attempt

@@ -40,8 +40,8 @@ type Servers interface {
 	RemoveServer(ctx context.Context, id string) error
 	// Servers lists the records in the order in which the servers were started, and returns the time of the database.
 	Servers(ctx context.Context) (list []Server, now time.Time, err error)
-	// LoseServer sets LostAt, unless it is set or the server was seen since s.SeenAt. If several processes call it at once,
-	// it returns true to one of them.
+	// LoseServer sets LostAt, unless it is set or the server was seen since s.SeenAt. If several processes call it at
+	// once, it returns true to only one.
 	LoseServer(ctx context.Context, s Server) (bool, error)
 	// ForgetServers removes the records of servers that were lost longer ago than kept.
 	ForgetServers(ctx context.Context, kept time.Duration) error

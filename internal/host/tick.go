@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Timer is a message with its queue's name.
+// Timer is a message together with its queue's name.
 type Timer struct {
 	Queue   string
 	Message Message
@@ -22,7 +22,7 @@ type Timers interface {
 	Delete(ctx context.Context, list []Timer) error
 }
 
-// Mark names the progress of one part of the ticks.
+// Mark names a record of how far one part of the ticks has progressed.
 type Mark string
 
 // The marks. Times are microseconds since 1970.
@@ -55,7 +55,7 @@ type Horizon interface {
 
 // DeadLetters holds the messages of a queue that were received too often and were set aside.
 type DeadLetters interface {
-	// Redrive sends them back and returns their number. For each message it calls turn, with the number of earlier
+	// Redrive sends them back and returns how many there were. For each message it calls turn, with the number of earlier
 	// redrives, to decide whether to send it now.
 	Redrive(ctx context.Context, turn func(times int) bool) (int, error)
 	// Look passes each dead letter to f until f returns false, in no particular order, and leaves it in the queue.

@@ -97,12 +97,12 @@ type Runtime struct {
 	Evaluator run.Evaluator
 	Store     func(site int64) operators.ParamStore // for `param_set>`; nil: there is none
 	HTTP      operators.HTTPClient
-	Network   operators.Network // nil: the network of the machine
+	Network   operators.Network // nil: the machine's network
 	// Config is the system configuration below "config.", for operators; may be nil.
 	Config *param.Map
 	// Stored selects the projects whose stored values are evaluated again.
 	Stored run.Stored
-	// Steady returns the time of a clock that is never set; nil if there is none.
+	// Steady returns the time from a clock that is never adjusted; nil if there is none.
 	Steady func() time.Time
 	// Workspace provides one run of a task with the project's files.
 	Workspace func(context.Context, operators.Identity, Workflow) (Workspace, error)

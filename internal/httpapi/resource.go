@@ -79,7 +79,7 @@ func (res *resource) match(segments []string) (map[string]string, bool) {
 	return vars, true
 }
 
-// route returns the endpoint of a method; HEAD is a GET whose body is not sent.
+// route returns the endpoint for a method; HEAD is a GET whose body is not sent.
 func (res *resource) route(method string) *endpoint.Route {
 	if res == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// run handles one request: time limit, content type, handler, answer, audit, metrics.
+// run handles one request: time limit, content type, handler, response, audit, metrics.
 func (a *api) run(c *endpoint.Call, rt *endpoint.Route) {
 	begin := c.Now()
 	defer func() { a.Meter.Answered(rt.Name, c.Now().Sub(begin)) }()

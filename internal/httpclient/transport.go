@@ -159,7 +159,7 @@ func (t *transport) head(r *http.Request, by *url.URL, length int) []byte {
 	return append(b, "\r\n"...)
 }
 
-// asksForZipped reports whether this package requests a compressed answer, which is invisible to callers.
+// asksForZipped reports whether this package requests a compressed response, which is invisible to callers.
 func asksForZipped(r *http.Request) bool {
 	return r.Header.Get("Accept-Encoding") == "" && r.Header.Get("Range") == "" && r.Method != http.MethodHead
 }

@@ -19,7 +19,7 @@ import (
 	"zerodag/operators"
 )
 
-// raw starts a server that records the bytes of each request and responds with a text.
+// raw starts a server that records the bytes of each request and responds with the given text.
 func raw(t *testing.T, answer string) (url string, seen <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -120,7 +120,7 @@ func refused(answer *http.Response, text []byte) error {
 		Message string `json:"message"`
 		Other   string `json:"Message"`
 	}
-	_ = json.Unmarshal(text, &body) // a proxy's response need not be JSON
+	_ = json.Unmarshal(text, &body) // a proxy's response is not necessarily JSON
 	code := answer.Header.Get("X-Amzn-Errortype")
 	for _, other := range []string{body.Type, body.Code} {
 		if code == "" {

@@ -9,7 +9,7 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// BenchmarkEntries shows the cost of an append that checks what its writer relies on, and a run's cost before it
+// BenchmarkEntries shows the cost of an append that checks what its writer relies on, and what a run costs before it
 // begins: a check for a kill and for changes that a failover may have lost, and a note for a run that takes longer or
 // is repeated. The baselines are an append without checks and a read of the attempt's row.
 func BenchmarkEntries(b *testing.B) {

@@ -65,7 +65,7 @@ func (l *lab) enter(t *testing.T) {
 	t.Cleanup(func() { <-l.room })
 }
 
-// url returns the server's address, or of a proxy at the given port.
+// url returns the address of the server, or of a proxy at the given port.
 func (l *lab) url(port int) string {
 	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", postgres.User, port, postgres.Database)
 }

@@ -134,7 +134,7 @@ func isFormatError(err error) bool {
 type unpacking struct {
 	limits  Limits
 	root    *os.Root        // nil: the archive is only inspected
-	seen    map[string]byte // each entry's type, and of each folder that was created for one
+	seen    map[string]byte // the type of each entry, and of each folder that was created for one
 	modes   []folderMode
 	total   int64
 	entries int

@@ -126,8 +126,8 @@ func BenchmarkSendReceiveDelete(b *testing.B) {
 	}
 }
 
-// BenchmarkBegin measures a run's cost before it begins: a check for a kill, and a note for a run that takes longer or
-// is repeated. The baseline is a read of the attempt's row.
+// BenchmarkBegin measures what a run costs before it begins: a check for a kill, and a note for a run that takes longer
+// or is repeated. The baseline is a read of the attempt's row.
 func BenchmarkBegin(b *testing.B) {
 	db := open(b, Options{Path: fileOf(b)})
 	id := started(b, db, 1)[0]

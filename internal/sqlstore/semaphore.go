@@ -85,7 +85,7 @@ func (s *Store) JoinLine(ctx context.Context, ref host.PoolRef, claim host.Claim
 	})
 }
 
-// thisPool finds a pool's id by its name.
+// thisPool finds a pool's id by the pool's name.
 const thisPool = "(SELECT id FROM @pools" + byPoolName + ")"
 
 // LeaveLine takes a claim out of the line.

@@ -74,7 +74,7 @@ func (v *Tree) Changed(s *engine.State, changes []engine.Change) {
 	v.output.expect(rows[known:])
 }
 
-// Show replaces an attempt's rows, which is identified by a value of any comparable type.
+// Show replaces the rows of an attempt, which is identified by a value of any comparable type.
 func (v *Tree) Show(attempt any, rows []Row) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

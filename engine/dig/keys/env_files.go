@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// EnvFilesKey names files with variables for a task's commands, or of all tasks below a group.
+// EnvFilesKey names files with variables for a task's commands, or for the commands of all tasks below a group.
 const EnvFilesKey = "_env_files"
 
 // MaxEnvFile is the maximum size of a variable file in bytes: commands accept little more on any system.

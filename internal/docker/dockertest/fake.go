@@ -52,7 +52,7 @@ func New(t *testing.T) Fake {
 // Program returns the path of the fake.
 func (f Fake) Program() string { return filepath.Join(f.folder, "docker") }
 
-// Answer makes a subcommand ("info", "pull", "run" ...) fail with a text and an exit code.
+// Answer makes a subcommand ("info", "pull", "run" ...) fail with a message and an exit code.
 func (f Fake) Answer(t *testing.T, word, text string, code int) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(f.folder, "answer-"+word), []byte(strconv.Itoa(code)+"\n"+text), 0o644); err != nil {

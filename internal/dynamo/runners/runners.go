@@ -130,7 +130,7 @@ func (db Runners) alterRunner(ctx context.Context, name string, change, must tab
 	return runnerOf(it)
 }
 
-// living is changeRunner for callers that need not distinguish a missing runner from an ended one.
+// living is like changeRunner, for callers that do not have to distinguish a missing runner from an ended one.
 func (db Runners) living(ctx context.Context, name string, change, must table.Where) (sandbox.Runner, error) {
 	r, err := db.changeRunner(ctx, name, change, must)
 	if errors.Is(err, host.ErrConflict) && r.Fenced {

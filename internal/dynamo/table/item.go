@@ -44,7 +44,7 @@ func (k Key) Item() Item {
 // KeyOf returns the key of an item.
 func KeyOf(it Item) Key { return Key{it.Str(Partition), it.Str(Sort)} }
 
-// Text returns a text as a DynamoDB value.
+// Text returns a string as a DynamoDB value.
 func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 // Number returns a whole number as a DynamoDB value.
@@ -62,7 +62,7 @@ func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
 // Ordered formats a number so that the strings sort like the numbers.
 func Ordered(n int64) string { return fmt.Sprintf("%019d", n) }
 
-// SetStr sets a text; "" is omitted.
+// SetStr sets a string; "" is omitted.
 func (it Item) SetStr(name, s string) {
 	if s != "" {
 		it[name] = Text(s)
@@ -118,7 +118,7 @@ func (it Item) Same(other Item, names []string) bool {
 	return true
 }
 
-// Str returns a text; "" for none.
+// Str returns a string; "" for none.
 func (it Item) Str(name string) string {
 	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
 		return v.Value

@@ -13,14 +13,14 @@ import (
 	"zerodag/internal/env"
 )
 
-// List reads the ids of a sharded index in order: it queries all shards at once, merges the results, and queries a
+// List reads the ids in a sharded index in order: it queries all shards at once, merges the results, and queries a
 // shard again only when its ids have run out. Rows are read from the table.
 type List struct {
 	table      *Table
 	index      env.Index
 	span       Span
 	descending bool
-	page       int // ids that are requested from a shard at once
+	page       int // how many ids are requested from a shard at once
 	shards     []*shard
 	Reached    int64 // the sort key of the last id that was returned
 }
@@ -64,7 +64,7 @@ func (t *Table) ListOf(index env.Index, s Span, descending bool, count int, part
 	return l
 }
 
-// ByShard returns the names of the partitions of a list.
+// ByShard returns the names of a list's partitions.
 func ByShard(name func(shard int64) string) []string {
 	var out []string
 	for s := range int64(Shards) {
@@ -115,7 +115,7 @@ func (l *List) Next(ctx context.Context, n int) ([]Key, error) {
 			return nil, err
 		}
 		if !l.full() {
-			continue // an empty page need not be the last one
+			continue // an empty page is not necessarily the last one
 		}
 		first := l.first()
 		if first == nil {
@@ -196,9 +196,9 @@ func SortByID[T any](list []T, id func(T) int64, descending bool) {
 	})
 }
 
-// Shards is the number of partitions of its index over which a list is spread, because one partition accepts only 1,000
-// writes a second.
+// Shards is how many partitions of its index a list is spread over, because one partition accepts only 1,000 writes per
+// second.
 const Shards = 8
 
-// ShardOf returns the shard of a row.
+// ShardOf returns a row's shard.
 func ShardOf(id int64) int64 { return id % Shards }

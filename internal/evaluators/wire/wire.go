@@ -15,11 +15,11 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// A frame consists of texts, each preceded by its length. A question contains settings, a template and parameters; an
-// answer contains a letter and a text.
+// A frame consists of strings, each preceded by its length. A question contains settings, a template and parameters; an
+// answer contains a letter and a string.
 const (
-	maxQuestion = 64 << 20 // the size in bytes of the largest text of a question
-	maxAnswer   = 2 << 20  // the size in bytes of the largest text of an answer: more than a result may have
+	maxQuestion = 64 << 20 // the maximum size of a string in a question, in bytes
+	maxAnswer   = 2 << 20  // the maximum size of a string in an answer, in bytes: more than a result may have
 	maxProblem  = 16 << 10 // the size in bytes of a problem's description
 )
 

@@ -206,7 +206,7 @@ func (s Subject) within(t *testing.T) {
 	}
 }
 
-// until stores output and calls a function once it contains a text.
+// until stores output and calls a function once the output contains a string.
 type until struct {
 	text string
 	do   func()

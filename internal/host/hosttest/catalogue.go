@@ -29,7 +29,7 @@ func catalogueSuite(t *testing.T, h suite.Harness) {
 	}.Run(t, h)
 }
 
-// sameTree returns an option that compares mappings including the order of their keys.
+// sameTree returns an option that compares mappings, including the order of their keys.
 func sameTree() cmp.Option {
 	return cmp.Comparer(func(a, b *param.Map) bool {
 		return (a == nil) == (b == nil) && string(param.AppendStored(nil, a)) == string(param.AppendStored(nil, b))

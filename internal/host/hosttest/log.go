@@ -31,7 +31,7 @@ func entry(seq int64, nonce string) host.Entry {
 	return host.Entry{Seq: seq, Nonce: nonce, At: suite.Instant(seq), Changes: fmt.Append(nil, "changes ", seq, nonce), Events: fmt.Append(nil, `["`, seq, `"]`)}
 }
 
-// loaded returns an entry as Load returns it: Load need not read its events.
+// loaded returns an entry as Load returns it: Load does not have to read its events.
 func loaded(e host.Entry) host.Entry {
 	e.Events = nil
 	return e

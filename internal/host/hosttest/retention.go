@@ -58,7 +58,7 @@ func noise() string {
 	return b.String()
 }
 
-// forget requests the removal of a session if it was over before the given time.
+// forget requests that a session be removed if it ended before the given time.
 func forget(t *testing.T, s suite.Stores, a host.Attempt, before int64) bool {
 	t.Helper()
 	return suite.Got(s.Retention.Forget(t.Context(), a.Site, a.SessionID, suite.Instant(before), nil))(t)
@@ -299,7 +299,7 @@ func forgetOld(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "", "a")
 	running := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(7200), "")))(t)[0]
-	later := s.Now().Add(time.Hour) // ids may have the time of the clock, rows have that of the case
+	later := s.Now().Add(time.Hour) // ids may contain the clock's time; rows have the test case's time
 	if at := suite.Instant(1 << 20); at.After(later) {
 		later = at
 	}
@@ -373,7 +373,7 @@ func forgetRecords(t *testing.T, s suite.Stores) {
 	if n := suite.Got(s.Retention.ForgetRecords(ctx, suite.Instant(-1000), 10))(t); n != 0 {
 		t.Errorf("removed %d records that are not old", n)
 	}
-	later := s.Now().Add(time.Hour) // ids may have the time of the clock, rows have that of the case
+	later := s.Now().Add(time.Hour) // ids may contain the clock's time; rows have the test case's time
 	if at := suite.Instant(1 << 20); at.After(later) {
 		later = at
 	}

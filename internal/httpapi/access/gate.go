@@ -105,7 +105,7 @@ func NewGate(r Rules) *Gate {
 	return &Gate{r}
 }
 
-// Caller is the sender of one request.
+// Caller describes who sent one request.
 type Caller struct {
 	W     http.ResponseWriter
 	R     *http.Request

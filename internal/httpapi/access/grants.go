@@ -44,7 +44,7 @@ func ParseGrants(text string) ([]Grant, error) {
 }
 
 func parseGrant(entry string) (Grant, error) {
-	cut := strings.LastIndex(entry, "=") // the name of a group may contain one
+	cut := strings.LastIndex(entry, "=") // a group's name may contain one
 	if cut < 0 {
 		return Grant{}, fmt.Errorf("%q is not WHO=ROLE", entry)
 	}

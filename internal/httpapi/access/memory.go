@@ -31,7 +31,7 @@ func NewMemory() *Memory {
 
 // user holds the data of one user who signs in.
 type user struct {
-	before time.Time // all sessions that began until then are over
+	before time.Time // all sessions that began before that have ended
 	read   time.Time // when before was last read from the store
 	last   time.Time // when the user was last recorded
 

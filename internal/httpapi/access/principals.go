@@ -51,7 +51,7 @@ func parsePrincipal(entry string) (Grant, error) {
 		g.Who = m[1] + ":"
 		return g, nil
 	}
-	g.Who = m[1] + ":" + kind + "/" + name[strings.LastIndex(name, "/")+1:] // a name is unique in its account, whatever its path
+	g.Who = m[1] + ":" + kind + "/" + name[strings.LastIndex(name, "/")+1:] // a name is unique in its account, regardless of its path
 	return g, nil
 }
 

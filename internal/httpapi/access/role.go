@@ -16,7 +16,7 @@ type Role int
 
 // The roles.
 const (
-	Metrics  Role = iota + 1 // reads the metrics of all sites, and nothing else
+	Metrics  Role = iota + 1 // reads metrics of all sites, and nothing else
 	Viewer                   // reads everything except the keys of secrets
 	Operator                 // also starts, kills, retries, moves schedules, lists keys of secrets
 	Admin                    // also pushes, deletes, sets secrets, manages tokens of the site
@@ -28,7 +28,7 @@ func (r Role) String() string {
 	return [...]string{"", "metrics", "viewer", "operator", "admin", "owner"}[r]
 }
 
-// ParseRole reads the name of a role.
+// ParseRole reads a role's name.
 func ParseRole(name string) (Role, error) {
 	for r := Metrics; r <= Owner; r++ {
 		if r.String() == name {
@@ -47,7 +47,7 @@ const (
 	ByOIDC     = "oidc" // authenticated by an identity provider
 )
 
-// Actor is the author of a request.
+// Actor is who made a request.
 type Actor struct {
 	Name string // "" for a caller without login
 	By   string // one of ByNothing, ByPassword, ByToken, ByIAM, ByOIDC

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// attemptList answers with attempts; for a page size of 0 it does not query the store.
+// attemptList responds with attempts; for a page size of 0 it does not query the store.
 func attemptList(c *endpoint.Call, q host.AttemptQuery) (any, error) {
 	var list []host.Attempt
 	if q.Count > 0 {
@@ -38,7 +38,7 @@ func getAttempts(c *endpoint.Call) (any, error) {
 			return nil, err
 		}
 		q.Project = p.ID
-		name, byName := c.Arg("workflow") // ignored without a project, as in the recorded answers of Digdag
+		name, byName := c.Arg("workflow") // ignored without a project, as in Digdag's recorded responses
 		if q.Workflow = name; byName && name == "" {
 			q.Count = 0
 		}
@@ -103,7 +103,7 @@ func startAttempt(c *endpoint.Call) (any, error) {
 	return shown, nil
 }
 
-// checkStart answers like startAttempt, but starts nothing.
+// checkStart responds like startAttempt, but starts nothing.
 func checkStart(c *endpoint.Call) (any, error) {
 	r, err := startRequest(c)
 	if err != nil {

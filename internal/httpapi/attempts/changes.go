@@ -19,7 +19,7 @@ type changes struct {
 	Next int64 `json:"next"`
 	// More means that more changes already exist.
 	More bool `json:"more"`
-	// Done means that the attempt is over and that there are no more changes.
+	// Done means that the attempt has ended and that there are no more changes.
 	Done bool  `json:"done"`
 	At   int64 `json:"at"` // the server's clock
 
@@ -70,7 +70,7 @@ func changesAfter(ctx context.Context, c *endpoint.Call, attempt, after int64) (
 	return p, nil
 }
 
-// getChanges answers with a page, or follows the attempt if the caller accepts a stream of events.
+// getChanges responds with a page, or follows the attempt if the caller accepts an event stream.
 func getChanges(c *endpoint.Call) (any, error) {
 	n, err := c.ID("id")
 	if err != nil {
@@ -91,7 +91,7 @@ func getChanges(c *endpoint.Call) (any, error) {
 	return followChanges(c, n, after)
 }
 
-// followChanges sends page after page until the attempt is over.
+// followChanges sends page after page until the attempt has ended.
 func followChanges(c *endpoint.Call, n, after int64) (any, error) {
 	a, err := c.AttemptOf("id")
 	if err != nil {

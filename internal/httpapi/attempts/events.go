@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// chunk limits the text of one log event.
+// chunk limits how much text one log event contains.
 const chunk = 64 << 10
 
 // feed is one server-sent-event stream of an attempt: `attempt` when its row changed, `task` for each changed task,

@@ -18,7 +18,7 @@ type logPiece struct {
 	Text  string `json:"text"`  // invalid UTF-8 is shown as U+FFFD
 	Next  int64  `json:"next"`  // the value of after= for the text that follows
 	More  bool   `json:"more"`  // there is already more
-	// Done means that the attempt is over, so that the file no longer grows.
+	// Done means that the attempt has ended, so the file no longer grows.
 	Done bool `json:"done"`
 }
 
@@ -50,8 +50,8 @@ func getLogText(c *endpoint.Call) (any, error) {
 
 const plainType = "text/plain"
 
-// plainText answers with all the text after the first `after` bytes, decompressed on the fly, so that a page can read a
-// large log in one request. If a response is only sent once it is complete, it contains at most wire.MostText bytes.
+// plainText responds with all the text after the first `after` bytes, decompressed on the fly, so that a page can read
+// a large log in one request. If a response is only sent once it is complete, it contains at most wire.MostText bytes.
 func plainText(c *endpoint.Call, file io.Reader, after int64) (any, error) {
 	h := c.W.Header()
 	h.Set("Content-Type", plainType+"; charset=utf-8")

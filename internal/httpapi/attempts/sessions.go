@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// sessionList answers with sessions; for a page size of 0 it does not query the store.
+// sessionList responds with sessions; for a page size of 0 it does not query the store.
 func sessionList(c *endpoint.Call, q host.SessionQuery) (any, error) {
 	if searches(c) {
 		return searchSessions(c, q)
@@ -55,7 +55,7 @@ func getProjectSessions(c *endpoint.Call) (any, error) {
 	return sessionList(c, host.SessionQuery{Site: c.Actor.Site, Project: p.ID, Workflow: name, Before: last, Count: size})
 }
 
-// sessionOf returns the session of the path.
+// sessionOf returns the session that the path names.
 func sessionOf(c *endpoint.Call) (host.Session, error) {
 	n, err := c.ID("id")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // heartbeat is how long a stream may be silent: less than the timeouts of proxies.
 const heartbeat = 15 * time.Second
 
-// eventStream is a response with server-sent events about one attempt until it is over.
+// eventStream is a response with server-sent events about one attempt until the attempt has ended.
 type eventStream struct {
 	*endpoint.Call
 	of      host.Attempt
@@ -66,8 +66,8 @@ func (s *eventStream) flush() error {
 	return s.control.Flush()
 }
 
-// send calls round until the attempt is over, the client is gone or the server stops. Each call of round writes new
-// data, flushes it, and reports whether the attempt was over before the call; last marks the final call.
+// send calls round until the attempt has ended, the client has disconnected or the server stops. Each call of round
+// writes new data, flushes it, and reports whether the attempt was over before the call; last marks the final call.
 func (s *eventStream) send(round func(ctx context.Context, last bool) (done bool, err error)) {
 	if s.R.Method == http.MethodHead {
 		return

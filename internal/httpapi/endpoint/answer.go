@@ -80,8 +80,8 @@ func StatusOf(e *host.Error) int {
 	return codes[e.Code]
 }
 
-// cause explains to callers of any role why the server cannot answer now. It shows nothing of the error itself, which
-// may name addresses and users: that is in the log.
+// cause explains to callers of any role why the server cannot respond now. It shows nothing of the error itself, which
+// may name addresses and users; the error is in the log.
 func cause(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -139,8 +139,8 @@ func (c *Call) challenge() {
 // linger is how long a rejected caller may keep sending.
 const linger = 2 * time.Second
 
-// TurnAway answers a caller who must not call at all. It does not wait for the rest of the request, because a body that
-// never comes would occupy the connection.
+// TurnAway responds to a caller who must not call at all. It does not wait for the rest of the request, because a body
+// that never comes would occupy the connection.
 func (c *Call) TurnAway(err error) {
 	if c.R.ContentLength != 0 && http.NewResponseController(c.W).SetReadDeadline(time.Now().Add(linger)) == nil {
 		c.W.Header().Set("Connection", "close")
@@ -153,7 +153,7 @@ func (c *Call) Fail(status int, message string) {
 	c.write(status, wire.ErrorBody{Message: message, Status: status})
 }
 
-// write is the only place where answers become JSON.
+// write is the only place where responses become JSON.
 func (c *Call) write(status int, v any) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -37,7 +37,7 @@ type Options struct {
 	Proxies []netip.Prefix
 	// AnyOrigin lets pages from any origin call (server.enable-swagger), but only if callers log in.
 	AnyOrigin bool
-	// UI serves everything that is not below /api; nil answers 404.
+	// UI serves everything that is not below /api; if it is nil, the response is 404.
 	UI http.Handler
 	// Admin serves /api/admin, only on the administrators' own listener.
 	Admin bool

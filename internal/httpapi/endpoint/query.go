@@ -19,7 +19,7 @@ const (
 	Flag               // true or false, at most once
 )
 
-// FormOf returns the form of the query parameter with that name.
+// FormOf returns the form of the query parameter with the given name.
 func FormOf(name string) Form {
 	switch name {
 	case "clear_schedule", "label", "tag":

@@ -18,7 +18,7 @@ type Cost int
 // The costs. Requests that need no turn are served at once.
 const (
 	Cheap    Cost = iota
-	Costly        // reads a lot of data for a small answer: the end of a log, a plan, a search
+	Costly        // reads a lot of data for a small response: the end of a log, a plan, a search
 	Checking      // analyzes files that the caller sent
 )
 

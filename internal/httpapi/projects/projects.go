@@ -119,7 +119,7 @@ func unpauseProject(c *endpoint.Call) (any, error) {
 	return changeStarts(c, func(p host.Project) (host.Project, error) { return c.Node.UnpauseProject(c.Ctx(), p.Site, p.ID) })
 }
 
-// changeStarts pauses or resumes the starts of a project.
+// changeStarts pauses or resumes a project's starts.
 func changeStarts(c *endpoint.Call, change func(host.Project) (host.Project, error)) (any, error) {
 	p, err := c.LivingProject()
 	if err != nil {

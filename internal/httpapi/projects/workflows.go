@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// definitionIn answers with a definition of a project.
+// definitionIn responds with one of a project's definitions.
 func definitionIn(c *endpoint.Call, p host.Project, name string) (any, error) {
 	r, err := c.RevisionAsked(p)
 	if err != nil {

@@ -20,7 +20,7 @@ func shownSchedule(c *endpoint.Call, s host.Schedule) (wire.Schedule, error) {
 		NextScheduleTime: wire.OffsetTime(s.Times.Session, w.Zone), DisabledAt: wire.Moment(s.DisabledAt)}, nil
 }
 
-// summaryOf answers with a schedule that was changed.
+// summaryOf responds with a schedule that was changed.
 func summaryOf(c *endpoint.Call, s host.Schedule, err error) (any, error) {
 	if err != nil {
 		return nil, noSchedule(c, err)
@@ -33,7 +33,7 @@ func noSchedule(c *endpoint.Call, err error) error {
 	return wire.OrMissing(err, "schedule id=%s", c.Vars["id"])
 }
 
-// scheduleList answers with up to 100 schedules.
+// scheduleList responds with up to 100 schedules.
 func scheduleList(c *endpoint.Call, q host.ScheduleQuery) (any, error) {
 	q.Site, q.Count = c.Actor.Site, 100
 	list, err := c.Node.Schedules(c.Ctx(), q)

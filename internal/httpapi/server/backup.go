@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// getBackup answers with all data of all sites of the server.
+// getBackup responds with all data of all the server's sites.
 func getBackup(c *endpoint.Call) (any, error) {
 	if c.Backup == nil {
 		return nil, wire.Missing("backup: the store of this server makes its own backups")

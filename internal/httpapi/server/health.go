@@ -19,8 +19,8 @@ type restHealth struct {
 	Reason  string `json:"reason,omitempty"` // "disk-full", "read-only", "stopping" or "store"
 }
 
-// getLive answers while the process serves requests, whatever state its store is in: a restart would not help the
-// store.
+// getLive responds as long as the process serves requests, regardless of the store's state: a restart would not help
+// the store.
 func getLive(c *endpoint.Call) (any, error) {
 	return restHealth{Status: "ok", Version: c.Version}, nil
 }
@@ -72,7 +72,7 @@ type probed struct {
 	err error
 }
 
-// patience is how long a store may take to answer; a hanging store counts as unavailable.
+// patience is how long a store may take to respond; a hanging store counts as unavailable.
 const patience = 5 * time.Second
 
 // probeEvery limits how often unauthenticated callers can make the server write.

@@ -111,8 +111,8 @@ func tokenAsked(c *endpoint.Call) (host.Token, error) {
 	return t, err
 }
 
-// projectsAsked checks the projects that a token may use. They need not exist: the token may be used to push a project
-// for the first time.
+// projectsAsked checks the projects that a token may use. They do not have to exist: the token may be used to push a
+// project for the first time.
 func projectsAsked(role access.Role, names []string) ([]string, error) {
 	if len(names) > mostProjects {
 		return nil, wire.Invalid("A token may name at most %d projects, not %d", mostProjects, len(names))
@@ -229,7 +229,7 @@ func revokeToken(c *endpoint.Call) (any, error) {
 	return nil, wire.Missing("token id=%d", n)
 }
 
-// getCaller answers with the caller, and how they authenticated.
+// getCaller responds with the caller and how they authenticated.
 func getCaller(c *endpoint.Call) (any, error) {
 	return wire.Caller{Name: wire.TextOrNull(c.Actor.Name), By: c.Actor.By, Role: c.Actor.Role.String(), Site: c.Actor.Site,
 		ExpiresAt: wire.Moment(c.Actor.Expires), Projects: c.Actor.Projects}, nil

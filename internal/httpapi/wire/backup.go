@@ -1,6 +1,6 @@
 package wire
 
-// Revived is the result of one part of a revival; LastID is set if there are more.
+// Revived is the result of one batch of a revival; LastID is set if there are more.
 type Revived struct {
 	Attempts    int   `json:"attempts"`
 	Messages    int   `json:"messages"`

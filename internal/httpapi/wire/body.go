@@ -42,10 +42,10 @@ func (n *Whole) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Words is a text in a body: a string, or a number or boolean as it is written.
+// Words is a value in a body as text: a string, or a number or boolean as written.
 type Words string
 
-// UnmarshalJSON reads all of these.
+// UnmarshalJSON reads any of these types.
 func (w *Words) UnmarshalJSON(b []byte) error {
 	switch b[0] {
 	case '"':
@@ -60,7 +60,7 @@ func (w *Words) UnmarshalJSON(b []byte) error {
 // Choice is true or false in a body, which may be written as a string or a number. null counts as given, and as false.
 type Choice struct{ Given, Yes bool }
 
-// UnmarshalJSON reads all of these.
+// UnmarshalJSON reads any of these types.
 func (c *Choice) UnmarshalJSON(b []byte) error {
 	c.Given = true
 	if n, err := strconv.ParseInt(string(b), 10, 64); err == nil {

@@ -17,7 +17,7 @@ func Missing(format string, args ...any) error {
 	return &host.Error{Code: host.Missing, Message: "Resource does not exist: " + fmt.Sprintf(format, args...)}
 }
 
-// OrMissing replaces a store's ErrNotFound with an error that has the given text.
+// OrMissing replaces a store's ErrNotFound with an error that has the given message.
 func OrMissing(err error, format string, args ...any) error {
 	if errors.Is(err, host.ErrNotFound) {
 		return Missing(format, args...)

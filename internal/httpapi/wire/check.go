@@ -13,7 +13,7 @@ type CheckBody struct {
 	Plan string `json:"plan"`
 }
 
-// Texts returns the texts of the files by path, or an error if a file has none.
+// Texts returns the files' text by path, or an error if a file has none.
 func (b *CheckBody) Texts() (map[string]string, error) {
 	if b.Files == nil {
 		return nil, NotSet("files")

@@ -4,7 +4,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// File is the name and size of a file of a project.
+// File holds the name and size of a project file.
 type File struct {
 	Path string `json:"path"`
 	Size int64  `json:"size"`

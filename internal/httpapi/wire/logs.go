@@ -10,5 +10,5 @@ type LogFile struct {
 	Direct   *string `json:"direct"`
 }
 
-// MostText is the maximum amount of text of a file in a response, in bytes.
+// MostText is how many bytes of a file's text a response contains at most.
 const MostText = 1 << 20

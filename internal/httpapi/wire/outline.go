@@ -21,7 +21,7 @@ type TaskColumns struct {
 	Resumed   []bool   `json:"resumed"` // taken over as succeeded from an earlier attempt
 	State     []string `json:"state"`
 	Started   []int64  `json:"started"` // when it was first sent to a worker
-	Changed   []int64  `json:"changed"` // when its state last changed; if it is over, when it ended
+	Changed   []int64  `json:"changed"` // when its state last changed; if it has ended, when it ended
 	Retry     []int64  `json:"retry"`   // when a waiting task is due
 	Runs      []int    `json:"runs"`    // runs so far: the first, retries, polls, and those after a loss
 	// Sets holds lists of tasks, the first of which is empty.
@@ -92,10 +92,10 @@ func (l *TaskColumns) set(tasks []engine.TaskID) int {
 	return n
 }
 
-// Full reports whether more rows would make a response too large: functions on AWS answer with at most 6 MB.
+// Full reports whether more rows would make a response too large: functions on AWS respond with at most 6 MB.
 func (l *TaskColumns) Full() bool { return l.Bytes > MostColumns }
 
-// MostColumns is the maximum size in bytes of the columns of a response.
+// MostColumns is the maximum size of a response's columns, in bytes.
 const MostColumns = 3 << 20
 
 // Millis returns a time in milliseconds since 1970; 0 for the zero time.

@@ -27,7 +27,7 @@ func OrNull(i int64) *ID {
 	return &v
 }
 
-// TextOrNull returns nil for an empty text.
+// TextOrNull returns nil for an empty string.
 func TextOrNull(s string) *string {
 	if s == "" {
 		return nil

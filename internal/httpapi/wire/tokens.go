@@ -20,7 +20,7 @@ type ShownToken struct {
 	Projects []string `json:"projects"`
 }
 
-// NewToken is the only answer that contains the secret.
+// NewToken is the only response that contains the secret.
 type NewToken struct {
 	ShownToken
 	Token    string   `json:"token"`
@@ -37,7 +37,7 @@ type TokenBody struct {
 	Name *string `json:"name"`
 	Role *string `json:"role"`
 	Site *Whole  `json:"site"`
-	// ExpiresAt is the end of the token; absent or null means that it never ends.
+	// ExpiresAt is when the token expires; absent or null means never.
 	ExpiresAt *Instant `json:"expiresAt"`
 	Projects  []string `json:"projects"`
 }

@@ -15,7 +15,7 @@ import (
 // ErrCrashed is the error of every call once the process has crashed.
 var ErrCrashed = errors.New("the process has crashed")
 
-// Rates are the probabilities of the faults: 0 means never, 1 every time.
+// Rates holds the probability of each fault: 0 means never, 1 every time.
 type Rates struct {
 	Refuse      float64 // the store refuses before it does anything (throttled)
 	LoseAnswer  float64 // the store carries out the call, but the response is an error
@@ -45,7 +45,7 @@ func New(seed uint64, rates Rates) *Faults {
 	return &Faults{seed: seed, rates: rates, calls: map[string]int{}, done: map[string]int{}}
 }
 
-// Injected returns how often each fault occurred, by the names of the fields of Rates.
+// Injected returns how often each fault occurred, by field name in Rates.
 func (f *Faults) Injected() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,7 +13,7 @@ func Marker(t *testing.T, h suite.Harness) {
 	suite.Cases{"next receiver sees the last mark": markerKept, "no marks after a lost lease": markerLost, "begin reports a kill": markerKill}.Run(t, h)
 }
 
-// begins records that the holder of a message begins a run.
+// begins records that a message's holder begins a run.
 func begins(t *testing.T, s suite.Stores, d host.Delivery, name string) bool {
 	t.Helper()
 	return suite.Got(s.Tasks.(host.Marker).Begin(t.Context(), d, name, host.Entry{}))(t)

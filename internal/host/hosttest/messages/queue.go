@@ -122,7 +122,7 @@ func queueLeaseEnds(t *testing.T, s suite.Stores) {
 	ctx, q := t.Context(), s.Events
 	suite.Must(t, q.Send(ctx, suite.Message("a", "g"), suite.Message("b", "g")))
 	first := suite.Receive(t, q, 100*time.Millisecond)
-	second := suite.Receive(t, q, suite.Long) // waits for the end of the lease
+	second := suite.Receive(t, q, suite.Long) // waits until the lease ends
 	if got := text([]host.Delivery{first, second}); got != "a body of a 1, a body of a 2" {
 		t.Fatalf("received %s, want a twice", got)
 	}
