@@ -109,11 +109,11 @@ func (e Exit) String() string {
 // Commands runs commands.
 type Commands interface {
 	// Run starts the command and waits for its end, or returns a *Pending. In that case, a later run of the task calls Run
-	// again with the Status of the Pending. Once the command is over, none of its processes are left. Canceling ctx ends
+	// again with the Status of the Pending. Once the command has ended, none of its processes are left. Canceling ctx ends
 	// the whole process tree. Other errors mean that the command could not be started or watched; an exit code is not an
 	// error.
 	Run(ctx context.Context, c Command) (Exit, error)
-	// Stop ends a command that is Pending; a finished one is left alone.
+	// Stop ends a command that is Pending; it does nothing to a finished one.
 	Stop(ctx context.Context, status *param.Map) error
 }
 
@@ -125,8 +125,8 @@ type Pending struct {
 
 func (p *Pending) Error() string { return "the command has not ended yet" }
 
-// ParamStore is the store of `param_set>` and `param_get>`: text by key, kept for 90 days, shared by all projects of a
-// site.
+// ParamStore is the store behind `param_set>` and `param_get>`: strings by key, kept for 90 days, shared by all
+// projects of a site.
 type ParamStore interface {
 	// Set sets all values or none, and replaces existing ones.
 	Set(ctx context.Context, values map[string]string) error

@@ -41,7 +41,7 @@ func (t *Task) IdentityEnv() []string {
 }
 
 // ParamEnv returns every parameter whose name can be the name of a variable: text unchanged, everything else as JSON
-// text (operators/sh/README.md). A null is an error, wherever it comes from: Digdag requires every parameter.
+// (operators/sh/README.md). A null is an error, wherever it comes from: Digdag requires every parameter.
 func ParamEnv(params *param.Map) ([]string, error) {
 	env := make([]string, 0, params.Len())
 	for name, v := range params.All() {

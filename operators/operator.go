@@ -113,7 +113,7 @@ type Task struct {
 	// VariableFiles are files with further variables; later files win.
 	VariableFiles []keys.EnvFile
 	// References identify the `${secret:key}` that the project wrote, for SecretText and CheckNames. If nil, nothing is
-	// data, and the project wrote all of them.
+	// data, and the project wrote all of it.
 	References References
 }
 

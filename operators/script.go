@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Script is a program text that a command runs from a scratch folder: the common part of `sh>`, `py>` and `rb>`.
+// Script is a program that a command runs from a scratch folder: the common part of `sh>`, `py>` and `rb>`.
 type Script struct {
 	Operator string            // names the scratch folder: "sh"
 	Files    map[string][]byte // put into the scratch folder

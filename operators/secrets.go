@@ -41,7 +41,7 @@ func (t *Task) SecretText(text string) (string, error) {
 	return t.replace(text, t.RequireSecret)
 }
 
-// SecretPart is SecretText for a part that was parsed from a whole text, such as JSON or YAML: references that were
+// SecretPart is like SecretText, for a part that was parsed from a whole, such as JSON or YAML: references that were
 // written in the whole count.
 func (t *Task) SecretPart(whole, part string) (string, error) {
 	if t.References == nil {

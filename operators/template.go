@@ -34,7 +34,7 @@ func (t *Task) CommandText(p *Params, alias string) (string, error) {
 	return text, nil
 }
 
-// ListOf reads a list of text values.
+// ListOf reads a list of string values.
 func ListOf(key string, v param.Value) ([]string, error) {
 	list, err := param.AsList(key, v)
 	if err != nil {

@@ -20,7 +20,7 @@ func Ended(ctx context.Context) bool {
 	return errors.Is(why, ErrEnded) || errors.Is(why, ErrTime)
 }
 
-// GraceFor returns how long the command has between the request to end and the kill, once ctx is over: its own grace
+// GraceFor returns how long the command has between the request to end and the kill, once ctx has ended: its own grace
 // after a timeout, otherwise the executor's default.
 func (c Command) GraceFor(ctx context.Context, usual time.Duration) time.Duration {
 	if errors.Is(context.Cause(ctx), ErrTime) {

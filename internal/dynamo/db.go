@@ -20,7 +20,7 @@ type Options struct {
 	// attempt plus the time for viewing it afterwards. The default is 37 days.
 	Lifetime time.Duration
 	Now      func() time.Time // nil means time.Now
-	Tries    int              // of a call that was throttled or got no response; 0 means border.Tries
+	Tries    int              // tries of a call that was throttled or got no response; 0 means border.Tries
 }
 
 // DB is the driver. It is safe for concurrent use; a process needs only one. The records of different subjects have

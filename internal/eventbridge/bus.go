@@ -27,7 +27,7 @@ import (
 type Options struct {
 	Name   string         // the bus's name
 	Topics []events.Topic // topics that are announced
-	Tries  int            // the number of tries of a call that was throttled or got no response; 0 means border.Tries
+	Tries  int            // how many times a call that was throttled or got no response is tried; 0 means border.Tries
 }
 
 // Bus is a host.Bus.

@@ -17,15 +17,14 @@ type Day struct {
 	Name string    // the name of the event; the names of several events are joined
 }
 
-// mostDays limits the number of days of one event: it is longer than any holiday, but short enough to detect mistakes.
+// mostDays is how many days one event may last: longer than any holiday, but short enough to detect mistakes.
 const mostDays = 366
 
 // MaxText is the maximum size of a file in bytes: published holiday calendars have a few thousand.
 const MaxText = 1 << 20
 
-// Days lists the days of all events in order, each day once. For an event with times, it uses the days as they are
-// written, whatever the zone. It omits canceled events. A repeating event is an error, because its end would have to be
-// known.
+// Days lists the days of all events in order, each day once. For an event with times, it uses the dates as written,
+// whatever their zone. It omits canceled events. A repeating event is an error, because its end would have to be known.
 func Days(text string) ([]Day, error) {
 	byDate := map[time.Time]*Day{}
 	var dates []time.Time
@@ -218,7 +217,7 @@ func daysOf(value string) (int, error) {
 	return int(n) * unit, nil
 }
 
-// unescaped returns a text for display on one line, without characters that terminals do not show.
+// unescaped returns a string for display on one line, without characters that terminals do not show.
 func unescaped(value string) string {
 	value = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && !unicode.IsSpace(r) {

@@ -131,7 +131,7 @@ func (d *Disk) Full() bool {
 	return full
 }
 
-// FullAtEnd measures even if the last measurement is recent: the command is over, and everything that it wrote since
+// FullAtEnd measures even if the last measurement is recent: the command has ended, and everything that it wrote since
 // then counts.
 func (d *Disk) FullAtEnd() bool {
 	return d.limit > 0 && size(d.folder)-d.began > d.limit

@@ -15,7 +15,7 @@ import (
 // Attempt is one attempt and the goroutine that drives it.
 type Attempt struct {
 	ID      int64
-	State   *engine.State // belongs to the attempt's goroutine until it is over
+	State   *engine.State // belongs to the attempt's goroutine until the attempt has ended
 	host    *Host
 	session *session
 	request Request
@@ -33,7 +33,7 @@ type Attempt struct {
 	stop   map[engine.TaskID]context.CancelFunc
 }
 
-// result reports whether the attempt is over, and whether it succeeded.
+// result reports whether the attempt has ended, and whether it succeeded.
 func (a *Attempt) result() (done, success bool) {
 	select {
 	case <-a.done:
@@ -43,7 +43,7 @@ func (a *Attempt) result() (done, success bool) {
 	}
 }
 
-// run steps until the attempt is over.
+// run steps until the attempt has ended.
 func (a *Attempt) run(ctx context.Context, params *param.Map, limit int) {
 	defer close(a.done)
 	a.step(ctx, engine.Start{By: a.guard(), Params: params, Limit: limit})
@@ -182,7 +182,7 @@ func (a *Attempt) tellSlow(ctx context.Context, x engine.Expiry) {
 	}()
 }
 
-// at calls do on the attempt's goroutine at a given time, unless the attempt is over by then.
+// at calls do on the attempt's goroutine at a given time, unless the attempt has ended by then.
 func (a *Attempt) at(t time.Time, do func()) {
 	a.timers++
 	time.AfterFunc(max(0, t.Sub(a.now)), func() {
@@ -200,7 +200,7 @@ func (a *Attempt) post(do func()) {
 	}
 }
 
-// wake runs a task whose waiting time is over if it still waits.
+// wake runs a task whose waiting time has passed, if it is still waiting.
 func (a *Attempt) wake(ctx context.Context, run engine.Run) {
 	if a.State.Task(run.Task).Dispatch != run.Dispatch {
 		return

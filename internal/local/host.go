@@ -57,7 +57,7 @@ type Project struct {
 type Host struct {
 	Options
 	slots chan struct{} // nil if there is no limit
-	vault *vault.Vault  // shared by all attempts, because a secret that one of them got may reach the next
+	vault *vault.Vault  // shared by all attempts, because a secret that one attempt got may reach the next
 
 	mu       sync.Mutex
 	attempts map[attemptKey]*Attempt

@@ -36,7 +36,7 @@ func (l keptLog) Line(level operators.Level, logger, message string) {
 	l.Log.Line(level, logger, message)
 }
 
-// Close closes the file; the host calls it when the run is over. Errors are shown but do not fail the task.
+// Close closes the file; the host calls it when the run has ended. Errors are shown but do not fail the task.
 func (l keptLog) Close() error {
 	err := l.file.Close()
 	if err != nil {

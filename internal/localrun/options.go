@@ -21,7 +21,7 @@ type Options struct {
 	Session          string                         // in the format of --session
 	DryRun           bool                           // no operators are run
 	ShowParams       bool                           // parameters are shown before each operator
-	Threads          int                            // the number of tasks that may run at once; 0 for no limit
+	Threads          int                            // how many tasks may run at once; 0 for no limit
 	TaskLog          string                         // the folder for task logs; "" keeps none
 	Again            func(session time.Time) string // returns the command line that resumes the run
 	Out, Err         io.Writer                      // what tasks print, and the program's messages about the run

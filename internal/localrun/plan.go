@@ -64,7 +64,7 @@ type plan struct {
 	run    map[string]bool // tasks of the file that run: others count as succeeded without a result; nil: all
 	saved  map[string]bool // tasks of the file whose saved success is used; nil: all
 	status *statusFolder   // nil with --no-save
-	goal   bool            // no tasks after those that run again are run
+	goal   bool            // tasks that follow the ones that run again are not run
 	dry    bool
 
 	mu    sync.Mutex

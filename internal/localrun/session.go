@@ -108,7 +108,7 @@ func (r *run) schedule(zone *time.Location) (*schedule.Schedule, error) {
 	return dig.ScheduleHere(r.Workflow.Config, zone)
 }
 
-// sessionForm is the layout of the name of a session's state folder.
+// sessionForm is the layout of a session's state folder name.
 const sessionForm = "20060102T150405-0700"
 
 // lastSession finds a workflow's newest session with saved state.

@@ -39,8 +39,8 @@ func (r *run) saved() string {
 	return filepath.Join(r.Folder.Root(), r.Save)
 }
 
-// longestFileName limits the length of a file name in Digdag's form: systems allow 255 bytes, and the ending and the
-// temporary name of an unfinished file need some of them.
+// longestFileName limits the length of a file name in Digdag's form: systems allow 255 bytes, some of which the
+// extension and an unfinished file's temporary name need.
 const longestFileName = 200
 
 // fileName keeps names with slashes (workflows in subfolders) within the folder. If a name is too long for a file, a

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// CheckKey returns a command-line error if a text is not a valid key of a secret (wire.md 3.2).
+// CheckKey returns a command-line error if a string is not a valid secret key (wire.md 3.2).
 func CheckKey(key string) error {
 	const segment = `(?:[a-zA-Z]|[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9])`
 	if len(key) > 255 || !regexp.MustCompile(`^`+segment+`(?:\.`+segment+`)*$`).MatchString(key) {
@@ -29,7 +29,7 @@ func folder() string { return filepath.Join(configuration.Folder(), "secrets") }
 // Folder keeps each secret in a file of the same name that only its owner can read.
 type Folder struct{ dir string }
 
-// Open returns the secrets of this machine. The folder need not exist.
+// Open returns this machine's secrets. The folder does not have to exist.
 func Open() Folder { return Folder{folder()} }
 
 // List returns the keys, sorted.

@@ -6,8 +6,8 @@ import (
 	"zerodag/internal/program"
 )
 
-// Text returns the value of a secret, given as the text of a file or of stdin. If the program is called digdag, it
-// keeps every byte.
+// Text returns a secret's value, given the text of a file or of stdin. If the program is called digdag, it keeps every
+// byte.
 func Text(text []byte) string {
 	if program.AsDigdag() {
 		return string(text)

@@ -27,7 +27,7 @@ type Hit struct {
 // that "retries" finds "retry". Words from other tools also find the corresponding words through the glossary. A word
 // that is on no page counts as a misspelling of the nearest word; meant lists these replacements.
 //
-// Results are ranked by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). A row of a table
+// Results are ranked by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). A table row
 // counts as a separate text, because settings and options would otherwise get lost in their tables.
 func Search(words string, n int) (hits []Hit, meant []string, err error) {
 	index, err := searchIndex()
@@ -69,7 +69,7 @@ func Search(words string, n int) (hits []Hit, meant []string, err error) {
 	return hits, meant, nil
 }
 
-// answer is added to the score of a section to which the glossary leads from a word of the search.
+// answer is added to the score of a section to which the glossary leads from a word in the search.
 const answer = 6
 
 // least is the factor by which a hit may be worse than the first one: the rest only contain one of several words
@@ -95,7 +95,7 @@ type text struct {
 type index struct {
 	texts    []text
 	in       map[string]int
-	length   float64 // the average length of a text
+	length   float64 // the average text length
 	synonyms []synonym
 }
 
@@ -114,7 +114,7 @@ type wanted struct {
 	first, last int // the words of the query that it represents
 }
 
-// Weights of words in headings and titles; a word in the text has the weight 1.
+// Weights of words in headings and titles; a word in the text has weight 1.
 const (
 	inHeading = 4
 	inTitle   = 2

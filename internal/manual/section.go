@@ -31,14 +31,14 @@ func findTopic(list []Topic, word string) (Topic, bool) {
 		return found, true
 	}
 	if word == strings.ToLower(word) && !strings.ContainsAny(word, "_->.:/") {
-		return Topic{}, false // an English word: a heading or a row that contains it need not be about it
+		return Topic{}, false // an English word: a heading or row that contains it is not necessarily about it
 	}
 	if found, ok := sectionOf(list, word, section.called, section.row); ok {
 		return found, true
 	}
 	if having := operatorsWith(word); len(having) > 0 {
 		found, ok := sectionOf(having, word, section.row)
-		return found, ok && len(having) == 1 // otherwise any of them may be meant
+		return found, ok && len(having) == 1 // otherwise any of the sections may be meant
 	}
 	return sectionOf(list, word, section.naming, section.partRow)
 }

@@ -41,8 +41,8 @@ type component struct {
 	PURL    string `json:"purl,omitempty"`
 }
 
-// Bill returns the bill of a program. Locks are npm lock files (package-lock.json) of packages that the program embeds
-// as text, which Go's build information does not contain.
+// Bill returns a program's bill of materials. Locks are npm lock files (package-lock.json) of packages that the program
+// embeds as text, which Go's build information does not contain.
 func Bill(program string, of Subject, locks ...string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {

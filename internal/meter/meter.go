@@ -1,8 +1,8 @@
 // Package meter counts what a server does, by workflow, operator and endpoint, and writes the counts as a page for
 // Prometheus (docs/production.md#monitoring).
 //
-// The host calls a Meter when something happens, and the API reads it. Its counts are those of one process and begin at
-// 0 with it. The package must never read a store or a clock.
+// The host calls a Meter when something happens, and the API reads it. It counts what happens in one process, from 0 at
+// its start. The package must never read a store or a clock.
 package meter
 
 import (
@@ -76,7 +76,8 @@ func attemptBounds() []float64 {
 func runBounds() []float64     { return []float64{0.01, 0.1, 1, 5, 15, 60, 300, 900, 3600, 12 * 3600} }
 func requestBounds() []float64 { return []float64{0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60} }
 
-// of returns the counts of a workflow, or those of all workflows of its site above the limit. The lock is held.
+// of returns a workflow's counts or, above the limit, the shared counts of all further workflows on its site. The lock
+// is held.
 func (m *Meter) of(a host.Attempt) *attempts {
 	return within(m.workflows, m.limit, workflow{a.Site, a.Project.Name, a.Workflow.Name}, workflow{a.Site, Other, Other}, func() *attempts {
 		return &attempts{ended: map[string]int64{}, seconds: newHistogram(attemptBounds())}
@@ -204,7 +205,7 @@ func panics() Family {
 	return Family{"api_panics_total", Counter, "requests that panicked", nil}
 }
 
-// BySite lists the metrics that have a site label. A caller who belongs to a site sees those of that site.
+// BySite lists the metrics that have a site label. A caller who belongs to a site sees that site's metrics.
 func BySite() []Family {
 	return []Family{attemptsEnded(), attemptDuration(), lastSuccess(), slaMissed(), startedLate(), taskRuns(), taskRunDuration()}
 }

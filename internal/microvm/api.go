@@ -41,7 +41,7 @@ const (
 
 func (i item) started() time.Time { return time.UnixMilli(int64(i.StartedAt * 1000)) }
 
-// pageSize is the number of MicroVMs on a page of a list: the service's maximum.
+// pageSize is how many MicroVMs a list page contains: the service's maximum.
 const pageSize = "50"
 
 func (c *client) run(ctx context.Context, in runRequest) (item, error) {

@@ -67,8 +67,8 @@ func (l *Launcher) ended(ctx context.Context, id string) (string, error) {
 	return "the machine has ended: " + i.StateReason, nil
 }
 
-// unnoted returns the reason if the machine of a runner must have ended although its id is not known, because no
-// unknown machine is running or the maximum lifetime of a machine is over.
+// unnoted returns the reason if a runner's machine must have ended although its id is not known: either no unknown
+// machine is running, or a machine's maximum lifetime has passed.
 func (l *Launcher) unnoted(r sandbox.Runner, runners []sandbox.Runner, alive map[string]bool) string {
 	others := 0
 	for _, o := range runners {

@@ -109,8 +109,8 @@ func (l *Launcher) refusal(err error) error {
 	return border.Translate("start a MicroVM", err)
 }
 
-// later returns the codes of errors after which a launch may succeed later. A conflict is one of them: the machine was
-// already started with a different ticket, because the key that signs tickets was changed in the meantime.
+// later returns the codes of errors after which a launch may succeed later. A conflict is one of these errors: the
+// machine was already started with a different ticket, because the key that signs tickets was changed in the meantime.
 func later() []string {
 	return []string{"ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "InsufficientCapacityException", "ConflictException"}
 }

@@ -48,7 +48,7 @@ func (p *process) revise(name string) host.Workflow {
 	return p.workflow("main")
 }
 
-// of makes a request start the given workflow, whatever its revision.
+// of makes a request start the given workflow in any revision.
 func of(w host.Workflow) func(*catalogue.StartRequest) {
 	return func(r *catalogue.StartRequest) { r.Workflow = w.ID }
 }

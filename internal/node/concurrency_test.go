@@ -22,7 +22,7 @@ func limited(concurrency string) string {
 	return "zerodag: 1\nconcurrency: {" + concurrency + "}\n+a: {work>: long}\n+b: {work>: short}\n"
 }
 
-// turn returns the pool of the attempts of workflow "main" with the given key.
+// turn returns the pool for attempts of workflow "main" with the given key.
 func (p *process) turn(key string) host.PoolRef {
 	return host.PoolRef{Project: p.workflow("main").Project.ID, Name: host.ConcurrencyPool("main", key)}
 }

@@ -20,8 +20,8 @@ const (
 	mostRead    = 4 // files of the task, newest first
 )
 
-// lastLines reads the last lines that a task printed. A group prints nothing, so it reads those of the last task below
-// it. It returns none if they cannot be read quickly, because users are notified of the failure anyway.
+// lastLines reads the last lines that a task printed. A group prints nothing, so lastLines reads the lines of the last
+// task below it. It returns none if they cannot be read quickly, because users are notified of the failure anyway.
 func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string) []string {
 	files, err := taskLogs(ctx, logs, a, task)
 	if err == nil && len(files) == 0 {

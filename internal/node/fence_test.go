@@ -19,7 +19,7 @@ import (
 type connection struct {
 	*seenQueue
 	fails func() error
-	// stays is added to each lease: while all servers are cut off from PostgreSQL, none of them judges leases.
+	// stays is added to each lease: while all servers are cut off from PostgreSQL, no server judges leases.
 	stays time.Duration
 }
 

@@ -57,11 +57,11 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 	n.AwaitBackground(context.WithoutCancel(ctx))
 }
 
-// eventLease is long enough for a step and its effects, however many they are.
+// eventLease is long enough for a step and its effects, no matter how many there are.
 const eventLease = time.Minute
 
 // executor receives events of attempts until accepting ends. If other processes share the attempts, its leases are no
-// longer than those of tasks.
+// longer than task leases.
 func (n *Node) executor(ctx, accepting context.Context) {
 	lease := eventLease
 	if n.shared {

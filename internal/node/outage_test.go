@@ -87,7 +87,7 @@ func TestOutageDelaysNothing(t *testing.T) {
 	}
 }
 
-// logOf returns the text of the logs of tasks whose names contain a word.
+// logOf returns the log text of tasks whose names contain a word.
 func (w *world) logOf(word string) (text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 const counted = "params: {days: {type: integer, default: 7}}\noutputs: {rows: {value: \"${days * 10}\", type: integer}}\n"
 
-// entriesOf returns the number of entries in an attempt's log and the number of writes for it.
+// entriesOf returns how many entries an attempt's log has and how many writes it took.
 func (w *world) entriesOf(text string) (entries, writes int) {
 	p := w.serve()
 	w.intercept(func(string, bool) error { writes++; return nil })

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// simStore is a store in memory, for one goroutine at a time. Its answers are correct; the simulation decides which
+// simStore is a store in memory, for one goroutine at a time. What it returns is correct; the simulation decides which
 // calls fail before or after they reach it.
 type simStore struct {
 	*sim

@@ -35,7 +35,7 @@ type sim struct {
 	trace      []string
 	failures   []string
 	healed     bool
-	loose      bool // an earlier receiver of a message of "tasks" may still delete it
+	loose      bool // an earlier receiver of a message from "tasks" may still delete it
 
 	phantoms  int  // changes that were reported as made but were not
 	lost      bool // queues were lost: waiting tasks have no message until they are revived
@@ -155,7 +155,7 @@ func (s *sim) yield(c *coroutine, locked bool, wake time.Time) {
 	}
 }
 
-// crash ends a process; the caller is part of it.
+// crash ends a process; the caller is part of that process.
 func (s *sim) crash(p *simProcess, when string) {
 	s.note("crash %s", when)
 	p.dead = true

@@ -40,7 +40,7 @@ func (w *world) noted(limits host.Limits) (*process, *sizes) {
 	}), l
 }
 
-// gaps returns the number of bytes in the log before each snapshot and after the last one.
+// gaps returns how many bytes the log has before each snapshot and after the last one.
 func (l *sizes) gaps(before int) (list []int, behind int) {
 	behind = before
 	for i, n := range l.changes {

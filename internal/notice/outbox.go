@@ -17,7 +17,7 @@ import (
 
 // OutboxOptions configures an Outbox.
 type OutboxOptions struct {
-	// Options limits the first retries: after Retries of them, the wait grows up to longestWait.
+	// Options limits the first retries: after Retries retries, the wait grows up to longestWait.
 	Options
 	GiveUp   time.Duration // how long a notice is retried: 24 h
 	Observer host.Observer // optional
@@ -25,7 +25,7 @@ type OutboxOptions struct {
 }
 
 // Outbox stores notices and delivers them until they arrive. It is a host.Keeper. Processes that share a store may each
-// have one: a notice is delivered by one of them at a time.
+// have an Outbox: only one process delivers a notice at a time.
 type Outbox struct {
 	store  host.Outbox
 	sender Sender
@@ -72,7 +72,7 @@ func (b *Outbox) Keep(ctx context.Context, n host.Notice, key string) error {
 	return nil
 }
 
-// Run delivers notices until ctx ends, and then those that are due, within a few seconds.
+// Run delivers notices until ctx ends, and then delivers the notices that are due, within a few seconds.
 func (b *Outbox) Run(ctx context.Context) {
 	var swept time.Time
 	for ctx.Err() == nil {
@@ -106,7 +106,7 @@ func (b *Outbox) report(ctx context.Context, doing string, err error) {
 	}
 }
 
-// pass tries to deliver the notices that are due. It reports whether it has seen all of them.
+// pass tries to deliver the notices that are due. It reports whether it has seen all due notices.
 func (b *Outbox) pass(ctx context.Context) (all bool, err error) {
 	list, err := b.store.DueNotices(ctx, b.o.Now(), atOnce)
 	if err != nil {

@@ -81,7 +81,7 @@ func loopback(name string) bool {
 	return name == "localhost" || address != nil && address.IsLoopback()
 }
 
-// bounded cuts off answers that are too large for any provider.
+// bounded cuts off responses that are larger than any provider's.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -193,7 +193,7 @@ func (y *yes) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// texts is a list of texts, which may be written as a single text.
+// texts is a list of strings, which may be written as a single string.
 type texts []string
 
 // UnmarshalJSON reads both forms; anything else is an empty list.

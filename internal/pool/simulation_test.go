@@ -55,7 +55,7 @@ type simTask struct {
 	claim    host.Claim
 	life     life
 	messages []message // in order of arrival
-	busy     bool      // a worker has a message of it
+	busy     bool      // a worker has one of its messages
 	fits     int64     // since when it has waited although it fits the free slots; 0: it has not
 }
 
@@ -97,7 +97,7 @@ func (s *simulated) soon() int64 { return 1 + s.rand.Int64N(s.pace) }
 
 func (s *simulated) happens(rate float64) bool { return s.rand.Float64() < rate }
 
-// simulate lets tasks arrive until the given number of them have had slots, and then lets all of them end.
+// simulate lets tasks arrive until the given number of tasks have had slots, and then lets all tasks end.
 func simulate(seed uint64, acquisitions int, r rates, change func(*simulated)) *simulated {
 	s := &simulated{rand: rand.New(rand.NewPCG(seed, 0)), rates: r, pace: 20, slots: 1 + int(seed%7)}
 	if change != nil {

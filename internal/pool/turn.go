@@ -15,7 +15,7 @@ const (
 	Take                  // take slots Numbers, if all are free, and the claim out of the line if InLine; then Turn.Done or Turn.Refused
 	Join                  // put the claim into the line, if it is not there; then Turn.Done
 	Leave                 // take the claim out of the line, if it is there; then Turn.Done
-	Free                  // free those of the slots Numbers that the holder has; then Turn.Done
+	Free                  // free the slots in Numbers that the holder has; then Turn.Done
 	Wake                  // make the claims of Wake try again; then Turn.Done
 	End                   // nothing is left to do; see Outcome
 )
@@ -51,7 +51,7 @@ const (
 	tidy        // keep the slots, give up the place in line
 )
 
-// maxWakes is how many claims one turn wakes: each of them wakes others when it has taken its slots.
+// maxWakes is how many claims one turn wakes: each woken claim wakes others when it has taken its slots.
 const maxWakes = 2
 
 // Turn is one worker's handling of a claim. Turns can be compared with ==.

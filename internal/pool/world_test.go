@@ -174,7 +174,7 @@ func (s space) moves(w world) []move {
 		for _, m := range []message{ask, wake, over} {
 			at := t
 			if m == over && w.workers[t].phase != idle {
-				at = maxTasks // the process that ends an attempt at a task gives up its slots itself, whatever others do meanwhile
+				at = maxTasks // the process that ends an attempt at a task gives up its slots itself, no matter what others do meanwhile
 			}
 			if w.messages[t]&m != 0 && w.workers[at].phase == idle { // messages of one attempt are received one after the other
 				to := w

@@ -13,16 +13,16 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// speaker is a connection, a pool of them, or a transaction.
+// speaker is a connection, a connection pool, or a transaction.
 type speaker interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// conn runs the statements of one call. Those of this package number their arguments; those of package sqlstore have
-// question marks. Both refer to tables as @table, to which the schema is added: a pooler may hand each transaction to a
-// different PostgreSQL connection, so no search path is set on any of them.
+// conn runs the statements of one call. Statements in this package number their arguments; statements from package
+// sqlstore have question marks. Both refer to tables as @table, to which the schema is added: a pooler may hand each
+// transaction to a different PostgreSQL connection, so no search path is set on any of them.
 type conn struct {
 	ctx    context.Context //nolint:containedctx // the context of the one call that this conn serves
 	to     speaker
@@ -130,7 +130,7 @@ func (c *conn) finished(sql string) string {
 	}
 }
 
-// encode converts arguments to the client's values, in which texts are bytes.
+// encode converts arguments to the client's values, in which strings are bytes.
 func encode(args []any) ([]any, error) {
 	values := make([]any, len(args))
 	for i, a := range args {

@@ -37,7 +37,7 @@ type Options struct {
 	Server      string           // the name of this server, which is recorded with the messages that it receives
 	Types       []string         // the task queue delivers only messages of these types, and messages for all; nil: all messages
 
-	migrations fs.FS // in tests; nil: those of this program
+	migrations fs.FS // for tests; nil: this program's
 
 	tracer pgx.QueryTracer // sees all statements in tests
 	poll   time.Duration   // interval of checks by a receiver that is not woken; 0: pollEvery
@@ -190,7 +190,7 @@ func (db *DB) Queue(name string) *Queue {
 	return q
 }
 
-// hashOf returns the number of a name among PostgreSQL's advisory locks.
+// hashOf returns the number that identifies a name among PostgreSQL's advisory locks.
 func hashOf(parts ...string) int64 {
 	h := fnv.New64a()
 	for _, p := range parts {

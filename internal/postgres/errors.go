@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// translated classifies PostgreSQL errors and missing answers: temporary errors become host.ErrUnavailable. Every
+// translated classifies PostgreSQL errors and missing responses: temporary errors become host.ErrUnavailable. Every
 // client error passes through here, but none of our own errors do.
 func translated(ctx context.Context, err error) error {
 	if err == nil {

@@ -46,5 +46,5 @@ func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
 	return sqlstore.ReadAll(ctx, db.Store, (*row).ID, q)
 }
 
-// nextMark returns a text that sorts after all names that begin with a one-letter mark.
+// nextMark returns a string that sorts after all names that begin with a one-letter mark.
 func nextMark(mark string) string { return string(mark[0] + 1) }

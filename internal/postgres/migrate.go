@@ -30,8 +30,8 @@ func (o Options) known() (sqlstore.Migrations, error) {
 	return sqlstore.ReadMigrations(files)
 }
 
-// Pending returns the names of the migrations that a database lacks, in order: all of them if the database has no
-// schema of zerodag yet. It changes nothing. It uses only the options URL and Schema.
+// Pending returns the names of the migrations that a database lacks, in order: all migrations if the database has no
+// zerodag schema yet. It changes nothing. It uses only the options URL and Schema.
 func Pending(ctx context.Context, o Options) (list []string, err error) {
 	err = looking(ctx, o, func(c *conn, schema string) error {
 		missing, err := o.missing(c, schema)

@@ -63,7 +63,7 @@ func testOptions(t *testing.T, l *lab) {
 	}
 }
 
-// testBeside proves that tables in the schema "public", where Digdag's tables have the same names, are left alone.
+// testBeside proves that tables in the schema "public", where Digdag's tables have the same names, stay unchanged.
 func testBeside(t *testing.T, l *lab) {
 	l.Rows(t, "CREATE TABLE public.projects (id int); CREATE TABLE public.schema_migrations (x text); INSERT INTO public.projects VALUES (7); SELECT 1")
 	db := l.fresh(t)

@@ -43,7 +43,7 @@ func (p *parts) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// more reads the next parts. Numbers have no gaps: if the next one is missing, all of them were removed.
+// more reads the next parts. Numbers have no gaps: if the next part is missing, all parts were removed.
 func (p *parts) more() error {
 	return p.db.read(p.ctx, func(c *conn) error {
 		var list [][]byte

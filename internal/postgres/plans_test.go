@@ -82,7 +82,7 @@ func many(t testing.TB, db *DB) {
 			"INSERT INTO @queued_messages (queue, unique_name, message_group, share, task_type, body, sent_at, free_at)" +
 				" SELECT 1 + i % 2, convert_to(i::text, 'UTF8'), CASE WHEN i % 2 = 0 THEN convert_to((i % 100)::text, 'UTF8') ELSE '' END, ''," +
 				" CASE WHEN i = 5001 THEN 'sh'::bytea WHEN i % 2 = 1 THEN 'td' ELSE '' END, '', 0, CASE WHEN i <= 100 OR i % 2 = 1 AND i <= 10000 THEN 1 WHEN i % 2 = 1 THEN 9000000000000000 + i END FROM generate_series(1::bigint, 20000) AS i",
-			"SET default_statistics_target = 400", // statistics on all rows, not on a sample of them: the plans are always the same
+			"SET default_statistics_target = 400", // statistics on all rows, not on a sample, so that the plans are always the same
 			"ANALYZE",
 		} {
 			if _, err := c.Exec(sql); err != nil {
@@ -190,8 +190,8 @@ func questions(db *DB) []struct {
 	}
 }
 
-// testPlans proves that no question reads a whole table of 100,000 attempts: its cost depends on the response. The
-// plans must equal those in testdata; -rewrite rewrites them.
+// testPlans proves that no query reads a whole table of 100,000 attempts: its cost depends on the size of the result.
+// The plans must equal those in testdata; -rewrite rewrites them.
 func testPlans(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

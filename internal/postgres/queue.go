@@ -32,7 +32,7 @@ type Queue struct {
 	doubts  []int64         // receipts of unanswered calls, which may have leased messages that no receiver has
 }
 
-// queueNames returns the names of all queues; the number of a queue is its position, from 1.
+// queueNames returns the names of all queues; a queue's number is its position, from 1.
 func queueNames() []string { return []string{"events", "tasks"} }
 
 func newQueue(db *DB, name string, poll time.Duration) *Queue {
@@ -244,7 +244,7 @@ func (q *Queue) doubt(receipts []int64) {
 
 // take returns a statement, with its further arguments, that leases up to $1 messages for $2 microseconds under receipt
 // $3; messages whose lease has ended are taken only before $4. If there are several types, it checks the first messages
-// of each, so that it costs the same however many other messages wait before them.
+// of each, so that the cost does not depend on how many other messages wait before them.
 func (q *Queue) take() (text string, args []any) {
 	free := "free_at <= " + clock + " AND (receipt = 0 OR " + clock + " < $4) ORDER BY free_at, id LIMIT $1 FOR UPDATE SKIP LOCKED"
 	picked := "SELECT id, free_at FROM @queued_messages WHERE queue = $5 AND " + free
@@ -274,7 +274,7 @@ func scanLeased(r *row) leased {
 	return leased{row: r.ID(), free: r.ID(), Delivery: host.Delivery{Message: host.Message{ID: r.Text(), Group: r.Text(), Share: r.Text(), Type: r.Text(), Body: r.Blob(), Due: r.Time()}, Count: r.Int(), Begun: r.Text()}}
 }
 
-// parseReceipt returns the row of a message and the proof of its lease, or false if the text is not a receipt.
+// parseReceipt returns a message's row and the proof of its lease, or false if the string is not a receipt.
 func parseReceipt(text string) (id, receipt int64, ok bool) {
 	left, right, _ := strings.Cut(text, ".")
 	id, err := strconv.ParseInt(left, 10, 64)

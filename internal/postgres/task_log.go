@@ -17,7 +17,7 @@ import (
 const (
 	gathered      = 64 << 10
 	mostMember    = 256 << 10 // bytes of text in one member
-	mostGathered  = 1 << 20   // bytes of text that wait while the database is unavailable
+	mostGathered  = 1 << 20   // how many bytes of text wait while the database is unavailable
 	moment        = 100 * time.Millisecond
 	longestMoment = 2 * time.Second
 	storeTime     = 30 * time.Second // time limit for storing one part, and for ending a log
@@ -45,7 +45,7 @@ type taskLog struct {
 	name    string     // the file's name; "" before anything is stored
 	part    int64      // the number of the last stored part
 	member  []byte     // the next part, if the outcome of storing it is unknown; else nil
-	covers  int        // the number of bytes of text in it
+	covers  int        // how many bytes of text it contains
 }
 
 // gap describes text that was not kept.
@@ -80,10 +80,10 @@ func (t *taskLog) Line(level operators.Level, logger, message string) {
 
 func (t *taskLog) keep(p []byte) {
 	if t.over(len(p)) {
-		t.store(true) //nolint:errcheck // what fails now is tried again, and the text is kept
+		t.store(true) //nolint:errcheck // a failed write is tried again, and the text is kept
 	}
 	if t.gather(p) {
-		t.store(false) //nolint:errcheck // what fails now is tried again, and the text is kept
+		t.store(false) //nolint:errcheck // a failed write is tried again, and the text is kept
 	}
 }
 
@@ -128,7 +128,7 @@ func (t *taskLog) tick() {
 	if closed {
 		return
 	}
-	t.store(false) //nolint:errcheck // what fails now is tried again, and the text is kept
+	t.store(false) //nolint:errcheck // a failed write is tried again, and the text is kept
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer, t.wait = nil, min(2*t.wait, longestMoment)

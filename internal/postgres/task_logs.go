@@ -17,8 +17,8 @@ func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []
 	})
 }
 
-// AddLogSoon is AddLog for callers that need not wait. Here it waits anyway, because other processes may read the log
-// at once, and settled gets nothing beyond the returned error.
+// AddLogSoon is like AddLog, for callers that do not have to wait. Here it waits anyway, because other processes may
+// read the log at once, and settled gets nothing beyond the returned error.
 func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()

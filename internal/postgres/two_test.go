@@ -76,7 +76,7 @@ func (r readElsewhere) Files(ctx context.Context, a host.Attempt, prefix string)
 }
 
 // testFaults has a process that crashes repeatedly write a log and work through a queue, over a store that refuses
-// calls, loses answers and adds delays: in the end, everything has been done exactly once.
+// calls, loses responses and adds delays: in the end, everything has been done exactly once.
 func testFaults(t *testing.T, l *lab) {
 	db := l.fresh(t)
 	a := setScene(t, db).start(t, db)

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// probed is the number of bytes that must fit. Most of them take new pages, because random bytes cannot be
-	// compressed.
+	// probed is how many bytes must fit. Most of the bytes take new pages, because random bytes cannot be compressed.
 	probed = 16 << 10
 	// fullFor is how long a change that found no space counts: a probe may find room in its own table when others have
 	// none.

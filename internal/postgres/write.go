@@ -14,7 +14,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits on the attempts at a call. A failover takes longer than all of them together: the host tries again after that.
+// Limits on the attempts at a call. A failover takes longer than all attempts together; the host tries again after
+// that.
 const (
 	tries     = 8
 	firstWait = 10 * time.Millisecond
@@ -85,8 +86,8 @@ var errClosed = fmt.Errorf("%w: the database is closed", host.ErrUnavailable)
 // read runs statements that change nothing, so they may always be repeated.
 func (db *DB) read(ctx context.Context, f func(*conn) error) error { return db.alone(ctx, f) }
 
-// alone runs statements, each in a separate transaction. All of them may be repeated when their outcome is unknown: f
-// explains why if it changes something.
+// alone runs statements, each in a separate transaction. All statements may be repeated when their outcome is unknown:
+// f explains why if it changes something.
 func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 	return db.repeat(ctx, func(ctx context.Context) error {
 		if db.isClosed() {
@@ -106,8 +107,8 @@ func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 	})
 }
 
-// write commits a change once. It calls run again after a rollback, so run must set its results anew each time. When
-// the connection breaks during the commit, PostgreSQL is asked whether the mark of the transaction is there (see
+// write commits a change once. It calls run again after a rollback, so run must set its results again each time. When
+// the connection breaks during the commit, write asks PostgreSQL whether the transaction's mark is there (see
 // marks.go): no change is lost or made twice, whatever the change does.
 func (db *DB) write(ctx context.Context, run func(*conn) error) error {
 	return db.repeat(ctx, func(ctx context.Context) error {

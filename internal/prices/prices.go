@@ -1,6 +1,6 @@
 // Package prices lists AWS's charges, for `zerodag aws cost` and for the counts of tests and measurements: list prices
 // of us-east-1 in dollars, without the free tier, functions on arm64 and machines on x86_64, which are the defaults.
-// They were taken from AWS's price pages in 2026; the on-demand prices of DynamoDB are those since November 2024.
+// They were taken from AWS's price pages in 2026; DynamoDB's on-demand prices have applied since November 2024.
 package prices
 
 // Region is the region of these prices. Prices in other regions differ by up to 50%.

@@ -25,7 +25,7 @@ func TestDriversOfOneProgram(t *testing.T) {
 	}
 	var running sync.WaitGroup
 	for i := range 8 {
-		// Half of them believe that they are alone, as the command line and the server do.
+		// Half of the drivers believe that they are alone, as the command line and the server do.
 		d, root := New(Options{Alone: i%2 == 0}), t.TempDir()
 		running.Go(func() {
 			for i := range 250 {

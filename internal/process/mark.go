@@ -42,7 +42,7 @@ func (d *Driver) mark(number int) string { return d.name + "-" + strconv.Itoa(nu
 // by mistake.
 func (d *Driver) markOf(pid int) lineage.Mark { return lineage.Of(pid, d.options.Alone) }
 
-// numberOf returns the number of the command of this driver to which a mark belongs.
+// numberOf returns the number of this driver's command to which a mark belongs.
 func (d *Driver) numberOf(m lineage.Mark) (number int, ours bool) {
 	return int(m & (1<<numberBits - 1)), m>>numberBits == d.base>>numberBits
 }

@@ -34,15 +34,15 @@ type Options struct {
 	KillNow bool          // a canceled command is not asked to end, but killed
 	// Cut, once closed, gives canceled commands no more time: they are killed. nil means that this never happens.
 	Cut <-chan struct{}
-	// Name distinguishes the commands of this driver from those of others, across restarts of the program; "" means a
-	// random name.
+	// Name distinguishes this driver's commands from those of others, across restarts of the program; "" means a random
+	// name.
 	Name string
 	User *User // the user that commands run as; nil means the user of this program
 	// Hide, unless nil, hides this program's files from commands, except for their own workspaces. It is not for
 	// commands that run as another user, who has no access to the files anyway.
 	Hide *landlock.Rules
-	// Alone means that this program has no children except those of this driver, container-engine clients and copies of
-	// itself: any other process that it adopts was left behind by a command.
+	// Alone means that this program has no children except this driver's, container-engine clients and copies of itself:
+	// any other process that it adopts was left behind by a command.
 	Alone       bool
 	Environment lineage.Environment // the variables of this program that commands get
 }
@@ -69,8 +69,8 @@ type Driver struct {
 	buffers sync.Pool
 
 	mu      sync.Mutex
-	count   int          // the number of commands started so far
-	ooms    int          // the number of processes that the kernel had killed for lack of memory at the last check
+	count   int          // how many commands have been started so far
+	ooms    int          // how many processes the kernel had killed for lack of memory by the last check
 	running map[int]bool // the process IDs of commands
 	live    map[int]bool // the numbers of commands whose sweep has not ended
 	strange map[int]*stranger

@@ -47,7 +47,7 @@ type group struct {
 	over   chan struct{}
 }
 
-// newGroup puts a command that has just begun into a job that ends with this program, however the program ends.
+// newGroup puts a command that has just begun into a job that ends with this program, no matter how the program ends.
 func newGroup(leader *os.Process) *group {
 	g := &group{id: leader.Pid, leader: leader, over: make(chan struct{})}
 	job, err := windows.CreateJobObject(nil, nil)

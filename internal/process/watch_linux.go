@@ -17,7 +17,7 @@ type status struct {
 	began              int64 // in ticks since the machine was started
 }
 
-// usage returns the number of processes of a command and how many bytes of memory they use.
+// usage returns how many processes a command has and how many bytes of memory they use.
 func (d *Driver) usage(leader, number int) (count int, memory int64) {
 	all := processes()
 	self := os.Getpid()

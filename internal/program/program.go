@@ -1,7 +1,7 @@
 // Package program describes this process: the name that started it, errors of the command line, and the signals that
 // end it.
 //
-// All packages of the command line may use it. It depends on none of them.
+// All packages of the command line may use it. It does not depend on any of those packages.
 package program
 
 import (
@@ -30,7 +30,7 @@ func calledAs(path string) string {
 // usage text and exit codes.
 func AsDigdag() bool { return Called() != Name }
 
-// AsCalled replaces the name of this program in the commands of a text with the name that started it.
+// AsCalled replaces this program's name in the commands within a text with the name by which it was started.
 func AsCalled(text string) string {
 	return strings.NewReplacer("`"+Name+" ", "`"+Called()+" ", "$ "+Name+" ", "$ "+Called()+" ").Replace(text)
 }

@@ -76,9 +76,9 @@ func (a *Archive) Close() error {
 	return nil
 }
 
-// linkInside returns the shortest relative form of the target of the link called name, or false if it leads out of the
-// project. In this form, every ".." is at the beginning, so that it leaves only real folders: no chain of such links
-// can lead out.
+// linkInside returns the shortest relative form of the target that the link called name has, or false if the target is
+// outside the project. In this form, every ".." is at the beginning, so that it leaves only real folders: no chain of
+// such links can lead out.
 func linkInside(name, target string) (string, bool) {
 	if target == "" || path.IsAbs(target) {
 		return "", false

@@ -22,9 +22,9 @@ import (
 	"zerodag/internal/datafolder"
 )
 
-// Unpack writes a project archive (tar.gz, wire.md 3.1) into a folder that is empty or does not exist: all of it or
-// nothing. An archive that is broken, is too large or leads out of the folder causes a *host.Error with the code
-// Invalid; every other error comes from this machine or from r.
+// Unpack writes a project archive (tar.gz, wire.md 3.1) into a folder that is empty or does not exist, either
+// completely or not at all. An archive that is broken, is too large or leads out of the folder causes a *host.Error
+// with the code Invalid; every other error comes from this machine or from r.
 func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) error {
 	there, empty, err := isEmptyFolder(folder)
 	if err != nil {

@@ -2,7 +2,7 @@
 // written, and how they become an archive and come out of one.
 //
 // The local server, the command line and the tests call it. It must never read or write outside the folder that it was
-// given, whatever links a project or an archive contains.
+// given, no matter what links a project or an archive contains.
 package projectfiles
 
 import (

@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// Folder is the folder of a project on this machine. Methods that take no file names read all of it.
+// Folder is a project's folder on this machine. Methods that take no file names read the whole folder.
 type Folder struct {
 	projectfiles.Project
 	runFolder string

@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// filled returns a folder with files; a name that ends in "/" creates a folder, and a text that begins with "-> "
+// filled returns a folder with files; a name that ends in "/" creates a folder, and content that begins with "-> "
 // creates a link.
 func filled(t *testing.T, files map[string]string) Folder {
 	t.Helper()

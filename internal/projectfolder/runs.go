@@ -39,7 +39,7 @@ func (f Folder) RunFolder() string { return f.runFolder }
 // StatusFolder returns the path of the saved state of runs.
 func (f Folder) StatusFolder() string { return f.runPath("status") }
 
-// ParamFolder returns the path of the values of `param_set>`.
+// ParamFolder returns the path to the values that `param_set>` stores.
 func (f Folder) ParamFolder() string { return f.runPath("params") }
 
 // TempFolder returns the path of temporary files.

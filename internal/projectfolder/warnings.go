@@ -42,15 +42,15 @@ func (f Folder) Warnings(c Contents, only string, given *param.Map) (dig.Errors,
 	return append(warnings, lint.Warnings(f.Source, c.Names, known)...), nil
 }
 
-// misleading reports whether a parameter of a run is a text that reads like a number or a boolean; all parameters given
-// with -p are texts.
+// misleading reports whether one of a run's parameters is a string that looks like a number or a boolean; all
+// parameters given with -p are strings.
 func misleading(v param.Value) bool {
 	text, isText := v.(string)
 	_, err := strconv.ParseFloat(text, 64)
 	return isText && (err == nil || text == "true" || text == "false")
 }
 
-// usesOf returns the uses that a run warns about: uses in which a given text is interpreted as something other than
+// usesOf returns the uses that a run warns about: uses in which a given string is interpreted as something other than
 // what its author means, and uses that do not depend on values.
 func usesOf(given *param.Map, all []param.Use) (found []param.Use) {
 	for _, use := range all {

@@ -6,7 +6,7 @@ import (
 )
 
 // Commands returns zerodag's equivalents of another program's command, best first. Not every group of commands has all
-// of them.
+// equivalents.
 func Commands(name string) []string {
 	for _, c := range []struct{ theirs, ours string }{
 		{"validate lint test verify compile parse vet render plan", "check"},

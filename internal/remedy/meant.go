@@ -31,7 +31,7 @@ func MeantWorkflow(name string, names []string, list string) string {
 // mostMeant is the largest number of names that are listed if none is near.
 const mostMeant = 10
 
-// dayAtStart matches a text that begins with a date.
+// dayAtStart matches a string that begins with a date.
 var dayAtStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d\d-\d\d`) })
 
 // MeantTask suggests the task that a pattern may have been meant to match, or lists the existing tasks, with "; " at

@@ -99,7 +99,7 @@ func (f Fault) below(found []string) string {
 	if f.Config.Map("_parallel") != nil && found[1] == "limit" {
 		return "below _parallel:"
 	}
-	if m := f.Config.Map(operator + ">"); m != nil && !m.Has("data") { // {data: TEXT} is only a text
+	if m := f.Config.Map(operator + ">"); m != nil && !m.Has("data") { // {data: TEXT} is only a string
 		return "below " + operator + ">:"
 	}
 	return "in the task, or export it: `_export: {" + found[1] + ": ...}`"

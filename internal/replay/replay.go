@@ -46,12 +46,12 @@ type Loaded struct {
 	Seq      int64     // the number of the last entry
 	Nonce    string    // the nonce of the last entry, if the store has it
 	At       time.Time // the time of the last entry, if the state shows it
-	Snapshot int       // the number of bytes of the last snapshot
-	Since    int       // the number of bytes of the entries after it
+	Snapshot int       // how many bytes the last snapshot has
+	Since    int       // how many bytes the entries after it have
 	Stored   host.Stored
 }
 
-// Load reads an unfinished attempt. host.ErrGone means that nothing is left of it or that it was given up;
+// Load reads an unfinished attempt. host.ErrGone means that nothing is left of the attempt or that it was given up;
 // host.ErrNoDefinition means that its workflow cannot be used.
 func (r *Reader) Load(ctx context.Context, id int64) (Loaded, error) {
 	row, err := r.Attempts.Attempt(ctx, host.AnySite, id)
@@ -85,7 +85,7 @@ func (r *Reader) Load(ctx context.Context, id int64) (Loaded, error) {
 }
 
 // lastChange returns when a state last changed: a snapshot does not contain the time at which it was taken, and time
-// must not go back in a log, whatever the clocks of processes show.
+// must not go back in a log, no matter what the processes' clocks show.
 func lastChange(s *engine.State, created time.Time) time.Time {
 	last := created
 	for _, t := range s.Tasks() {

@@ -38,7 +38,7 @@ type Retrier struct {
 // tellEvery is the interval at which a lasting outage is logged again.
 const tellEvery = time.Minute
 
-// Failures returns the number of retried failures that were counted here.
+// Failures returns how many retried failures were counted here.
 func (r *Retrier) Failures() int64 { return r.failures.Load() }
 
 // Failed counts a failure that the caller logs and retries.

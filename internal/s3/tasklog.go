@@ -29,9 +29,9 @@ type taskLog struct {
 	mu      sync.Mutex
 	text    []byte       // not compressed yet
 	content bytes.Buffer // compressed: the future content of the object
-	began   time.Time    // the time of the first text in it
+	began   time.Time    // when its first text was written
 	members int          // of content
-	put     int          // the number of bytes of content that are in the object
+	put     int          // how many bytes of content are in the object
 	single  bool         // those bytes are one member in the object
 	wait    time.Duration
 	timer   *time.Timer
@@ -73,7 +73,7 @@ func (t *taskLog) keep(p []byte, s string) {
 	}
 	t.mu.Unlock()
 	if full {
-		t.store(true) //nolint:errcheck // what fails now fails at the end again: the text is kept
+		t.store(true) //nolint:errcheck // a write that fails now fails again at the end: the text is kept
 	}
 }
 
@@ -92,7 +92,7 @@ func (t *taskLog) compress() {
 
 // tick shows the current text to live viewers.
 func (t *taskLog) tick() {
-	t.store(false) //nolint:errcheck // what fails now fails at the end again: the text is kept
+	t.store(false) //nolint:errcheck // a write that fails now fails again at the end: the text is kept
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer = nil

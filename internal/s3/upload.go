@@ -41,7 +41,7 @@ func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum stri
 	return uploadOf(r), nil
 }
 
-// BeginParts begins the upload of an object in parts, and signs each of them. S3 accepts only the announced content. A
+// BeginParts begins the upload of an object in parts, and signs each part. S3 accepts only the announced content. A
 // rule of the bucket removes unfinished uploads.
 func (b *Blobs) BeginParts(ctx context.Context, key string, parts []host.Part, valid time.Duration) (id string, links []host.UploadLink, err error) {
 	if err := checkKey(key); err != nil {

@@ -92,7 +92,7 @@ func serve[T any](s *Service, do func(context.Context, string, T) (any, error)) 
 	}
 }
 
-// refuse answers a runner's failed request.
+// refuse responds to a runner's failed request.
 func (s *Service) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, ErrGone):

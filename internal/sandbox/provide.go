@@ -57,7 +57,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 	if free := freeSlots(all, c.Class); len(free) > 0 {
 		return p, p.tried(s.start(ctx, c, class, free[0]))
 	}
-	return p, nil // the limit of runners is reached: one of them runs it later
+	return p, nil // the limit on runners is reached: an existing runner runs the command later
 }
 
 // usable reports whether a runner can be expected to run commands: it is starting, or has polled recently.

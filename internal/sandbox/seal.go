@@ -11,7 +11,7 @@ import (
 )
 
 // Seal stands for a secret in a Spec: every occurrence of its value is replaced by Mark. The replacement can be
-// reversed exactly, whatever other text looks like the secret.
+// reversed exactly, no matter what other text looks like the secret.
 type Seal struct {
 	Key  string `json:"key"` // the project's secret
 	Mark string `json:"mark"`

@@ -177,7 +177,7 @@ func (s *Service) claim(ctx context.Context, r Runner, n int) ([]Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Concurrent runners begin at different places: if two want the same command, one of them makes a call in vain.
+	// Concurrent runners begin at different places: if two want the same command, one runner makes a call in vain.
 	if first := r.Slot * n; first < len(waiting) {
 		waiting = slices.Concat(waiting[first:], waiting[:first])
 	}
@@ -277,11 +277,10 @@ type Upload struct {
 	Kind  string `json:"kind"`           // "log" or "output"
 	Name  string `json:"name,omitempty"` // of the output
 	Size  int64  `json:"size,omitempty"`
-	Began int64  `json:"began_ns,omitempty"` // of the part of the log: nanoseconds since 1970
+	Began int64  `json:"began_ns,omitempty"` // the time of the log part: nanoseconds since 1970
 }
 
-// URL returns a link with which a runner stores a part of the log of its command or an output file, and the key of the
-// object.
+// URL returns a link with which a runner stores a part of its command's log or an output file, and the object's key.
 func (s *Service) URL(ctx context.Context, pass, key string, p Upload) (url, blob string, err error) {
 	r, err := s.runner(ctx, pass)
 	if err != nil {

@@ -341,9 +341,9 @@ func (s *commands) stop(ctx context.Context, key string) error {
 	return s.awaitEnd(ctx, c)
 }
 
-// stopNeedless stops the machine of a stopped command, unless it has other commands: those of `_cancel` and `_finally`
-// run after a kill. If no machine had the command, it stops the machines that are starting, unless another command
-// waits for them.
+// stopNeedless stops a stopped command's machine, unless the machine has other commands, because `_cancel` and
+// `_finally` commands run after a kill. If no machine had the command, it stops the machines that are starting, unless
+// another command waits for them.
 func (s *commands) stopNeedless(ctx context.Context, c Command) error {
 	var others []Command
 	var err error

@@ -66,21 +66,21 @@ func parseToken(text string) (token, error) {
 	return t, nil
 }
 
-// isSecret reports whether a text may be the result of rand.Text.
+// isSecret reports whether a string may be the result of rand.Text.
 func isSecret(text string) bool {
 	return len(text) == secretLetters && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < '2' || c > '7') })
 }
 
-// errNoToken means that a text is not a token of any form.
+// errNoToken means that a string is not a token of any form.
 var errNoToken = errors.New("not a token of a runner")
 
-// Keyring holds the keys that sign the tokens of machines. The text that it reads holds one or more keys, each of 32
-// bytes in base64, separated by spaces: the first one signs and all are accepted, so that keys can be changed while
-// machines run. It is safe for concurrent use.
+// Keyring holds the keys that sign machines' tokens. The text that it reads holds one or more keys, each of 32 bytes in
+// base64, separated by spaces: the first one signs and all are accepted, so that keys can be changed while machines
+// run. It is safe for concurrent use.
 type Keyring struct {
 	// Read returns the text of the keys, or host.ErrNotFound if none have been made yet.
 	Read func(ctx context.Context) (string, error)
-	// Make stores a text of keys unless there is one, which is not an error.
+	// Make stores the text of new keys unless there is one already, which is not an error.
 	Make func(ctx context.Context, text string) error
 	Now  func() time.Time // time.Now when nil
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Check checks all runners: a runner whose machine has ended is lost, a runner that never came up is given up, and if
-// commands have waited for a long time, another runner is launched. It returns the number of runners. It is called
+// commands have waited for a long time, another runner is launched. It returns how many runners there are. It is called
 // every 20 seconds while runners exist, otherwise every minute; overlaps and pauses are harmless.
 func (s *Service) Check(ctx context.Context) (runners int, err error) {
 	list, err := s.Runners.Runners(ctx, 0)

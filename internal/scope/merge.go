@@ -23,7 +23,7 @@ type merging[T any] struct {
 	bytes      int // see host.Page; 0 means no limit
 	descending bool
 	id         func(T) int64
-	size       func(T) int // of the tree of a row; nil without a limit in bytes
+	size       func(T) int // the size of a row's tree; nil without a limit in bytes
 }
 
 // merge returns the beginning of the list of all rows. A row is included only if every part was read at least to the

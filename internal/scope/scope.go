@@ -213,7 +213,7 @@ func (p projects) chosen(ctx context.Context, site, project int64) ([]int64, err
 	return ids, err
 }
 
-// ofProjects merges the objects of the projects that a list may contain. list reads those of one project after the one
+// ofProjects merges the objects of the projects that a list may contain. list reads one project's objects after the one
 // with the id last, which is 0 at first.
 func ofProjects[T any](ctx context.Context, p projects, site, project int64, m merging[T], list func(project, last int64) ([]T, error)) ([]T, error) {
 	known, err := p.chosen(ctx, site, project)

@@ -23,7 +23,7 @@ import (
 
 // Folders that commands no longer need are kept under names with this prefix: renaming one is far cheaper than creating
 // a folder and its files, which takes at least as long as a short script. The rest of the name lists the files in it,
-// so that the folder need not be read, and a number.
+// so that the folder does not have to be read, and a number.
 const spare = ".spare-"
 
 // maxSpare is how many spare folders are kept in one place for commands with the same files.

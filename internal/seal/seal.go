@@ -1,7 +1,7 @@
 // Package seal turns small values into text that others can carry but neither read nor forge: the cookies of a sign-in.
 //
-// The API uses it; a deployment gives it the key. It must never report why a text is invalid, so that the caller of an
-// invalid text learns nothing.
+// The API uses it; a deployment gives it the key. It must never report why a sealed text is invalid, so that a caller
+// with an invalid one learns nothing.
 package seal
 
 import (
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// ErrBroken means that a text was not sealed by this box for this purpose.
+// ErrBroken means that a sealed text does not come from this box or has a different purpose.
 var ErrBroken = errors.New("the text was not sealed with this key")
 
 // KeySize is the minimum size of a key in bytes.
@@ -81,7 +81,7 @@ func cipherOf(key []byte, purpose string) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// Seal returns a text that contains a value as JSON. It can be opened only for the same purpose.
+// Seal returns sealed text that contains a value as JSON. It can be opened only for the same purpose.
 func (b *Box) Seal(ctx context.Context, purpose string, v any) (string, error) {
 	key, err := b.current(ctx)
 	if err != nil {

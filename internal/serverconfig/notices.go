@@ -100,7 +100,7 @@ func addressList(text string) []param.Value {
 	return list
 }
 
-// noticeTemplate reads a text with `${message}` and the like. It is evaluated once, so that mistakes are found at
+// noticeTemplate reads a template with `${message}` and the like. It is evaluated once, so that mistakes are found at
 // startup and not on the night when the notice is needed.
 func noticeTemplate(file string, pool *evaluators.Pool) (func(*param.Map) (string, error), error) {
 	text, err := os.ReadFile(file)

@@ -113,7 +113,7 @@ func databaseURL(r *configuration.Reading, below string) (string, error) {
 }
 
 // tlsMode returns the TLS mode for a database. Connections to another machine use TLS unless the configuration disables
-// it, because without TLS, an attacker on the path may answer in order to get the password.
+// it, because without TLS, an attacker on the path may respond in order to get the password.
 func tlsMode(r *configuration.Reading, below string, hosts []string) string {
 	mode, given := r.Text(below+"sslmode", ""), r.Text(below+"ssl", "") != ""
 	switch on := r.Bool(below+"ssl", false); {

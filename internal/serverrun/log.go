@@ -53,8 +53,8 @@ func (h *consoleHandler) Enabled(_ context.Context, level slog.Level) bool {
 // stackKey is the key of the only value that is printed on separate lines.
 const stackKey = "stack"
 
-// Handle implements slog.Handler. Values come from outside (project names, system errors), so it makes sure that none
-// of them ends its line.
+// Handle implements slog.Handler. Values come from outside (project names, system errors), so it makes sure that no
+// value ends the log line.
 func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
 	var text strings.Builder
 	text.WriteString(term.OneLine(r.Message))

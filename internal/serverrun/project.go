@@ -116,7 +116,7 @@ func (p *Project) push(ctx context.Context, e *embedded.Engine, logger *slog.Log
 	return nil
 }
 
-// next returns the number of the next revision, because stored data may already hold revisions.
+// next returns the next revision's number, because stored data may already contain revisions.
 func (p *Project) next(ctx context.Context, e *embedded.Engine) (int, error) {
 	list, err := e.Projects(ctx, host.ProjectQuery{Name: "default", Count: 1})
 	if err != nil || len(list) == 0 {

@@ -17,8 +17,8 @@ type Clock struct {
 }
 
 const (
-	// tolerated is the maximum difference between the clocks at which the machine's clock is used. A difference that
-	// has been reported must fall below half of it, so that the clock does not change back and forth.
+	// tolerated is the maximum difference between the clocks at which the machine's clock is used. A difference that has
+	// been reported must fall below half of this maximum, so that the clock does not switch back and forth.
 	tolerated = 2 * time.Second
 	// certain is how long a response may take for it to be used as the time: the error is at most half of that.
 	certain = time.Second

@@ -27,7 +27,7 @@ import (
 type Options struct {
 	ARN   string
 	Stage string // names the deployment to users
-	Tries int    // the number of tries of a call that was throttled or not answered: border.Tries
+	Tries int    // how many times a call that was throttled or got no response is tried: border.Tries
 }
 
 // Topic is a notice.Sender.

@@ -24,11 +24,11 @@ type Options struct {
 	Uptime     func() time.Time // like Steady, but including the time that the machine sleeps; nil: none
 	Server     string           // the name of this server
 	UUID       func() string    // creates the UUIDs of new sessions; random when nil
-	SecretKeys [][]byte         // the first one encrypts, all of them decrypt; empty: there are no secrets
+	SecretKeys [][]byte         // the first key encrypts, all keys decrypt; empty: there are no secrets
 	Sync       host.Sync
 	Migrate    bool // upgrade an older schema; otherwise refuse it
 
-	migrations fs.FS // in tests; nil: those of this program
+	migrations fs.FS // for tests; nil: this program's
 }
 
 // DB is an open database. It implements all ports of sqlstore.Store, host.Log and host.Inventory, and is safe for

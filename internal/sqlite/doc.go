@@ -2,7 +2,7 @@
 // projects, schedules, sessions, secrets and tokens.
 //
 // The local server, the embedding API and the tests open it. It must never decide what the host decides, never let two
-// processes share a file (leases are in memory), and never answer a write before it is committed.
+// processes share a file (leases are in memory), and never acknowledge a write before it is committed.
 //
 // Package sqlstore implements most ports, for this database and for PostgreSQL. This package contains the parts
 // specific to SQLite: a single writer, in-memory queues, appending to a log, short task logs and backups.

@@ -19,7 +19,7 @@ type message struct {
 	free  time.Time // when it can be received, by the steady clock
 	waits bool      // its time is relative to sent: see host.Message.Relative
 	count int
-	past  int // the number of times that earlier processes received it
+	past  int // how many times earlier processes received it
 	begun string
 	size  int
 	body  []byte

@@ -25,7 +25,7 @@ func (db *DB) HeldOf(ctx context.Context, attempt int64) ([]host.Held, error) {
 	return db.queues["tasks"].held(list), nil
 }
 
-// held returns those of some messages that are leased.
+// held returns which of the given messages are leased.
 func (q *Queue) held(list []host.Message) (held []host.Held) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -65,7 +65,7 @@ func (db *DB) Discard(ctx context.Context, attempt int64) error {
 	})
 }
 
-// withdraw takes those of some messages that are not leased away from receivers.
+// withdraw makes the given messages unavailable to receivers, except leased ones.
 func (q *Queue) withdraw(list []host.Message) (taken []*message) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -29,8 +29,8 @@ func (o Options) known() (sqlstore.Migrations, error) {
 	return sqlstore.ReadMigrations(files)
 }
 
-// Pending returns the names of the migrations that a database lacks, in order: all of them
-// if there is no file yet. It changes nothing.
+// Pending returns the names of the migrations that a database lacks, in order: all migrations if there is no file yet.
+// It changes nothing.
 func Pending(_ context.Context, path string) ([]string, error) {
 	return Options{Path: path}.pending()
 }

@@ -25,8 +25,8 @@ type Queue struct {
 	counts  []count         // how many times messages were received: not yet stored
 	noting  bool            // a receiver is going to store them
 	outside bool            // they are stored before messages are handed out
-	bodies  int             // the number of bytes of the bodies in memory
-	leases  uint64          // the number of leases granted so far
+	bodies  int             // how many bytes the bodies in memory have
+	leases  uint64          // how many leases have been granted so far
 	offset  time.Duration   // the offset of the machine's clock from the steady one, at the last check
 	slept   time.Duration   // how long the machine slept, up to a constant, at the last check
 	closed  bool
@@ -214,7 +214,7 @@ func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, erro
 	return nil, wait, nil
 }
 
-// receipt identifies one lease of one message: the row finds the message, and the number of the lease is the proof.
+// receipt identifies one lease of one message: the row finds the message, and the lease's number is the proof.
 func receipt(m *message) string {
 	return strconv.FormatInt(m.row, 10) + "." + strconv.FormatUint(m.receipt, 10)
 }

@@ -122,8 +122,8 @@ func (w *writer) arm(after time.Duration) {
 	}
 }
 
-// again keeps writes that the store has refused for the next batch, without counting them against its limit: the writes
-// of callers behind them must be answered, whether or not these succeed.
+// again keeps writes that the store has refused for the next batch, without counting them against its limit: callers'
+// writes behind them must be answered, whatever happens to these.
 func (w *writer) again(list []*write) {
 	if len(list) == 0 {
 		return

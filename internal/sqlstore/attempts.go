@@ -138,7 +138,7 @@ func (s *Store) Archive(ctx context.Context, id int64) ([]byte, error) {
 }
 
 // Expire deletes the logs of attempts that finished before a time, each in a separate transaction, so that other
-// writers need not wait for all of them.
+// writers do not have to wait for all of these deletions.
 func (s *Store) Expire(ctx context.Context, before time.Time, n int) (int, error) {
 	old := Select("SELECT id FROM @session_attempts WHERE has_log = "+s.dialect.True+
 		" AND finished_at IS NOT NULL AND finished_at < ?", before)

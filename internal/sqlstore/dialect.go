@@ -10,7 +10,7 @@ import (
 type Dialect struct {
 	// Join joins two tables that must be read in the order in which a statement names them.
 	Join string
-	// Contains is the condition that column %s contains the text of one argument.
+	// Contains is the condition that column %s contains one argument's text.
 	Contains string
 	// Same compares two values that may be NULL, and treats NULL as equal to NULL.
 	Same string
@@ -59,7 +59,7 @@ func (s *Store) lock(c Conn, sql, clause string, args ...any) error {
 
 func (s *Store) contains(column string) string { return fmt.Sprintf(s.dialect.Contains, column) }
 
-// texts holds SELECTs that need a part of the dialect. They are built once because statements are prepared by their
+// texts holds SELECTs that contain parts of the dialect. They are built once because statements are prepared by their
 // text.
 type texts struct{ attempt, session, schedule, workflow string }
 

@@ -10,7 +10,7 @@
 //
 // The SQL here has a question mark for each argument, an @ sign before each table name (which a driver replaces with
 // the schema if the database has several), and bool arguments for flags. Row reads whatever type the database returns
-// for a column. A transaction may run more than once, so a function that runs in one sets its results anew each time.
+// for a column. A transaction may run more than once, so a function that runs in one sets its results again each time.
 // It locks the rows that it judges (Store.locking): PostgreSQL runs transactions concurrently, and SQLite, which runs
 // one at a time, ignores the locks.
 package sqlstore

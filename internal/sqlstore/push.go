@@ -90,7 +90,7 @@ func scanPaused(r *Row) host.Project {
 	return host.Project{ID: r.ID(), Paused: host.Pause{At: r.Time()}}
 }
 
-// configOf finds the text of a workflow among the texts of the project, or stores it.
+// configOf finds a workflow's text among the project's stored texts, or stores it.
 func (t tx) configOf(project int64, w dig.Workflow) (int64, error) {
 	text := string(param.AppendStored(nil, w.Config))
 	digest := sha256.Sum256([]byte(w.Zone + "\n" + text))
@@ -103,7 +103,7 @@ func (t tx) configOf(project int64, w dig.Workflow) (int64, error) {
 		project, digest[:], w.Zone, text)
 }
 
-// reschedule brings the schedules of a project in line with its newest revision. They are locked so that none of them
+// reschedule brings the schedules of a project in line with its newest revision. They are locked so that no schedule
 // can change between the read and the write.
 func (t tx) reschedule(p host.Push, project int64, paused bool, definitions map[string]int64) error {
 	list, err := Collect(t, scanSchedule, t.locking(t.texts.schedule+"WHERE s.project_id = ?",

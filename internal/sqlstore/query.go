@@ -25,7 +25,7 @@ func (q *Query) When(needed bool, sql string, args ...any) {
 	}
 }
 
-// Order adds an order and a limit on the number of rows; 0 means no limit.
+// Order adds a sort order and a row limit; 0 means no limit.
 func (q *Query) Order(by string, most int) {
 	q.SQL += " ORDER BY " + by
 	q.When(most > 0, " LIMIT ?", most)

@@ -30,7 +30,7 @@ type Options struct {
 	// that. 0 means unknown.
 	Visibility time.Duration
 	Now        func() time.Time // time.Now when nil
-	Tries      int              // the number of tries of a call that was throttled or not answered: border.Tries
+	Tries      int              // how many times a call that was throttled or got no response is tried: border.Tries
 }
 
 // Queue is a host.Queue.

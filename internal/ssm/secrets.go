@@ -44,7 +44,7 @@ type kept struct {
 // keep is how long values are cached.
 const keep = time.Minute
 
-// tries is how many times a call is tried: SSM answers 40 reads a second for an entire account, so many functions that
+// tries is how many times a call is tried: SSM serves 40 reads per second for an entire account, so many functions that
 // start together must wait for one another, for about ten seconds.
 const tries = 12
 

@@ -14,7 +14,7 @@ import (
 // Suffix is the end of the names of log files, which are gzip files.
 const Suffix = ".log.gz"
 
-// LongestName is the limit of file systems; longestTask is the part of it that remains for the task and the agent.
+// LongestName is the file systems' limit; longestTask is the part that remains for the task and the agent.
 const (
 	LongestName = 255
 	longestTask = LongestName - len("@0123456789abcdef.") - len(Suffix)

@@ -13,10 +13,10 @@ import (
 // skip them without unpacking them: the sizes are an index of positions in the log. Other gzip readers ignore the
 // field. Small members have no such field because it would be a tenth of their size.
 const (
-	sizedText = 16 << 10 // the number of bytes from which on a member contains its sizes
+	sizedText = 16 << 10 // the size in bytes from which a member contains its sizes
 	hasExtra  = 4        // the only flag of such a member; other members have none
 
-	extraAt  = 10          // the position of the length of the extra fields in a member
+	extraAt  = 10          // the position in a member of the extra fields' length
 	packedAt = extraAt + 6 // the position of the sizes in bytes: of the member, then of its text
 	headSize = packedAt + 8
 )
@@ -24,11 +24,11 @@ const (
 // sizes is the extra field: its name, its length, and room for the sizes.
 var sizes = []byte{'Z', 'D', 8, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
-// StartSize is the number of bytes by which LastStart recognizes a member.
+// StartSize is how many bytes LastStart needs to recognize a member.
 const StartSize = 8
 
-// LastStart returns the last position in a text at which a member of a log may begin; -1 if there is none. A member
-// begins with the bytes of gzip, flags, and four zero bytes.
+// LastStart returns the last position in data at which a log member may begin; -1 if there is none. A member begins
+// with gzip's magic bytes, flags, and four zero bytes.
 func LastStart(text []byte) int {
 	magic := []byte{0x1f, 0x8b, 8}
 	for i := bytes.LastIndex(text, magic); i >= 0; i = bytes.LastIndex(text[:i+len(magic)-1], magic) {
@@ -80,7 +80,7 @@ func After(file io.Reader, skipped int64) (io.Reader, error) {
 	}
 }
 
-// members reads the text of the current member and of all following ones.
+// members reads the text of the current member and all following ones.
 type members struct {
 	in *bufio.Reader
 	z  *gzip.Reader

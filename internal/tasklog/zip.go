@@ -21,7 +21,7 @@ type zip struct {
 	writer *gzip.Writer
 }
 
-// Compress passes a text as a member of a gzip file to f, which must not keep it.
+// Compress passes text to f as a member of a gzip file; f must not keep it.
 func (z *Zips) Compress(text []byte, f func(content []byte) error) error {
 	pool, level := &z.large, gzip.DefaultCompression
 	if len(text) < smallText {
@@ -55,7 +55,7 @@ func (z *Zips) Compress(text []byte, f func(content []byte) error) error {
 	return f(c.buffer.Bytes())
 }
 
-// mostJoined limits the size of texts that Single accepts, and thereby its time.
+// mostJoined limits the size of the text that Single accepts, and thereby its time.
 const mostJoined = 64 << 20
 
 // Single merges all members of a gzip file into one: browsers ignore everything after the first member. A file that is

@@ -101,7 +101,7 @@ func (o *Output) said(task string, first bool, level operators.Level, message st
 	}
 }
 
-// write writes each line of a text. The lock must be held.
+// write writes each line of the text. The lock must be held.
 func (o *Output) write(task, ink, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		o.Lines.Show(task, ink, line) // the underlying writer keeps the error

@@ -16,7 +16,7 @@ type Row struct {
 	Parent         engine.TaskID // its position among all rows, from 1; 0 for none
 	Skipped        bool          // _if was false: it succeeded without running
 	Ignored        bool          // it counts as successful although it failed
-	Old            bool          // another run of it counts: this one belongs to an earlier attempt at its group
+	Old            bool          // a different run of the task counts: this one belongs to an earlier attempt at its group
 }
 
 // NewRow returns the current row of a task.

@@ -33,12 +33,12 @@ func (c *Tally) plus(d Tally) {
 	c.Waiting += d.Waiting
 }
 
-// words lists the kinds of tasks of which there are any, with the number of each.
+// words lists the kinds of tasks that occur, with how many there are of each.
 func (c Tally) words() string {
 	return listed([]string{fmt.Sprintf("%d of %d done", c.Done, c.Total)}, some{c.Running, "running"}, some{c.Waiting, "waiting"}, some{c.Failed, "failed"})
 }
 
-// some is the number of tasks of one kind.
+// some is a count of tasks of one kind.
 type some struct {
 	n    int
 	what string

@@ -14,7 +14,7 @@ const pageWidth = 80
 
 // PlainPage renders the Markdown of a user page as text for a terminal: titles, paragraphs, lists, tables and code
 // samples, which is everything that the pages use. Links have numbers, and a list of their targets follows the page.
-// address returns the text to show for a target; a link without such a text has no number.
+// address returns the text to show for a target; a link without such text has no number.
 func PlainPage(markdown string, address func(target string) string) string {
 	p := plain{address: address}
 	lines := strings.Split(strings.TrimRight(unseen().ReplaceAllString(markdown, ""), "\n"), "\n")
@@ -207,7 +207,7 @@ func Cells(row string) []string {
 
 var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]+)\]\(([^)]*)\)`) })
 
-// WithoutMarks returns a line of Markdown as plain text: without link targets and without marks for code and emphasis.
+// WithoutMarks returns a Markdown line as plain text: without link targets and without marks for code and emphasis.
 func WithoutMarks(line string) string {
 	return strings.NewReplacer("`", "", "**", "").Replace(link().ReplaceAllString(line, "$1"))
 }

@@ -16,15 +16,15 @@ type Table struct {
 type Column struct {
 	Title string
 	Wide  bool                         // shown only with --output wide
-	Name  bool                         // its texts may be cut
+	Name  bool                         // its cells may be cut
 	Spare bool                         // omitted if it is empty or if a name would otherwise be cut
-	Ink   func(Palette, string) string // returns the color of a text; nil for none
+	Ink   func(Palette, string) string // returns a cell's color; nil for none
 }
 
 // NewTable creates a table without rows.
 func NewTable(columns ...Column) *Table { return &Table{columns: columns} }
 
-// Add appends a row with a text for each column; white space and line ends in the texts become single spaces.
+// Add appends a row with a string for each column; white space and line ends in the strings become single spaces.
 func (t *Table) Add(cells ...string) {
 	for i, c := range cells {
 		cells[i] = strings.Join(strings.Fields(c), " ") // text from outside stays on its line

@@ -13,7 +13,7 @@ import (
 )
 
 // terminal is a stream that a user watches. Text from elsewhere (names, task logs, server errors) may change colors
-// there, but must not move the cursor, clear the screen, set titles or send answers in place of the keyboard. Output
+// there, but must not move the cursor, clear the screen, set titles or send responses in place of the keyboard. Output
 // that does not go to a terminal is unchanged.
 type terminal struct {
 	*os.File

@@ -8,11 +8,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width returns how many columns a text takes up on a terminal: colors take up none, and Chinese, Japanese and Korean
+// Width returns how many columns a string takes up on a terminal: colors take up none, and Chinese, Japanese and Korean
 // characters take up two.
 func Width(text string) int { return ansi.StringWidth(text) }
 
-// Shorten cuts a text that is wider than most columns in the middle, where names differ least.
+// Shorten cuts a string that is wider than most columns in the middle, where names differ least.
 func Shorten(text string, most int) string {
 	all := Width(text)
 	if all <= most || most < 1 {
@@ -27,7 +27,7 @@ func Shorten(text string, most int) string {
 	return begin + "…" + end
 }
 
-// ShortenEnd cuts the end of a text that is wider than most columns.
+// ShortenEnd cuts the end of a string that is wider than most columns.
 func ShortenEnd(text string, most int) string {
 	if most < 1 {
 		return ""

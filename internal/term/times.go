@@ -9,7 +9,7 @@ import (
 )
 
 // ParseInstant reads a time with an offset (see ParseOffset) or seconds since 1970. Errors name the option to which the
-// text belongs.
+// string belongs.
 func ParseInstant(text, option string) (time.Time, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return time.Unix(n, 0), nil
@@ -24,7 +24,7 @@ func ParseInstant(text, option string) (time.Time, error) {
 }
 
 // ParseLocal reads "yyyy-MM-dd" or "yyyy-MM-dd HH:mm:ss" as a time without a zone, and returns it in the form that the
-// API uses. The error begins with message, whose first word is the option to which the text belongs.
+// API uses. The error begins with message, whose first word is the option to which the string belongs.
 func ParseLocal(text, message string) (string, error) {
 	for _, form := range LocalForms() {
 		if t, err := time.Parse(form, text); err == nil && len(text) == len(form) {
@@ -64,8 +64,8 @@ func offsetForms() []string {
 	return forms
 }
 
-// ParseOffset reads a time with an offset, in any form that the program prints, and reports whether the text is such a
-// time.
+// ParseOffset reads a time with an offset, in any form that the program prints, and reports whether the string is such
+// a time.
 func ParseOffset(text string) (time.Time, bool) {
 	for _, form := range offsetForms() {
 		if t, err := time.Parse(form, text); err == nil {
@@ -75,8 +75,8 @@ func ParseOffset(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Impossible returns the error for a text that has one of the forms of an option but is not a time, such as the 30th of
-// February, or nil for any other text. Repeating the form would not explain what is wrong.
+// Impossible returns the error for a string that has one of an option's forms but is not a time, such as the 30th of
+// February, or nil for any other string. Repeating the form would not explain what is wrong.
 func Impossible(option, text string, forms ...string) error {
 	for _, form := range forms {
 		var wrong *time.ParseError

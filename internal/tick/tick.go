@@ -49,7 +49,7 @@ type Chore struct {
 	Do            func(ctx context.Context, after int64) (next int64, over bool, err error)
 }
 
-// Ticker does the work of a tick. All of it may be done twice, late, or by several processes at once without harm.
+// Ticker does a tick's work. All this work may be done twice, late, or by several processes at once without harm.
 type Ticker struct {
 	Node    Node
 	Horizon host.Horizon
@@ -61,7 +61,7 @@ type Ticker struct {
 	Logger  *slog.Logger
 }
 
-// once is one tick. Its parts run concurrently, each from its own mark, and none of them waits for another: a part that
+// once is one tick. Its parts run concurrently, each from its own mark, and no part waits for another: a part that
 // fails, or does not finish in time, resumes at the next tick.
 type once struct {
 	*Ticker

@@ -37,7 +37,7 @@ func ID(a host.Attempt) (id [16]byte) {
 	return id
 }
 
-// SpanID returns the id of the span of a task; task 0 stands for the attempt.
+// SpanID returns the id of a task's span; task 0 stands for the attempt.
 func SpanID(trace [16]byte, task engine.TaskID) (id [8]byte) {
 	sum := sha256.Sum256(strconv.AppendInt(trace[:], int64(task), 10))
 	copy(id[:], sum[:])

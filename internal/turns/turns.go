@@ -1,4 +1,4 @@
-// Package turns shares a few places among many callers, so that none of them can keep the others waiting: a caller that
+// Package turns shares a few places among many callers, so that no caller can keep the others waiting: a caller that
 // uses no place gets the next one, and the others get one each in turn.
 //
 // Servers use it for work whose cost a caller determines: expressions and checks of files by site, costly reads by
@@ -39,7 +39,7 @@ type caller struct {
 	pause   time.Duration   // the length of the last pause
 }
 
-// New returns `all` places, of which one caller can have `each`; 0 means all of them. While they are taken, up to
+// New returns `all` places, of which one caller can have `each`; 0 means all places. While they are taken, up to
 // `spare` more go to callers without a place, one each.
 func New(all, each, spare int) *Places {
 	if each <= 0 {

@@ -147,7 +147,7 @@ func (u *Uploads) CloseSlot(ctx context.Context, by Owner, id string, tags []str
 	return u.Signer.CompleteParts(ctx, uploadFolder+id, s.Parts, partsOf(s.Slot), tags)
 }
 
-// Owner names whose slots a caller may use: those of a site, or only those of some of its projects.
+// Owner names whose slots a caller may use: a site's, or only those of some of its projects.
 type Owner struct {
 	Site     int64
 	Projects []string // none means all

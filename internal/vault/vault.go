@@ -58,7 +58,7 @@ func (v *Vault) hide(value string) {
 
 // projectSecrets holds a project's secrets, which it reads when the first one is requested.
 type projectSecrets struct {
-	ctx           context.Context //nolint:containedctx // a vault lives as long as its run, and its methods are those of run.SecretStore
+	ctx           context.Context //nolint:containedctx // a vault lives as long as its run; its methods implement run.SecretStore
 	secrets       host.Secrets
 	site, project int64
 
@@ -118,11 +118,11 @@ const shortestMasked = 8
 
 const mask = "****"
 
-// span is a part of a text.
+// span is a part of a string.
 type span struct{ from, to int }
 
-// hidden returns the parts of a text that belong to secrets. Overlapping parts form one span, so that two secrets that
-// overlap are both hidden completely.
+// hidden returns the parts of a string that belong to secrets. Overlapping parts form one span, so that two secrets
+// that overlap are both hidden completely.
 func hidden(text string, secrets []string) []span {
 	var all []span
 	for _, s := range secrets {
@@ -166,7 +166,7 @@ func (v *Vault) mask(text string) string {
 	return b.String()
 }
 
-// MaskAll masks every text of a tree; nil stays nil.
+// MaskAll masks every string in a tree; nil stays nil.
 func (v *Vault) MaskAll(m *param.Map) *param.Map {
 	if m == nil || len(v.values()) == 0 {
 		return m
@@ -204,7 +204,7 @@ type maskedLog struct {
 
 	mu      sync.Mutex
 	held    string
-	covered int // the number of bytes at the beginning of held for which a mask was written
+	covered int // how many bytes at the beginning of held have already been written as a mask
 }
 
 func (m *maskedLog) Write(p []byte) (int, error) {

@@ -49,7 +49,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (*query,
 	return q, nil
 }
 
-// params applies the defaults of `athena: {...}`, then those of `aws: {athena: {...}}`.
+// params applies the defaults from `athena: {...}`, then those from `aws: {athena: {...}}`.
 func params(t *operators.Task) (*operators.Params, error) {
 	own, err := operators.ReadOr(t.Params, "athena", param.AsMap, param.New())
 	if err != nil {

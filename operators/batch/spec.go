@@ -120,7 +120,7 @@ func (s *spec) readOverrides(p *operators.Params) error {
 	return nil
 }
 
-// texts reads a mapping of text values, with the order of its keys.
+// texts reads a mapping of string values, with the order of its keys.
 func texts(p *operators.Params, key string) (map[string]string, []string, error) {
 	m, err := operators.ReadOr(p, key, param.AsMap, nil)
 	if err != nil || m.Len() == 0 {

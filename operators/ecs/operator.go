@@ -155,7 +155,7 @@ func (j *job) unknown() error {
 	return j.lookAgain()
 }
 
-// start runs the task. Because of the client token, ECS answers a repeated start with the task of the first one. A
+// start runs the task. Because of the client token, ECS responds to a repeated start with the first start's task. A
 // start that failed for lack of capacity has created no task, so the next start uses a different token.
 func (j *job) start(ctx context.Context) error {
 	if err := j.define(ctx); err != nil {

@@ -271,7 +271,7 @@ func TestMessages(t *testing.T) {
 }
 
 // behind returns the address of a LocalStack in which the responses of some operations are replaced, one after the
-// other. The new answers are those that Amazon ECS documents but the tests' ECS never returns.
+// other. The new responses are ones that Amazon ECS documents but the tests' ECS never returns.
 func behind(t *testing.T, answers map[string][]string) (string, func(operation string) []map[string]any) {
 	t.Helper()
 	var mu sync.Mutex

@@ -24,7 +24,7 @@ type spec struct {
 	publicIP                       bool
 	command                        []string
 	env                            []types.KeyValuePair
-	cpu, memory                    int64 // 0: those of the definition
+	cpu, memory                    int64 // 0: the definition's
 	tags                           []types.Tag
 }
 

@@ -50,7 +50,8 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 }
 
 // start is the shell command that starts embulk. This way, a missing program is reported in the same form wherever
-// commands run, and the configuration with its secrets is removed when the load ends, whatever happens to the folder.
+// commands run, and the configuration with its secrets is removed when the load ends, no matter what happens to the
+// folder.
 const start = `trap 'rm -f "$2"' EXIT; trap 'exit 143' TERM; embulk "$@"`
 
 // config returns the configuration of the load: a file with `${...}` and secrets replaced, or the mapping `config`,

@@ -62,8 +62,8 @@ func openServerless(ctx context.Context, account *aws.Account, from source) (*jo
 	return j, err
 }
 
-// readJob reads the request for a job; because of its token, EMR answers a repeated request with the job of the first
-// request.
+// readJob reads the request for a job; because of its token, EMR responds to a repeated request with the first
+// request's job.
 func readJob(s *stage) (*emrserverless.StartJobRunInput, error) {
 	p := s.params
 	in := &emrserverless.StartJobRunInput{ClientToken: new(aws.Name(s.task))}

@@ -24,7 +24,7 @@ type source struct {
 	tag    string
 }
 
-// stage collects the files that must be on S3 before a start: project files and those that zerodag adds. Names are
+// stage collects the files that must be on S3 before a start: project files and files that zerodag adds. Names are
 // derived from the task, so that staging again overwrites the same files.
 type stage struct {
 	source

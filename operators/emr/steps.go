@@ -82,7 +82,7 @@ func (p *program) load(uri, name, mode string) {
 	p.loads = append(p.loads, m)
 }
 
-// own puts one of zerodag's own texts into the working folder.
+// own puts one of zerodag's own scripts into the working folder.
 func (p *program) own(name string, content []byte) (string, error) {
 	uri, err := p.stage.share(name, content)
 	if err == nil {

@@ -63,7 +63,7 @@ func (s span) subtasks(do *param.Map) (*param.Map, error) {
 	return group, nil
 }
 
-// parts counts without overflow, however far apart the ends are.
+// parts counts without overflow, no matter how far apart the ends are.
 func (s span) parts() uint64 {
 	if s.from >= s.to {
 		return 0

@@ -216,7 +216,7 @@ func locationIn(text, id string) string {
 	return where
 }
 
-// end returns the outcome of the task when its job is over.
+// end returns the task's outcome when its job has ended.
 func (j *job) end(now, status *param.Map) (operators.Result, error) {
 	j.State = j.State.Without(openKey)
 	if failed := status.Map("errorResult"); failed != nil {

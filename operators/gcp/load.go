@@ -68,7 +68,7 @@ func values(texts []string) []param.Value {
 	return out
 }
 
-// textOrTexts reads a list of texts, or a single text.
+// textOrTexts reads a list of strings, or a single string.
 func textOrTexts(p *operators.Params, key string, asList func(string, param.Value) ([]param.Value, error)) (param.Value, error) {
 	list, err := operators.Read(p, key, asList)
 	if err != nil {

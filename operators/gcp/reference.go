@@ -47,8 +47,8 @@ func readDataset(text string) (dataset, error) {
 	return dataset{m[1], m[2]}, nil
 }
 
-// readTable reads [project:][dataset.]table[$yyyymmdd]. Missing parts are those of the task's dataset, whose project
-// takes precedence over that of the credential.
+// readTable reads [project:][dataset.]table[$yyyymmdd]. Missing parts come from the task's dataset, whose project takes
+// precedence over the credential's.
 func (w *work) readTable(text string) (table, error) {
 	m := tableForm().FindStringSubmatch(text)
 	if m != nil {

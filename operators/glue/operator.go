@@ -87,7 +87,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (work, e
 	return j, nil
 }
 
-// params applies the defaults of `glue: {...}`, then those of `aws: {glue: {...}}`.
+// params applies the defaults from `glue: {...}`, then those from `aws: {glue: {...}}`.
 func params(t *operators.Task) (*operators.Params, error) {
 	own, err := operators.ReadOr(t.Params, "glue", param.AsMap, param.New())
 	if err != nil {

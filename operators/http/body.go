@@ -84,7 +84,7 @@ func form(fields *param.Map) (string, error) {
 	return strings.Join(pairs, "&"), nil
 }
 
-// withSecrets replaces secrets in all text of the content, including keys.
+// withSecrets replaces secrets in all strings in the content, including keys.
 func (r *request) withSecrets(v param.Value) (param.Value, error) {
 	switch x := v.(type) {
 	case string:

@@ -20,7 +20,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// serve answers by path: /status/N, /echo, /slow, /redirect, /dig/KIND, /long/N.
+// serve responds by path: /status/N, /echo, /slow, /redirect, /dig/KIND, /long/N.
 func serve(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(answerByPath))

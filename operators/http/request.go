@@ -208,8 +208,7 @@ func (r *request) setURI(text string, isSecret bool) error {
 	return nil
 }
 
-// query appends the `query` of the task, a mapping or text, to that of the URI; it reports whether it contains a
-// secret.
+// query appends the task's `query`, a mapping or string, to the URI's; it reports whether it contains a secret.
 func (r *request) query(own string) (string, bool, error) {
 	v, _ := r.params.Get("query")
 	if v == nil {
@@ -249,7 +248,7 @@ func (r *request) query(own string) (string, bool, error) {
 	return strings.Join(pairs, "&"), hidden, nil
 }
 
-// encodeQuery encodes the text of a query again, so that users may write it with spaces.
+// encodeQuery encodes a query again, so that users may write it with spaces.
 func encodeQuery(text string) string {
 	var pairs []string
 	for pair := range strings.SplitSeq(text, "&") {

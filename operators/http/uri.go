@@ -8,7 +8,7 @@ import (
 )
 
 // illegal returns where a URI has a character that must be written as %XX, in Digdag's words and with its way of
-// counting; "" if there is none. Digdag refuses such a URI instead of guessing which parts of it are already encoded.
+// counting; "" if there is none. Digdag refuses such a URI instead of guessing which parts are already encoded.
 func illegal(uri string) string {
 	_, rest, _ := strings.Cut(uri, "://")
 	slash := strings.IndexAny(rest, "/?#")

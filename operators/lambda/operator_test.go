@@ -30,7 +30,7 @@ def handler(event, context):
     return {"event": event, "n": 2}
 `
 
-// function creates a function whose answers depend on its event.
+// function creates a function whose responses depend on its event.
 func function(t *testing.T) string {
 	t.Helper()
 	client := lambda.NewFromConfig(localstack.Config(t))

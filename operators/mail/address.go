@@ -65,7 +65,7 @@ func addresses(key string, v param.Value) ([]address, error) {
 	return found, nil
 }
 
-// oneOrMore reads an address or a list of them.
+// oneOrMore reads an address or a list of addresses.
 func oneOrMore(key string, v param.Value) ([]address, error) {
 	if _, isList := v.([]param.Value); !isList {
 		v = []param.Value{v}

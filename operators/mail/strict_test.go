@@ -143,7 +143,7 @@ func (s *strict) session(conn net.Conn) {
 	}
 }
 
-// login performs the steps of a mechanism and returns the client's decoded answers.
+// login performs a mechanism's steps and returns the client's decoded responses.
 func (s *strict) login(rest string, in *bufio.Reader, answer func(string, ...any)) string {
 	ask := func(text string) string {
 		answer("334 %s", base64.StdEncoding.EncodeToString([]byte(text)))

@@ -83,7 +83,7 @@ func (s *session) rows(ctx context.Context, text string, to sql.Rows) error {
 }
 
 // form describes how values of a type are passed on: the number of the PostgreSQL type that they get, and a conversion
-// to the text of that type if it differs.
+// to that type's text form if it differs.
 type form struct {
 	oid  uint32
 	text func([]byte) []byte

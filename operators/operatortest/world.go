@@ -34,7 +34,7 @@ type World struct {
 	Project projectfiles.Project
 }
 
-// New creates a task in an empty project. The parameters are JSON text, and all of them are the task's own.
+// New creates a task in an empty project. The parameters are JSON, and all belong to the task itself.
 func New(t *testing.T, params string) *World {
 	t.Helper()
 	project, err := projectfiles.Open(t.TempDir())

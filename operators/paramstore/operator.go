@@ -18,7 +18,7 @@ func Operators() []operators.Operator {
 	}
 }
 
-// entry is one key of the task with its text.
+// entry is one of the task's keys with its text.
 type entry struct{ key, text string }
 
 // entries returns all of the task's own keys, including `_retry` and the like, as in Digdag.
@@ -66,7 +66,7 @@ func get(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	}
 	values := param.New()
 	for _, e := range list {
-		value, _, err := t.Store.Get(ctx, e.key) // a missing value is empty text
+		value, _, err := t.Store.Get(ctx, e.key) // a missing value is the empty string
 		if err != nil {
 			return operators.Result{}, fmt.Errorf("read param %s: %w", e.key, err)
 		}

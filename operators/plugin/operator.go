@@ -58,7 +58,7 @@ func (p program) run(ctx context.Context, t *operators.Task) (operators.Result, 
 	return operators.Result{}, &operators.Later{After: a.poll.after, State: state}
 }
 
-// State params: those of the program are separate from the engine's.
+// State params: the program's are separate from the engine's.
 const (
 	stateKey  = "plugin"
 	ownKey    = "state"

@@ -65,7 +65,7 @@ func script(p *operators.Params) (operators.Script, error) {
 }
 
 // anyPython returns a command that starts python, or python3 if only that exists. The choice is made where the command
-// runs, which need not be this machine.
+// runs, which is not necessarily this machine.
 func anyPython() []string {
 	const choose = `p=python; command -v "$p" >/dev/null 2>&1 || p=python3; exec "$p" "$@"`
 	return []string{"/bin/sh", "-c", choose, "python"}

@@ -266,7 +266,7 @@ func (api *dataAPI) find(ctx context.Context, w *task) (string, error) {
 // mostStatements is how many statements the Data API accepts at once.
 const mostStatements = 40
 
-// statements returns the statements to submit; several of them form one transaction.
+// statements returns the statements to submit; several statements form one transaction.
 func (api *dataAPI) statements(ctx context.Context, w *task) ([]string, error) {
 	list, err := api.own(ctx, w)
 	if err != nil {

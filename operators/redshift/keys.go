@@ -26,7 +26,7 @@ func (k keys) text() string {
 	return text
 }
 
-// secrets returns texts that must never be shown, plain and as they appear in a statement.
+// secrets returns strings that must never be shown, plain and as they appear in a statement.
 func (k keys) secrets() []string { return []string{k.id, k.secret, k.token} }
 
 // vault finds the keys of a copy in aws.redshift_load, aws.redshift or aws. A role does not apply to the keys
@@ -76,7 +76,7 @@ func (w *task) config(ctx context.Context, service, region string) (sdk.Config, 
 	return w.account.Config(ctx, &t, operators.NewParams(place), service)
 }
 
-// keys returns temporary keys for this task or, if it disables that, those of the secrets.
+// keys returns temporary keys for this task or, if it disables those, the keys from the secrets.
 func (w *task) keys(ctx context.Context) (keys, error) {
 	c, err := w.config(ctx, "sts", "")
 	if err != nil {

@@ -31,12 +31,12 @@ func (w *task) objects(ctx context.Context, region string) (*s3.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	inPath := c.BaseEndpoint != nil // not AWS itself, so bucket names need not be host names
+	inPath := c.BaseEndpoint != nil // not AWS itself, so bucket names do not have to be host names
 	return s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = inPath }), nil
 }
 
-// clear deletes files that an earlier run wrote before it failed, with the keys of the secrets: those of the copy lack
-// the permission.
+// clear deletes files that an earlier run wrote before it failed. It uses the keys from the secrets, because the copy's
+// keys lack the permission.
 func (w *task) clear(ctx context.Context, id string) error {
 	if w.copy.clears == nil {
 		return nil

@@ -88,7 +88,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task, name str
 	return w, nil
 }
 
-// readParams applies the defaults of, for example, `redshift_load: {...}`, then those of `redshift: {...}`.
+// readParams applies the defaults from, for example, `redshift_load: {...}`, then those from `redshift: {...}`.
 func readParams(t *operators.Task, name string) (*operators.Params, error) {
 	p, err := t.Params.WithDefaults(name)
 	if err != nil || name == "redshift" {

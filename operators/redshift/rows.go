@@ -84,7 +84,7 @@ func columns(list []types.ColumnMetadata) []sql.Column {
 	return columns
 }
 
-// values returns the values of a row in PostgreSQL's text form.
+// values returns a row's values in PostgreSQL's text form.
 func values(row []types.Field) [][]byte {
 	list := make([][]byte, len(row))
 	for i, field := range row {

@@ -21,7 +21,7 @@ type transfer struct {
 	clears   func(id string) (place, error)   // files that an earlier run left there; nil for none
 
 	temporary bool  // credentials are created only for this task
-	seconds   int64 // how long those are valid
+	seconds   int64 // how long the temporary keys are valid
 }
 
 func (c *transfer) statement(id string, k keys) string {

@@ -148,7 +148,7 @@ func (c *captures) line() string {
 	return ""
 }
 
-// store adds the values to a result: those of $ZERODAG_STORE, then those of `_store`.
+// store adds the values to a result: those from $ZERODAG_STORE, then those from `_store`.
 func (c *captures) store(r *operators.Result) error {
 	if c == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// noDate evaluates each text to the text of a date that moment cannot parse.
+// noDate evaluates each string to the text of a date that moment cannot parse.
 type noDate struct{ plainText }
 
 func (noDate) Eval(_ context.Context, all, _ *param.Map, _ expr.Scope) (*param.Map, error) {

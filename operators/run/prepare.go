@@ -130,7 +130,7 @@ func (j *Job) gate(ctx context.Context, e Evaluator, vars *param.Map, key string
 	return value, true, err
 }
 
-// evalKey evaluates the text of one key, separately.
+// evalKey evaluates one key's text separately.
 func (j *Job) evalKey(ctx context.Context, e Evaluator, vars *param.Map, key string, written param.Value) (param.Value, error) {
 	all, err := e.Eval(ctx, param.Merge(vars, param.New(key, written)), vars, j.Scope)
 	if err != nil {

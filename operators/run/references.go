@@ -5,7 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
-	"unsafe" // only for the identity of texts
+	"unsafe" // only for the identity of strings
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -74,7 +74,7 @@ func (r *references) cleanText(marked string) string {
 	return text
 }
 
-// isMarked reports whether a value has a mark in one of its texts.
+// isMarked reports whether a value has a mark in one of its strings.
 func (r *references) isMarked(v param.Value) bool {
 	switch x := v.(type) {
 	case string:

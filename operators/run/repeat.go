@@ -58,7 +58,7 @@ func (j *Job) repeat(ctx context.Context, e Evaluator, result operators.Result, 
 	return operators.Result{}, operators.Failf("The task was run %s, but the condition of _repeat never became true", times)
 }
 
-// isDone reports whether a task whose run ended like this need not run again.
+// isDone reports whether a task whose run ended like this does not have to run again.
 func (j *Job) isDone(ctx context.Context, e Evaluator, r keys.Repeat, result operators.Result, err error) (bool, error) {
 	if r.ExitCodes != nil {
 		if !j.captures.ran {

@@ -11,7 +11,7 @@ import (
 )
 
 // inTime runs a try that ends when its time is up, together with everything that it left running elsewhere. `_retry`
-// may retry it, whatever the operator; when the time for all tries is up, nothing is retried.
+// may retry it, regardless of the operator; when the time for all tries is up, nothing is retried.
 func (j *Job) inTime(ctx context.Context, e Evaluator, op operators.Operator) (operators.Result, error) {
 	defer j.tellSlow(ctx)()
 	end, kind := j.Timeout.Deadline(j.Now)

@@ -80,7 +80,7 @@ func (j *Job) canceled() error {
 	return operators.Failf("Got a cancel-requested: attempt_id=%d, task_id=%d", j.AttemptID, j.TaskID)
 }
 
-// find returns the operator with the given name: listed operators take precedence over those of the project.
+// find returns the operator with the given name: listed operators take precedence over the project's.
 func find(r operators.Registry, t *operators.Task, name string) (operators.Operator, error) {
 	if o, ok := r[name]; ok && name != operators.AnyOther {
 		return o, nil

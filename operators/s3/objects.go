@@ -180,7 +180,7 @@ func (t *task) route() (from, to place, err error) {
 	return from, to, nil
 }
 
-// chosen returns the next objects: the named one, or a page of those below a prefix.
+// chosen returns the next objects: the named one, or a page of objects below a prefix.
 func (t *task) chosen(ctx context.Context, from place, after string) ([]object, bool, error) {
 	if from.prefix() {
 		return t.page(ctx, from, after, pageObjects)

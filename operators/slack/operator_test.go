@@ -22,7 +22,7 @@ import (
 
 const token = "xoxb-1-secret"
 
-// workspace answers according to Slack's documentation of chat.postMessage, of incoming webhooks and of rate limits,
+// workspace responds according to Slack's documentation of chat.postMessage, of incoming webhooks and of rate limits,
 // and stores the posted messages.
 type workspace struct {
 	mu     sync.Mutex

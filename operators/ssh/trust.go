@@ -103,7 +103,7 @@ func portOf(address string) string {
 	return port
 }
 
-// algorithms returns those of the known keys, so that a server with several keys presents one of them; nil if a
+// algorithms returns the known keys' algorithms, so that a server with several keys presents one of these; nil if a
 // fingerprint may belong to any.
 func (k *knownKeys) algorithms() []string {
 	if len(k.fingerprints) > 0 || len(k.keys) == 0 {

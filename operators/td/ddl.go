@@ -77,8 +77,8 @@ func readDDL(w *work) (*ddl, error) {
 	return d, nil
 }
 
-// tablesOf reads a list of names, or such a list as JSON text; names of databases are read as tables, in which the dot
-// does not matter.
+// tablesOf reads a list of names, or such a list as JSON; database names are read as tables, in which the dot does not
+// matter.
 func tablesOf(p *operators.Params, key string) ([]table, error) {
 	list, err := operators.ReadOr(p, key, param.ParseList, nil)
 	if err != nil {

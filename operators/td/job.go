@@ -21,7 +21,7 @@ const (
 	openKey = "openDomainKey"
 	// doneKey is the id of the job that succeeded: no try starts it again.
 	doneKey = "doneJobId"
-	// infoKey holds the columns and the number of records of that job.
+	// infoKey holds that job's columns and record count.
 	infoKey = "jobInfo"
 	// previewKey marks its rows as shown, and rowKey holds the first row.
 	previewKey = "preview"

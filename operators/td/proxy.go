@@ -25,7 +25,7 @@ func (w *work) http(proxy string) *http.Client {
 }
 
 // maybePlain uses TLS with a proxy, and falls back to no TLS if the proxy does not support it: Digdag never uses TLS,
-// whatever the value of proxy.use_ssl. A password is not sent without TLS if TLS was requested.
+// regardless of proxy.use_ssl. A password is not sent without TLS if TLS was requested.
 type maybePlain struct {
 	work      *work
 	proxy     string

@@ -119,7 +119,7 @@ func (q *query) finish(ctx context.Context, w *work, done ended) (operators.Resu
 	return w.use(ctx, done, q.rows, to)
 }
 
-// resultSettings reads a mapping, or a mapping as JSON text; nil if there is none. It also returns the text.
+// resultSettings reads a mapping, or a mapping as JSON; nil if there is none. It also returns the text.
 func resultSettings(p *operators.Params) (*param.Map, string, error) {
 	v, _ := p.Get("result_settings")
 	if v == nil {

@@ -5,8 +5,8 @@ import (
 	"zerodag/operators"
 )
 
-// withSecrets replaces `${secret:key}` in all text of a tree. source is the text from which the tree was parsed, "" for
-// parameters.
+// withSecrets replaces `${secret:key}` in all strings in a tree. source is the text from which the tree was parsed, ""
+// for parameters.
 func withSecrets(t *operators.Task, v param.Value, source string) (param.Value, error) {
 	switch x := v.(type) {
 	case string:

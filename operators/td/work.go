@@ -95,7 +95,7 @@ func (w *work) failed(ctx context.Context, doing string, err error, n int64, nex
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &meant): // it reports itself as permanent, whatever caused it
+	case errors.As(err, &meant): // it reports itself as permanent, regardless of its cause
 		return err
 	case !api.Temporary(err) && (!errors.As(err, &told) || n >= unreadable):
 		return failure(err)

@@ -30,7 +30,7 @@ type Config struct {
 	// Lifetime is the minimum time for which the log of an attempt is kept, counted from its start; 0 means 37 days.
 	Lifetime time.Duration
 	Now      func() time.Time // nil means time.Now
-	Tries    int              // of a call that was throttled or got no response; 0 means border.Tries
+	Tries    int              // tries of a call that was throttled or got no response; 0 means border.Tries
 }
 
 // Open returns a Table for an existing table.

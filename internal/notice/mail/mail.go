@@ -50,7 +50,7 @@ func (m Sender) Send(ctx context.Context, fields *param.Map) error {
 // title is the first line of an e-mail.
 const title = "Digdag Notification"
 
-// lines returns the text of an e-mail as Digdag writes it: a title, what happened, and where.
+// lines returns an e-mail's text as Digdag writes it: a title, what happened, and where.
 func lines(fields *param.Map) (string, error) {
 	text := []string{title, ""}
 	for _, line := range [][2]string{{"Message", "message"}, {"Date", "timestamp"}, {}, {"Site Id", "site_id"}, {"Project Name", "project_name"},

@@ -186,7 +186,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "id_token": p.sign(header, all)})
 }
 
-// sign creates an ID token. The signature is always RS256, whatever the header claims; with alg none, there is no
+// sign creates an ID token. The signature is always RS256, no matter what the header claims; with alg none, there is no
 // signature.
 func (p *Provider) sign(header, claims map[string]any) string {
 	text := encode(marshal(header)) + "." + encode(marshal(claims))

@@ -20,7 +20,7 @@ type Environment struct {
 	Env []string // the variables that Lambda sets and the handler passes on
 	// Dir is the function's own folder.
 	Dir string
-	// Said holds what the last runner wrote in addition to its answer.
+	// Said holds what the last runner wrote in addition to its response.
 	Said bytes.Buffer
 	// Calls counts the calls in progress.
 	Calls sync.WaitGroup

@@ -90,7 +90,7 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	return w
 }
 
-// Task returns the identity of a run of a task.
+// Task returns the identity of a task run.
 func Task(attempt int64, task int64, dispatch int) operators.Identity {
 	return operators.Identity{SiteID: 0, ProjectID: 7, AttemptID: attempt, TaskID: task, Workflow: "w", TaskName: fmt.Sprintf("+w+t%d", task), Dispatch: dispatch, RetryCount: dispatch - 1}
 }

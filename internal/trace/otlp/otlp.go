@@ -31,7 +31,7 @@ import (
 const (
 	mostSpans = 2000
 	mostTime  = 23 * time.Hour
-	// longest limits how many bytes of a text are sent.
+	// longest limits how many bytes of a string are sent.
 	longest = 4 << 10
 )
 
@@ -144,7 +144,7 @@ func (x *Exporter) try(ctx context.Context, text []byte) (again bool, err error)
 	}
 	var part struct {
 		PartialSuccess struct {
-			RejectedSpans json.RawMessage `json:"rejectedSpans"` // a number or, as in protobuf's JSON form, a text
+			RejectedSpans json.RawMessage `json:"rejectedSpans"` // a number or, as in protobuf's JSON form, a string
 			ErrorMessage  string          `json:"errorMessage"`
 		} `json:"partialSuccess"`
 	}
@@ -258,7 +258,7 @@ func text(key, v string) keyValue {
 	return keyValue{key, value{String: &v}}
 }
 
-// cut shortens a text at a character boundary.
+// cut shortens a string at a character boundary.
 func cut(s string) string {
 	if len(s) <= longest {
 		return s

@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/trace/otlp"
 )
 
-// collector receives traces with the OpenTelemetry collector's decoder, and first answers with the given statuses.
+// collector receives traces with the OpenTelemetry collector's decoder, and first responds with the given statuses.
 type collector struct {
 	t        *testing.T
 	mu       sync.Mutex

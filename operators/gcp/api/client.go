@@ -23,7 +23,7 @@ import (
 type Client struct {
 	// HTTP is the task's own client, which follows no redirect.
 	HTTP *http.Client
-	// Credential identifies the account of the calls. Errors never contain any of it.
+	// Credential identifies the account that makes the calls. Errors never contain any part of it.
 	Credential *Credential
 	// Scope limits what the calls may do, as named by Google.
 	Scope string

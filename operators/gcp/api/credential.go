@@ -29,8 +29,8 @@ type Credential struct {
 // googleTokens is where Google issues tokens for credentials that name no address.
 const googleTokens = "https://oauth2.googleapis.com/token" // #nosec G101 -- an address
 
-// ReadCredential reads the JSON text that Google issues as a key. Its errors are ConfigErrors: they name what is
-// missing, and never show what is present.
+// ReadCredential reads the JSON that Google issues as a key. Its errors are ConfigErrors: they name what is missing,
+// and never show what is present.
 func ReadCredential(text string) (*Credential, error) {
 	var k struct {
 		Type      string `json:"type"`

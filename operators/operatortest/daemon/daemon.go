@@ -103,7 +103,7 @@ func FreePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// guard runs a server until its own standard input ends, which happens when the test ends, however it ends.
+// guard runs a server until its own standard input ends, which happens when the test ends in any way.
 const guard = `"$@" >"$LOG" 2>&1 & server=$!; read -r _; kill -"$SIGNAL" $server; wait $server`
 
 // Run starts a server in its data folder and stops it with a signal ("INT") when the test ends. It returns once ready,

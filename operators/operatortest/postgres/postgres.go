@@ -120,7 +120,7 @@ func (s Server) Promote(t testing.TB) {
 	s.await(t, "SELECT 1 WHERE NOT pg_is_in_recovery()")
 }
 
-// Restart kills the server, as in a crash, and starts it again. It returns once the server answers.
+// Restart kills the server, as in a crash, and starts it again. It returns once the server responds.
 func (s Server) Restart(t testing.TB) {
 	t.Helper()
 	s.Stop(t)
@@ -144,7 +144,7 @@ func (s Server) Stop(t testing.TB) {
 	}
 }
 
-// Resume starts the server again after Stop. It returns once the server answers.
+// Resume starts the server again after Stop. It returns once the server responds.
 func (s Server) Resume(t testing.TB) {
 	t.Helper()
 	s.run(t)

@@ -18,8 +18,8 @@ import (
 	"zerodag/operators/sql"
 )
 
-// crashes breaks the connection of a run at each of its requests in turn and lets another run take over: however far
-// the first one got, the statement is executed once.
+// crashes breaks the connection of a run at each of its requests in turn and lets another run take over: no matter how
+// far the first run got, the statement is executed once.
 func (s Subject) crashes(t *testing.T) {
 	open := 0
 	for _, answered := range []bool{false, true} {

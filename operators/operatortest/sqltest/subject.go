@@ -1,5 +1,5 @@
 // Package sqltest is the suite of operators that run SQL on a server: the common guarantees of pg>, mysql> and
-// redshift>, whatever the server and the wording of its errors.
+// redshift>, regardless of the server and how it words its errors.
 //
 // Each of them provides a real server and the specifics of its dialect. The package must only be imported by tests.
 package sqltest
@@ -51,7 +51,7 @@ type Subject struct {
 	// StatusTables creates the tables that Suite describes; Denied are parts of the error if one may not be created.
 	StatusTables string
 	Denied       []string
-	// Requests is the minimum number of requests of a run, Open the number of cuts after which it is unknown whether
+	// Requests is the minimum number of requests in a run; Open is the number of cuts after which it is unknown whether
 	// the run was committed.
 	Requests, Open int
 }
@@ -124,7 +124,7 @@ func (s Subject) Finish(t *testing.T, w *operatortest.World) operators.Result {
 	}
 }
 
-// WaitFor waits until a query has the expected answer.
+// WaitFor waits until a query has the expected result.
 func (s Subject) WaitFor(t *testing.T, query, want string) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {

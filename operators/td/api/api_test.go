@@ -26,7 +26,7 @@ func client(t testing.TB, answer http.HandlerFunc) *api.Client {
 	return &api.Client{HTTP: s.Client(), Base: s.URL, Key: "key"}
 }
 
-// canned answers without a network, which would be too slow for a fuzz test.
+// canned responds without a network, which would be too slow for a fuzz test.
 type canned struct {
 	status  int
 	content []byte

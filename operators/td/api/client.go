@@ -173,7 +173,7 @@ func (c *Client) send(ctx context.Context, r request, heard func(), use func(io.
 		return refusal(r, answer, body)
 	}
 	err = use(body)
-	if body.failed != nil { // the interruption is the reason, whatever it looked like
+	if body.failed != nil { // the interruption is the reason, no matter what it looked like
 		return unanswered(r, body.failed)
 	}
 	if err == nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Error is an unsuccessful response. Its text is that of Digdag's client.
+// Error is an unsuccessful response. Its text is the same as in Digdag's client.
 type Error struct {
 	Status int
 	Path   string // with the query of a GET, which shows what was requested

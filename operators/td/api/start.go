@@ -37,7 +37,7 @@ func (c *Client) RunSession(ctx context.Context, name string, at time.Time, doma
 		json: object("scheduled_time", strconv.FormatInt(at.Unix(), 10), "domain_key", domainKey)}, "job_id")
 }
 
-// object returns a JSON object of text values.
+// object returns a JSON object of string values.
 func object(pairs ...string) []byte {
 	m := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
