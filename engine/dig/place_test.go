@@ -96,8 +96,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestNames checks that a task sees its own exports, those of groups around it, including groups around the call> that
-// generated it, and the variables of the loops around it, but nothing from its siblings.
+// TestNames checks that a task sees its own exports, the exports of groups around it, including groups around the call>
+// that generated it, and the variables of the loops around it, but nothing from its siblings.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	read := mapSource(map[string]string{

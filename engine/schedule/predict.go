@@ -114,7 +114,7 @@ func (f fields) walkTime(c *clock) {
 	}
 }
 
-// skipTo moves to the start of a day of the year, which carry brings into range.
+// skipTo moves to the start of the given day of the year, which carry brings into range.
 func (c *clock) skipTo(month, day int) {
 	c.month, c.day, c.hour, c.minute = month, day, 0, 0
 	c.carry()

@@ -11,7 +11,7 @@ import (
 )
 
 // archive is the time zone database that comes with Go; `make generate` copies it. The program uses no other rules:
-// time.LoadLocation would prefer those of $ZONEINFO and of the system's files, and then two machines could disagree
+// time.LoadLocation would prefer the rules in $ZONEINFO and in the system's files, and then two machines could disagree
 // about the time of a session.
 //
 //go:embed zoneinfo.zip

@@ -54,7 +54,7 @@ func parseOneUsual(text string) (usual, error) {
 			continue
 		}
 		name, pattern, _ := strings.Cut(rest, " ")
-		zone, err := Zone(name) // not the library's, whose zones are those of the machine
+		zone, err := Zone(name) // not the library's, which uses the machine's zones
 		if err != nil {
 			return u, err
 		}

@@ -233,8 +233,8 @@ func fullName(short string) string {
 	return short
 }
 
-// LargeStep returns a step of a pattern of `cron>` or `crontab>` that is larger than its field, a common mistake for an
-// interval: "*/90" of minutes is one minute of each hour. It returns "" if there is none.
+// LargeStep returns a step in a `cron>` or `crontab>` pattern that is larger than its field, a common mistake for an
+// interval: "*/90" in the minutes field means one minute of each hour. It returns "" if there is none.
 func LargeStep(text string) string {
 	for part := range strings.SplitSeq(text, "|") {
 		words := strings.Fields(part)

@@ -168,7 +168,7 @@ func matches(pattern string, at time.Time) bool {
 	return day || weekday
 }
 
-// holds reports whether one of the elements of a field matches a value.
+// holds reports whether one of a field's elements matches a value.
 func holds(field string, v, low, high int) bool {
 	number := func(text string, isEnd bool) int {
 		for i, name := range []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} {

@@ -27,7 +27,7 @@ type Failure struct {
 	place   string               // where it is defined; "" if that is unknown
 	names   map[string]dig.Place // the names that its expressions can use according to its workflow
 	lost    remedy.LostNames
-	lines   []string // the end of the log of its last run
+	lines   []string // the end of its last run's log
 }
 
 // Failures returns the tasks that made an attempt fail, the first to fail first. The tasks that will be displayed
@@ -115,7 +115,7 @@ func tellerAmong(tasks []client.Task, t client.Task) client.Task {
 	return last
 }
 
-// tail returns the end of the output of a task's last run.
+// tail returns the end of what a task's last run printed.
 func (r Attempts) tail(ctx context.Context, id client.ID, task string, n int) ([]string, error) {
 	handles, err := r.LogFiles(ctx, id, task)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// TestOutcome proves that the outcome of an attempt shows its outputs and, for a failure, the first failed tasks with
+// TestOutcome proves that an attempt's outcome shows its outputs and, for a failure, the first failed tasks with
 // reasons and remedies, the number of the others, and the command that resumes the attempt.
 func TestOutcome(t *testing.T) {
 	t.Parallel()

@@ -157,7 +157,7 @@ func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate)
 			return nil
 		case x.needed != 0:
 			return c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed})
-		case searched > 0: // ctx ended; the next sweep need not search this part again
+		case searched > 0: // ctx ended; the next sweep does not have to search this part again
 			state := x.revision.Kept
 			state.Searched = searched
 			return c.setArchive(context.WithoutCancel(ctx), x.revision, state)

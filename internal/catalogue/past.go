@@ -225,7 +225,7 @@ const (
 	NeverHere Enabling = "disabled" // disabled
 )
 
-// Outcomes of the import of a schedule.
+// Outcomes of importing a schedule.
 const (
 	ScheduleSet     = "set"     // it continues from its position on the other server
 	ScheduleMissing = "missing" // the project has no such schedule here

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/replay"
 )
 
-// RerunRequest requests another attempt of the session of an attempt.
+// RerunRequest requests another attempt for an attempt's session.
 type RerunRequest struct {
 	// Mode selects what is taken over: "failed", every task that succeeded; "from", everything before a task; "fork",
 	// everything that had succeeded as of a log entry; "only", everything but the task of Part.Only; "all" runs all tasks
@@ -28,7 +28,7 @@ type RerunRequest struct {
 	Workflow  int64
 	RetryName string     // required
 	Priority  string     // as in StartRequest
-	Params    *param.Map // override those of the attempt
+	Params    *param.Map // override the attempt's parameters
 	Outside   bool       // about Params, as in StartRequest
 }
 

@@ -104,7 +104,7 @@ func (c *stores) moved(ctx context.Context, s host.Schedule) error {
 	return c.changed(ctx, func() ([]host.Schedule, error) { return []host.Schedule{s}, nil })
 }
 
-// pushedSchedules notifies Timing of the schedules of a pushed project.
+// pushedSchedules notifies Timing of a pushed project's schedules.
 func (c *stores) pushedSchedules(ctx context.Context, p host.Project) error {
 	return c.changed(ctx, func() ([]host.Schedule, error) {
 		list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})

@@ -39,8 +39,7 @@ func (c lifecycle) ViewSince(ctx context.Context, a host.Attempt, f func(s *engi
 	return nil
 }
 
-// Watch returns a channel that receives after each step of the attempt and is closed when
-// it is over or ctx ends.
+// Watch returns a channel that receives after each step of the attempt and is closed when the attempt or ctx ends.
 func (c lifecycle) Watch(ctx context.Context, a host.Attempt) <-chan struct{} {
 	return c.o.Live.Watch(ctx, a)
 }

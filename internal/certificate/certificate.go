@@ -17,7 +17,7 @@ import (
 
 // Files names the PEM files of a certificate.
 type Files struct {
-	Cert string // the server's certificate, followed by those of intermediate authorities
+	Cert string // the server's certificate, followed by the certificates of intermediate authorities
 	Key  string // its private key, not encrypted
 }
 

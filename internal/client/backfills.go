@@ -111,8 +111,8 @@ func (c *Client) PlanFill(ctx context.Context, f Fill) (FillPlan, error) {
 	return answer.Plan, err
 }
 
-// Fillings lists backfills with an id in descending order: a page of the backfills of a project and one of its
-// workflows, or of all of them.
+// Fillings lists a page of backfills with an id, in descending order: those of a project and one of its workflows, or
+// all backfills.
 func (c *Client) Fillings(ctx context.Context, project, workflow string, open bool, last ID) ([]Filling, error) {
 	var list struct{ Backfills []Filling }
 	only := ""

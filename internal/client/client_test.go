@@ -237,7 +237,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestErrors proves that errors have the texts that scripts written for Digdag search for.
+// TestErrors proves that errors contain the wording that scripts written for Digdag search for.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{

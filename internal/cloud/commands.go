@@ -89,7 +89,7 @@ func (e *Engine) function(account aws.Config, c env.Function, links s3.Links) *s
 	return &sandbox.Function{Service: service, Caller: lambda.New(account, c.Name), Memory: c.Memory}
 }
 
-// commands returns the executor for the commands of one run of a task.
+// commands returns the executor for the commands of one task run.
 func (e *Engine) commands(id operators.Identity, archive string) operators.Commands {
 	if p := e.placed(id, archive); len(p.in) > 0 {
 		return p

@@ -35,7 +35,7 @@ func (c *Console) Files(ctx context.Context, r host.Revision) (list []File, all 
 	return list, all, err
 }
 
-// File reads up to most bytes of a file of a revision. It returns host.ErrNotFound if the file does not exist.
+// File reads up to most bytes of one of a revision's files. It returns host.ErrNotFound if the file does not exist.
 func (c *Console) File(ctx context.Context, r host.Revision, name string, most int64) (text []byte, size int64, err error) {
 	found := false
 	_, err = c.eachFile(ctx, r, func(f File, content io.Reader) (bool, error) {

@@ -31,8 +31,8 @@ const (
 	mostLookedInto = 200
 )
 
-// Search finds projects and workflows whose names contain a text (case-sensitive), the session and the attempt with
-// that number and, if the text begins with +, tasks.
+// Search finds projects and workflows whose names contain a string (case-sensitive), the session and the attempt with
+// that number and, if the string begins with +, tasks.
 func (c *Console) Search(ctx context.Context, site int64, text string) (f Found, err error) {
 	if strings.HasPrefix(text, "+") {
 		f.Tasks, err = c.tasksNamed(ctx, site, text)

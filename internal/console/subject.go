@@ -28,7 +28,7 @@ const (
 	mostOpened = 20
 )
 
-// SubjectOf returns the subject of a message of a queue. It uses only the message.
+// SubjectOf returns the subject of a message in a queue. It uses only the message.
 func SubjectOf(queue string, m host.Message) Subject {
 	var s Subject
 	if attempt, _, err := host.ParseMessageID(m.ID); err == nil {
@@ -109,8 +109,7 @@ func (c *Console) Introduce(ctx context.Context, list []Subject) error {
 	return nil
 }
 
-// name sets the names of the tasks of subjects from the state of their attempt, which is nil if the attempt has no
-// tasks.
+// name sets the task names of subjects from the state of their attempt, which is nil if the attempt has no tasks.
 func name(s *engine.State, list []*Subject) {
 	for _, x := range list {
 		for _, r := range x.runs {

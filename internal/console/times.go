@@ -9,7 +9,7 @@ import (
 )
 
 // Upcoming lists up to n times of a schedule at or after a given time (zero: its next time), the earliest first. Times
-// before its next one are omitted: they are over or were skipped.
+// before its next one are omitted: they have passed or were skipped.
 func (c *Console) Upcoming(ctx context.Context, site, id int64, from time.Time, n int) ([]schedule.Time, error) {
 	s, times, err := c.Catalogue.TimesOf(ctx, site, id)
 	if err != nil {

@@ -40,8 +40,8 @@ type attempt struct {
 	// logged holds runs within a step whose log was stored but whose result was not: when the step is repeated, they do
 	// not write a second log.
 	logged map[engine.Run]bool
-	// claimed maps the guard of a message to the number of the last delivery that claimed its tasks. From then on, an
-	// earlier delivery neither decides anything nor deletes the message.
+	// claimed maps a message's guard to the number of the last delivery that claimed its tasks. From then on, an earlier
+	// delivery neither decides anything nor deletes the message.
 	claimed map[string]int
 	// slotsDone records the work on pool slots that was done since the attempt was read because a message was redelivered.
 	slotsDone map[string]bool
@@ -139,8 +139,8 @@ func (c *Attempts) View(ctx context.Context, id int64, f func(s *engine.State, s
 	return nil
 }
 
-// Watch returns a channel that receives after each step that this process makes in the attempt,
-// and is closed when the attempt is over or ctx ends.
+// Watch returns a channel that receives after each step that this process makes in the attempt, and is closed when the
+// attempt or ctx ends.
 func (c *Attempts) Watch(ctx context.Context, row host.Attempt) <-chan struct{} {
 	steps, out := make(chan struct{}, 1), make(chan struct{})
 	a := c.hold(row.ID)

@@ -13,8 +13,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// job is a run with copies of the parts of its attempt that it needs, because the attempt may be reloaded in the
-// meantime.
+// job is a run with copies of whatever it needs from its attempt, because the attempt may be reloaded in the meantime.
 type job struct {
 	*run.Job
 	workflow host.Workflow

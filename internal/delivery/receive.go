@@ -11,9 +11,9 @@ import (
 	"zerodag/internal/retry"
 )
 
-// TakeEvents handles messages of one group of the queue "events". It finishes each message with a call of q: Delete if
-// everything that it owed is done, Release if it must be delivered again. Messages behind a failed one are also
-// released.
+// TakeEvents handles messages that belong to one group in the queue "events". It finishes each message with a call of
+// q: Delete if everything that it owed is done, Release if it must be delivered again. Messages behind a failed one are
+// also released.
 func (w *Worker) TakeEvents(ctx context.Context, q host.Queue, list []host.Delivery) {
 	if len(list) > 1 && w.takeTogether(ctx, q, list) {
 		return

@@ -40,7 +40,7 @@ func (w *Worker) putOff(ctx context.Context, s events.Starting, why error) error
 	return nil
 }
 
-// tasksName is the name of the queue of tasks among timers.
+// tasksName is the name that timers use for the task queue.
 const tasksName = "tasks"
 
 // keepStart keeps a copy of a message. Without the copy the message is only as safe as its queue, which is better than

@@ -192,9 +192,9 @@ func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard s
 
 // settlesLogs is implemented by logs that keep text in memory while their store is unavailable.
 type settlesLogs interface {
-	// Settle stores the text of the runs of an attempt that have ended. It returns an error if some text cannot be stored:
-	// the results of those runs must then wait. After a while it returns the names of their tasks instead, because results
-	// are more important than logs.
+	// Settle stores the text of an attempt's ended runs. It returns an error if some text cannot be stored: the results of
+	// those runs must then wait. After a while it returns the names of their tasks instead, because results are more
+	// important than logs.
 	Settle(attempt int64) (unstored []string, err error)
 }
 

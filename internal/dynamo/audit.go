@@ -67,7 +67,7 @@ const auditPage = 1000
 // clocks is the largest difference between an entry's time and its id's time, which may come from another clock.
 const clocks = time.Hour
 
-// Audits lists audit log entries, newest first. IDs ascend approximately with time, so it reads only those of the
+// Audits lists audit log entries, newest first. IDs ascend approximately with time, so it reads only entries with the
 // requested times.
 func (db *audits) Audits(ctx context.Context, q host.AuditQuery) (out []host.Record, err error) {
 	s := table.Below(q.Before)

@@ -200,7 +200,7 @@ func (db *DB) nameSchedules(ctx context.Context, x *pushing, ids map[string]int6
 	return nil
 }
 
-// writeDefinitions stores definitions that nothing refers to yet. The key of a text is derived from its content, so an
+// writeDefinitions stores definitions that nothing refers to yet. A definition's key is derived from its content, so
 // existing text is overwritten with the same content.
 func (db *DB) writeDefinitions(ctx context.Context, x *pushing) error {
 	if x.project == nil {

@@ -117,8 +117,8 @@ func (r *recent) of(attempt int64) (list []shortLog, seq int64) {
 	return r.list[:len(r.list):len(r.list)], r.seq
 }
 
-// EachShort calls f for the short logs of an attempt: the logs of its entries while these exist, afterwards those of
-// its row, and logs that are not in any entry yet.
+// EachShort calls f for an attempt's short logs: the logs in its entries while these exist, afterwards the logs in its
+// row, and logs that are not in any entry yet.
 func (db *logs) EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error {
 	it, err := db.t.Get(ctx, attemptKey(attempt))
 	if err != nil || it == nil {

@@ -49,7 +49,7 @@ func TestShortForm(t *testing.T) {
 	}
 }
 
-// BenchmarkShort reads the short logs of an attempt of a thousand tasks.
+// BenchmarkShort reads the short logs of an attempt with a thousand tasks.
 func BenchmarkShort(b *testing.B) {
 	var list []shortLog
 	for i := range 1000 {

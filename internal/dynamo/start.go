@@ -226,8 +226,8 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]table.Action, er
 	return actions, err
 }
 
-// inSession returns the actions that make an attempt the last one of its session, which was read as s; its id and its
-// UUID are those of a session without attempts, which does not exist yet.
+// inSession returns the actions that make an attempt the last one of its session, which was read as s; it has the id
+// and UUID of a session without attempts, which does not exist yet.
 func inSession(key table.Key, s session, name string, id int64) []table.Action {
 	if s.attempts == 0 {
 		s.attempts, s.first, s.last = 1, name, id

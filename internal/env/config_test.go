@@ -31,7 +31,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // TestOptional proves that a program starts without the optional variables: until its variables are deployed, a new
-// program sees those of the previous release.
+// program sees the previous release's.
 func TestOptional(t *testing.T) {
 	t.Parallel()
 	want := env.Config{Gradual: true, Traces: "xray", Key: "k", MetricsOf: []string{"m"}, IAMGrants: []string{"arn=viewer"}}

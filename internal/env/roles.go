@@ -9,8 +9,8 @@ import (
 )
 
 // DefinitionDigest is the number of digest characters that follow zerodag-STAGE- in the name of a task definition. The
-// permission to launch task definitions matches exactly that many: an asterisk would also match those of a stage
-// STAGE-x.
+// permission to launch task definitions matches exactly that many: an asterisk would also match the definitions of a
+// stage STAGE-x.
 const DefinitionDigest = 20
 
 var (

@@ -23,7 +23,7 @@ type cuts struct {
 
 	mu      sync.Mutex
 	count   int
-	stops   map[int]context.CancelFunc // cancel functions of the contexts of running commands
+	stops   map[int]context.CancelFunc // cancel functions for the contexts of running commands
 	running sync.WaitGroup             // grows only under mu, and never after cut is closed
 }
 

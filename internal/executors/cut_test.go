@@ -11,9 +11,9 @@ import (
 	"zerodag/operators"
 )
 
-// TestCut proves that a cut kills both a command that is in its grace time, because its context is over, and a command
-// whose context is not over, and that no command begins afterwards although commands are started continuously during
-// the cut.
+// TestCut proves that a cut kills both a command that is in its grace time, because its context has ended, and a
+// command whose context has not ended, and that no command begins afterwards although commands are started continuously
+// during the cut.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	e, err := executors.New(executors.Settings{})

@@ -34,8 +34,8 @@ const (
 	maxClean  = 8
 )
 
-// cleanNames returns the prefix of the names of unused copies. Names of workspaces begin with a digit. Other users of
-// the machine, who may traverse the folder, can guess neither kind of name.
+// cleanNames returns the prefix of unused copies' names. Names of workspaces begin with a digit. Other users of the
+// machine, who may traverse the folder, can guess neither kind of name.
 func cleanNames() string { return "clean-" + rand.Text() + "-" }
 
 // copied creates a copy of a project in a new folder.

@@ -98,8 +98,8 @@ func kept(t *testing.T, logs *Logs) string {
 }
 
 // TestLogOfAFullDisk proves that a log that could not be written because the disk was full, had no inodes or failed
-// once is continued as soon as possible, whether or not its run is over by then. No text is missing or duplicated, and
-// the file is complete at all times.
+// once is continued as soon as possible, whether or not its run has ended by then. No text is missing or duplicated,
+// and the file is complete at all times.
 func TestLogOfAFullDisk(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*disk){

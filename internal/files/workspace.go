@@ -29,7 +29,7 @@ type Workspaces struct {
 	mu       sync.Mutex
 	unpacked map[string]*unpacked
 	oldest   []string // keys of unpacked
-	clean    string   // prefix of the names of kept copies
+	clean    string   // prefix of the kept copies' names
 	kept     int      // how many copies have been kept so far, for their names
 }
 

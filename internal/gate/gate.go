@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// MaxHeaderBytes is the maximum size of the headers of one request (http.Server.MaxHeaderBytes).
+// MaxHeaderBytes is the maximum size of one request's headers (http.Server.MaxHeaderBytes).
 const MaxHeaderBytes = 32 << 10
 
 // maxLines is the maximum number of headers of a request: tiny headers take up ten times their size once they are

@@ -25,7 +25,7 @@ type Backfill struct {
 	State     BackfillState
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	// FinishedAt is when the last session was over; zero before that.
+	// FinishedAt is when the last session ended; zero before that.
 	FinishedAt time.Time
 	Version    int64 // how often it was changed
 }
@@ -92,7 +92,7 @@ type BackfillQuery struct {
 	Count    int    // 0 is all
 }
 
-// backfillName is the prefix of the names of backfill attempts.
+// backfillName is the prefix of backfill attempt names.
 const backfillName = "backfill-"
 
 // AttemptName returns the retry attempt name of all attempts of a backfill.

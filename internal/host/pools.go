@@ -28,7 +28,7 @@ type PoolRef struct {
 	Name    string
 }
 
-// Prefixes of the names of implicit pools. No name chosen by a user contains a `:`.
+// Prefixes of implicit pool names. No name chosen by a user contains a `:`.
 const (
 	concurrencyPool = "concurrency:"
 	limitPool       = keys.LimitPrefix

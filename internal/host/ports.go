@@ -164,8 +164,8 @@ type Inventory interface {
 	MessagesOf(ctx context.Context, attempt int64) ([]Message, error)
 	// HeldOf lists the messages of an attempt in the queue "tasks" that servers hold now.
 	HeldOf(ctx context.Context, attempt int64) ([]Held, error)
-	// Discard removes the messages of an attempt in the queue "tasks" that no server holds: those of an attempt that has
-	// ended have no effect.
+	// Discard removes an attempt's messages in the queue "tasks" that no server holds: once an attempt has ended, its
+	// messages have no effect.
 	Discard(ctx context.Context, attempt int64) error
 	// Silent lists up to n unfinished attempts with ids above after, ascending, that have no message in either queue,
 	// or none that would advance them: see IsDeadline. It omits paused attempts and attempts that wait for a session.
@@ -365,13 +365,13 @@ type Retention interface {
 	// Forget removes a session with its attempts and their logs, final states and short task logs. It changes nothing and
 	// returns false if one of the attempts has not ended before t; if the session time is not before t (the session ran
 	// ahead of its time and may be requested until then) or not before the Times.Session of the workflow's schedule, even
-	// a disabled one (it skips sessions that exist); if an attempt waits for the session; or if the next session of the
-	// workflow is not over: the last session that is over always stays. The removal is recorded permanently, together with
-	// the session's first attempt that is removed: see NewAttempt.Once. clear, unless nil, removes data of the attempts
-	// that is stored elsewhere. It is called once they are gone: until then one of them may be started again, and then all
-	// of them stay complete. A process that ends in between leaves unused data behind. An error from clear is returned
-	// together with true. A session with very many attempts may be removed in parts, with its first and its last attempt
-	// together at the end; otherwise it is removed as a whole.
+	// a disabled one (it skips sessions that exist); if an attempt waits for the session; or if the workflow's next
+	// session has not ended: the last session that has ended always stays. The removal is recorded permanently, together
+	// with the session's first attempt that is removed: see NewAttempt.Once. clear, unless nil, removes data of the
+	// attempts that is stored elsewhere. It is called once they are gone: until then one of them may be started again, and
+	// then all of them stay complete. A process that ends in between leaves unused data behind. An error from clear is
+	// returned together with true. A session with very many attempts may be removed in parts, with its first and its last
+	// attempt together at the end; otherwise it is removed as a whole.
 	Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []Attempt) error) (bool, error)
 	// Clear removes invisible leftovers of an interrupted Forget.
 	Clear(ctx context.Context) error
@@ -432,10 +432,10 @@ type End struct {
 	Ignored bool
 	// HasOutputs means that the final state contains outputs.
 	HasOutputs bool
-	// GivenUp means that the attempt could not continue, and users are notified. Stores need not keep that.
+	// GivenUp means that the attempt could not continue, and users are notified. Stores do not have to keep that.
 	GivenUp bool
-	// Failed is the task that made the attempt fail, and Why its error; for display. Stores need not keep them: they are
-	// part of the archive.
+	// Failed is the task that made the attempt fail, and Why its error; for display. Stores do not have to keep them: they
+	// are part of the archive.
 	Failed, Why string
 	// Final is the state that Archive encodes, for traces; nil if the attempt ended without one. Stores ignore it.
 	Final *engine.State

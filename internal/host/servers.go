@@ -31,7 +31,7 @@ type Server struct {
 // database.
 func (s Server) Silent(now time.Time) bool { return now.Sub(s.SeenAt) > s.Lease }
 
-// Servers stores records of the servers of a database.
+// Servers stores records about the servers that share a database.
 type Servers interface {
 	// PutServer adds the record of a server, or replaces it except for StartedAt, and sets SeenAt. The server is not lost
 	// then.

@@ -79,8 +79,8 @@ func (r Rules) isHidden(path string) bool {
 	}
 }
 
-// visible calls grant for each entry of a tree of folders that is neither hidden nor above something hidden. A folder
-// that cannot be read has no visible entries.
+// visible calls grant for each entry in a folder tree that is neither hidden nor above something hidden. A folder that
+// cannot be read has no visible entries.
 func (r Rules) visible(dir string, grant func(path string, isDir bool) error) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrPermission) {

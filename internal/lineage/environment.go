@@ -2,7 +2,7 @@ package lineage
 
 import "strings"
 
-// Environment selects which variables of this program commands get, in addition to those of their task. No other
+// Environment selects which variables of this program commands get, in addition to their task's variables. No other
 // package decides this.
 type Environment int
 

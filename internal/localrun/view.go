@@ -16,7 +16,7 @@ import (
 type view interface {
 	Log(operators.Identity) operators.Log   // the log of one run of a task
 	Changed(*engine.State, []engine.Change) // called after every step
-	Close()                                 // the run is over
+	Close()                                 // the run has ended
 }
 
 // newView chooses the live tree for a terminal, log lines for scripts (see original), and otherwise lines with the

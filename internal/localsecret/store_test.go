@@ -58,8 +58,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestCheckKey checks which texts are valid keys: none of them leads out of the folder, is a hidden file or controls a
-// terminal.
+// TestCheckKey checks which strings are valid keys: no valid key leads out of the folder, is a hidden file or controls
+// a terminal.
 func TestCheckKey(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]bool{

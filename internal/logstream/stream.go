@@ -19,8 +19,8 @@ type Level int
 // Warn shows only warnings and errors.
 const Warn Level = 1
 
-// Levels returns the names of the levels, the most severe first; each level shows its own lines and those of the levels
-// before it.
+// Levels returns the names of the levels, the most severe first; each level shows its own lines and the lines of the
+// levels before it.
 func Levels() []string { return []string{"error", "warn", "info", "debug", "trace"} }
 
 // LevelOf returns the level with a name, and reports whether it exists.

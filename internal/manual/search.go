@@ -91,7 +91,7 @@ type text struct {
 	weight float64
 }
 
-// index holds every text of the manual, and the number of texts in which each stem occurs.
+// index holds every text in the manual, and how many texts each stem occurs in.
 type index struct {
 	texts    []text
 	in       map[string]int

@@ -90,7 +90,7 @@ var operatorTopics = sync.OnceValue(func() (list []Topic) {
 	return list
 })
 
-// everything returns all pages, including those of the operators.
+// everything returns all pages, including the operators' pages.
 var everything = sync.OnceValues(func() ([]Topic, error) {
 	list, err := pages()
 	return slices.Concat(list, operatorTopics()), err

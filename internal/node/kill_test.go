@@ -83,7 +83,7 @@ func TestKillAfterCrash(t *testing.T) {
 	})
 }
 
-// TestKillBetweenTurns proves that a kill need not wait for a long run of tasks without I/O.
+// TestKillBetweenTurns proves that a kill does not have to wait for a long series of tasks without I/O.
 func TestKillBetweenTurns(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

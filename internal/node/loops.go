@@ -80,7 +80,7 @@ func (n *Node) executor(ctx, accepting context.Context) {
 
 // agent receives tasks and runs them until accepting ends; then it waits for unfinished work, unless ctx also ends. If
 // the number of running tasks is limited, it has that many workers, which themselves run the tasks that they receive: a
-// handover would cost much of the time of a short command.
+// handover would take much of a short command's time.
 func (n *Node) agent(ctx, accepting context.Context) {
 	if n.limits.Threads <= 0 {
 		n.receive(accepting, maxReceive, func(d host.Delivery) {

@@ -185,7 +185,7 @@ func TestLostTimer(t *testing.T) {
 	}
 }
 
-// TestLostUnderWay proves that a run whose message is gone is left alone if its process continues, and is otherwise
+// TestLostUnderWay proves that a run whose message is gone is not disturbed if its process continues, and is otherwise
 // stopped before it runs again.
 func TestLostUnderWay(t *testing.T) {
 	t.Parallel()

@@ -329,8 +329,8 @@ func poolCrashes(t *testing.T, text string) {
 	})
 }
 
-// TestPoolWait proves that a task that has waited for too long fails and gives up its place in line, that `_error` runs, that
-// `wait` does not affect a task that has its slots, and that its next retry waits anew.
+// TestPoolWait proves that a task that has waited for too long fails and gives up its place in line, that `_error`
+// runs, that `wait` does not affect a task that has its slots, and that its next retry starts a new wait.
 func TestPoolWait(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -52,7 +52,7 @@ func TestTimeToLive(t *testing.T) {
 }
 
 // TestKilledAndSilent proves that an attempt that was killed ends although its run no longer exists, as after the loss
-// of a queue, and frees its place for others; and that an attempt whose run is merely slow is left alone.
+// of a queue, and frees its place for others; and that an attempt whose run is merely slow is not disturbed.
 func TestKilledAndSilent(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"lost": true, "slow": false} {

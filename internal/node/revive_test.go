@@ -10,7 +10,7 @@ import (
 )
 
 // TestReviveAll proves that an attempt whose message is gone runs again after a revival, once no process can still be
-// working on it; and that a running one is left alone, however often it is revived.
+// working on it; and that a running attempt is not disturbed, no matter how often it is revived.
 func TestReviveAll(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"lost": true, "under way": false} {

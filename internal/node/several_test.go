@@ -50,8 +50,8 @@ func TestKillElsewhere(t *testing.T) {
 	})
 }
 
-// TestRunners proves that the server of each running task is known: of tasks with separate messages, of a task that
-// follows another under its message, and of none that waits or is over.
+// TestRunners proves that the server of each running task is known: of tasks with separate messages, and of a task that
+// follows another under its message, but not of a task that waits or has ended.
 func TestRunners(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -151,7 +151,7 @@ func (s *sim) ending(t *operators.Task, depth int) (operators.Result, error) {
 	return operators.Result{Subtasks: o.Subtasks, Export: o.Exports, Store: o.Stores, ResetStore: o.ResetStore}, nil
 }
 
-// mixed makes half of the tasks of a generated tree do I/O.
+// mixed makes half the tasks in a generated tree do I/O.
 func (s *sim) mixed(m *param.Map, choose draw.Choose) *param.Map {
 	out := param.New()
 	for k, v := range m.All() {

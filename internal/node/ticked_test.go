@@ -131,7 +131,7 @@ func (w *world) lose(a host.Attempt) {
 }
 
 // TestRevive proves that an attempt whose first message was never sent begins, with the same message if the revival
-// comes soon and by taking over if it comes long after, and that a begun attempt is left alone.
+// comes soon and by taking over if it comes long after, and that a begun attempt is not disturbed.
 func TestRevive(t *testing.T) {
 	t.Parallel()
 	const text = "sla:\n  duration: 03:00:00\n  +late:\n    echo>: late\n+e:\n  echo>: x\n+a:\n  work>: a\n+b:\n  work>: b\n"

@@ -61,7 +61,7 @@ func TestCrashInCommit(t *testing.T) {
 				}
 				server.Restart(whole)
 				for range 100 {
-					server.Rows(t, "SELECT txid_current()") // the number of the lost transaction is among these
+					server.Rows(t, "SELECT txid_current()") // the lost transaction's number is among these
 				}
 				p.open()
 				if err := <-answer; err != nil {

@@ -89,7 +89,7 @@ func (db *DB) settle(ctx context.Context, m mark, cause error) error {
 	}
 }
 
-// sweepMarks removes the rows of unused slots, such as those of processes that have ended.
+// sweepMarks removes the rows of unused slots, such as slots of processes that have ended.
 func (c *conn) sweepMarks() error {
 	_, err := c.Exec("DELETE FROM @transaction_marks WHERE at < "+clock+" - $1", marksKept.Microseconds())
 	return err

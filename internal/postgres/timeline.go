@@ -18,7 +18,7 @@ import (
 // skipped is how many numbers of each kind are skipped: more than a standby can be behind.
 const skipped = 100_000
 
-// timeline selects the timeline of the server, which is part of the name of the file that the server writes to.
+// timeline selects the server's timeline, which is part of the name of the file that the server writes to.
 const timeline = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint"
 
 // follow is called for each new connection.

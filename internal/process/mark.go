@@ -11,7 +11,7 @@ import (
 // command runs this program, the value also lists the outer commands.
 const markName = "ZERODAG_COMMAND"
 
-// numberBits is the number of bits of a mark that hold the number of a command; the higher bits distinguish drivers.
+// numberBits is how many bits of a mark hold the command's number; the higher bits distinguish drivers.
 const numberBits = 32
 
 // baseOf returns the mark of a driver's command number 0. It is the same after a restart and is below lineage.Client.

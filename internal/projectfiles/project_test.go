@@ -123,7 +123,7 @@ var ignoreTree = []string{
 	"sub/a.log", "sub/b.txt", "sub/deep/c.txt", "sub/deep/d.log", "sub/deep/er/c.txt", "build/out", "lib/build/out", "lib/sub/x", "lib/file/x",
 }
 
-// TestTwoIgnoreFiles proves that the lines of our ignore file come after those of Digdag's file, and that each is
+// TestTwoIgnoreFiles proves that the lines of our ignore file come after the lines of Digdag's file, and that each is
 // named.
 func TestTwoIgnoreFiles(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ func (f Fault) ofTime(name string) string {
 	return ""
 }
 
-// nearName returns the remedy for a name that resembles another one.
+// nearName returns the remedy for a name that resembles another name.
 func (f Fault) nearName(name string) string {
 	if near := param.Nearest(name, slices.Sorted(maps.Keys(f.Names))); near != "" {
 		return "did you mean ${" + near + "}, which is set in " + f.Names[near].String() + "?"

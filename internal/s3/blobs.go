@@ -195,5 +195,5 @@ func translate(doing string, err error) error {
 	return border.Translate(doing, err, conflicts()...)
 }
 
-// conflicts returns the error codes of a conditional write that collided with another one.
+// conflicts returns the error codes of a conditional write that collided with another write.
 func conflicts() []string { return []string{"ConditionalRequestConflict", "OperationAborted"} }

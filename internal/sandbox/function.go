@@ -50,7 +50,7 @@ const functionClass = "lambda"
 // it reuses, so sites would not be isolated.
 const onlySite = 0
 
-// For returns the commands of one run of a task.
+// For returns the commands of one task run.
 func (f *Function) For(id operators.Identity, archive string) operators.Commands {
 	return &calls{f, &commands{f.Service, id, archive, ""}}
 }

@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// For returns the commands of one run of a task.
+// For returns the commands of one task run.
 func (s *Service) For(id operators.Identity, archive string) operators.Commands {
 	return &commands{s, id, archive, ""}
 }

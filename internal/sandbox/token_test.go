@@ -416,7 +416,7 @@ func TestKeysThatNeverCame(t *testing.T) {
 	})
 }
 
-// TestKeysMade proves that two processes that launch machines at the same time use the same key, and that a text
+// TestKeysMade proves that two processes that launch machines at the same time use the same key, and that a value
 // without keys is refused without being shown.
 func TestKeysMade(t *testing.T) {
 	timed(t, func(t *testing.T) {

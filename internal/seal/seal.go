@@ -98,8 +98,8 @@ func (b *Box) Seal(ctx context.Context, purpose string, v any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(c.Seal(nil, nil, plain, nil)), nil // #nosec G407 -- the cipher creates a random nonce itself and accepts none
 }
 
-// Open reads a text into v. It returns ErrBroken if the text was not sealed by this box for this purpose, or another
-// error if the key cannot be read.
+// Open reads sealed text into v. It returns ErrBroken if the text was not sealed by this box for this purpose, or
+// another error if the key cannot be read.
 func (b *Box) Open(ctx context.Context, purpose, text string, v any) error {
 	current, err := b.current(ctx)
 	if err != nil {
@@ -124,8 +124,8 @@ func (b *Box) Open(ctx context.Context, purpose, text string, v any) error {
 	return ErrBroken
 }
 
-// Mark returns the mark of a text: the same text always has the same mark, and no one without the key can create a mark
-// or guess its text.
+// Mark returns a text's mark: the same text always has the same mark, and no one without the key can create a mark or
+// guess its text.
 func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
 	key, err := b.current(ctx)
 	if err != nil {

@@ -117,7 +117,7 @@ func TestSpent(t *testing.T) {
 	}
 }
 
-// FuzzOpen proves that a text that was not sealed neither opens nor causes a panic.
+// FuzzOpen proves that text that was not sealed neither opens nor causes a panic.
 func FuzzOpen(f *testing.F) {
 	box := seal.New(seal.Fixed(bytes.Repeat([]byte{7}, 16)))
 	f.Add("")

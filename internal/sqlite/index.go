@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// message is the in-memory record of a row of queued_messages.
+// message is the in-memory record of a row in queued_messages.
 type message struct {
 	row   int64 // increases in the order sent
 	id    string
@@ -33,7 +33,7 @@ type message struct {
 	behind  *message  // the next message of its group
 }
 
-// index finds the next message, in time O(log n). Its times are those of the steady clock. Only the first message of a
+// index finds the next message, in time O(log n). Its times come from the steady clock. Only the first message of a
 // group, its head, is visible: the others wait behind it.
 type index struct {
 	byID   map[string]*message

@@ -15,8 +15,8 @@ func (q *Queue) wake(now time.Time) {
 	q.arm(now)
 }
 
-// leave takes a receiver out of the line. If it was woken in the meantime, another one is woken for the message that it
-// leaves behind.
+// leave takes a receiver out of the line. If it was woken in the meantime, another receiver is woken for the message
+// that it leaves behind.
 func (q *Queue) leave(wait chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

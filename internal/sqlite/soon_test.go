@@ -31,8 +31,8 @@ func commits(t *testing.T, path string) int {
 }
 
 // TestCommitsOfACommand proves that a server makes two commits for a command that prints little: one records the
-// receipt of its message and the deletion of the previous message, the other its result and its log. Each is a third of
-// the cost of a short command.
+// receipt of its message and the deletion of the previous message, the other its result and its log. Each accounts for
+// a third of what a short command costs.
 func TestCommitsOfACommand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // no write is committed merely because time passes

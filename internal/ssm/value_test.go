@@ -30,7 +30,7 @@ func TestValues(t *testing.T) {
 	})
 }
 
-// TestForms proves that the stored forms stay readable, and that other texts are refused.
+// TestForms proves that the stored forms stay readable, and that other values are refused.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	all, err := assemble(map[string]string{"a": "1 {b} x", "c": "2 GEN first", "c/GEN.1": " second"})

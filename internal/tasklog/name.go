@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Suffix is the end of the names of log files, which are gzip files.
+// Suffix is the extension of log files, which are gzip files.
 const Suffix = ".log.gz"
 
 // LongestName is the file systems' limit; longestTask is the part that remains for the task and the agent.

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// TestZips proves that texts of any size come back, and that concatenated members form one file, which Single turns
-// into one member.
+// TestZips proves that text of any size is read back unchanged, and that concatenated members form one file, which
+// Single turns into one member.
 func TestZips(t *testing.T) {
 	t.Parallel()
 	var zips tasklog.Zips

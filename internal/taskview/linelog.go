@@ -17,7 +17,7 @@ type lineSink interface {
 // longestLine is how much of a line is kept until it ends; longer lines are split.
 const longestLine = 64 << 10
 
-// lineLog is the log of one run of a task, line by line.
+// lineLog is the log of one task run, line by line.
 type lineLog struct {
 	sink lineSink
 	task string

@@ -84,7 +84,7 @@ func (v *Tree) Show(attempt any, rows []Row) {
 	v.rows[attempt] = rows
 }
 
-// Log returns the log of one run of a task, whose lines are shown above the tree.
+// Log returns the log of one task run, whose lines are shown above the tree.
 func (v *Tree) Log(id operators.Identity) operators.Log { return v.output.Log(id) }
 
 // Close draws the tree for the last time and leaves it on the screen.

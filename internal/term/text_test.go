@@ -30,7 +30,7 @@ func TestWideTable(t *testing.T) {
 	}
 }
 
-// FuzzShorten proves that a shortened text is valid and no wider than requested, and that a text that fits is
+// FuzzShorten proves that a shortened string is valid and no wider than requested, and that a string that fits is
 // unchanged.
 func FuzzShorten(f *testing.F) {
 	for _, text := range []string{"", "daily", "日次集計のバッチ", "e\u0301\u0301\u0301", "👩‍💻👩‍💻👩‍💻", "a\x1b[31mb\x1b[0mc", "\u200b\u200b", "\xff\xfe"} {

@@ -133,8 +133,8 @@ func (o *once) overdue(ctx context.Context) error {
 	})
 }
 
-// revive checks whether attempts that have become old enough since the last tick have begun, and checks those of the
-// previous tick, which may have failed, once more. A separate mark would cost a write each minute.
+// revive checks whether attempts that have become old enough since the last tick have begun, and checks the previous
+// tick's attempts again, because that check may have failed. A separate mark would cost a write each minute.
 func (o *once) revive(ctx context.Context) error {
 	last := o.at(host.Handed).Add(-ahead)
 	since := last.Add(-young - time.Minute)

@@ -196,8 +196,8 @@ func (v *Vault) maskValue(value param.Value) param.Value {
 	return value
 }
 
-// maskedLog masks the run's secrets in the text that it writes. A secret may arrive in pieces, so the end of a text
-// that could begin one is held until more arrives.
+// maskedLog masks the run's secrets in the text that it writes. A secret may arrive in pieces, so the end of the text
+// is held until more arrives if it could begin a secret.
 type maskedLog struct {
 	host.TaskLog
 	vault *Vault

@@ -14,8 +14,8 @@ func (w *logged) Line(_ operators.Level, _, message string) { w.WriteString(mess
 func (w *logged) Echo(message string)                       { w.WriteString(message + "\n") }
 func (w *logged) Close() error                              { return nil }
 
-// FuzzMask proves that a secret never appears in a log, however the text is split into writes, and that a text without
-// secrets is written unchanged.
+// FuzzMask proves that a secret never appears in a log, no matter how the text is split into writes, and that text
+// without secrets is written unchanged.
 func FuzzMask(f *testing.F) {
 	f.Add("a password1 b", "password1", "password1-extended", []byte{3, 1, 200})
 	f.Add("aaaaaaaaaaaaaaaa", "aaaaaaaa", "aaaaaaaaa", []byte{1})

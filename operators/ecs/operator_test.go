@@ -401,8 +401,7 @@ func TestCapacityAfterTheStart(t *testing.T) {
 	}
 }
 
-// TestConflict checks that a run whose parameters differ from those of the first start continues with the task of the
-// first start.
+// TestConflict checks that a run whose parameters differ from the first start's continues with the first start's task.
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	name, _ := definition(t, "true")

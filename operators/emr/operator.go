@@ -46,7 +46,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (work, e
 	return openSteps(ctx, account, s)
 }
 
-// tag returns 13 characters, as in Digdag, that are part of the name of everything that this try of the task creates.
+// tag returns 13 characters, as in Digdag, that occur in the names of everything that this try of the task creates.
 func tag(t *operators.Task) string {
 	return strings.ToUpper(strings.ReplaceAll(operators.Derived("emr", aws.Name(t)), "-", ""))[:13]
 }

@@ -295,7 +295,7 @@ func TestAttachmentNames(t *testing.T) {
 	}
 }
 
-// TestBodies checks that texts arrive unchanged, except for their line endings.
+// TestBodies checks that text arrives unchanged, except for its line endings.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -342,7 +342,7 @@ func TestStartTLSAndLogin(t *testing.T) {
 	}
 }
 
-// FuzzHeader searches for texts that result in a broken header: one that is too long, not ASCII, or different from the
+// FuzzHeader searches for text that results in a broken header: one that is too long, not ASCII, or different from the
 // text.
 func FuzzHeader(f *testing.F) {
 	for _, text := range []string{"a", "売上", "a  b", "=?utf-8?b?YQ==?=", strings.Repeat("x", 200), "\r\nBcc: x", "\xff", `"\`} {

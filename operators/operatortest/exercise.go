@@ -15,7 +15,7 @@ import (
 // Subject is an operator with parameters, as JSON, that show how it behaves.
 type Subject struct {
 	Operator operators.Operator
-	Good     string   // of a run that succeeds or requests another one
+	Good     string   // of a run that succeeds or requests another run
 	Wrong    []string // each is the project's own mistake: a ConfigError
 	Slow     string   // of a run that never ends; "" if there is none
 

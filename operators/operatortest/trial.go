@@ -30,8 +30,8 @@ type Trial struct {
 func NewTrial(p *recovery.Pipeline) *Trial { return &Trial{Pipeline: p, Main: p.Config()} }
 
 // Next begins an attempt; attempts are numbered from 0. kill, unless nil, is called at each run of a command, with the
-// number of the run. If the attempt is killed during this run, kill does so and returns true; the run then waits for
-// its end. Pipelines are not killed in a Handler.
+// run's number. If the attempt is killed during this run, kill does so and returns true; the run then waits for its
+// end. Pipelines are not killed in a Handler.
 func (x *Trial) Next(attempt int, kill func(t *operators.Task, run int) bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -22,7 +22,7 @@ const (
 // postponed. Operators do not see it.
 const postponedKey = "zerodag_postponed"
 
-// Resume splits the state of a task for its next run into the operator's part, the number of the run (retries is the
+// Resume splits the state of a task for its next run into the operator's part, the run's number (retries is the
 // engine's count), and how many times it was postponed. A postponed run keeps its number: work that it may have begun
 // elsewhere before its agent died is named after it.
 func Resume(state *param.Map, retries int) (own *param.Map, run, away int) {

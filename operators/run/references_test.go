@@ -49,7 +49,7 @@ func TestWrittenReferences(t *testing.T) {
 	}
 }
 
-// TestReferencesInParts checks the same for texts that an operator extracts from a parameter: JSON of the project may
+// TestReferencesInParts checks the same for strings that an operator extracts from a parameter: JSON of the project may
 // refer to secrets, but JSON that was fetched may not.
 func TestReferencesInParts(t *testing.T) {
 	t.Parallel()

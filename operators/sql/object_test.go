@@ -6,8 +6,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestObjects compares the stored values and the values in a file with those that Digdag's driver and JSON library
-// wrote for the same texts from a server.
+// TestObjects compares the stored values and the values in a file with what Digdag's driver and JSON library wrote for
+// the same text from a server.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {

@@ -41,7 +41,7 @@ type ended struct {
 type running struct {
 	domainKey, id string
 	looks, errors int64
-	status        api.Status // once it is over
+	status        api.Status // once it has ended
 }
 
 func (w *work) running() (r running, err error) {

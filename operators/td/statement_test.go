@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWithCommand checks where a command is inserted. The cases are those of Digdag's own test.
+// TestWithCommand checks where a command is inserted. The cases come from Digdag's own test.
 func TestWithCommand(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{

@@ -31,7 +31,7 @@ func TestPolls(t *testing.T) {
 	at := func(passed time.Duration) string { return param.Text(operatortest.Now.Add(-passed).UnixMilli()) }
 	for name, c := range map[string]struct {
 		params, state string
-		after         time.Duration // -1: it is over
+		after         time.Duration // -1: it has ended
 		set           time.Duration // the clock, since the process began
 	}{
 		"begins":              {`{"_command": "1m 30s"}`, `{}`, 90 * time.Second, 0},

@@ -38,7 +38,7 @@ func (e *Patterns) Afford(config *param.Map, report rule.Report) {
 // Over reports whether Afford has found the limit exceeded.
 func (e *Patterns) Over() bool { return e.size > regex.MaxOfFile }
 
-// patterns appends the texts of the regular expressions in a key of a task.
+// patterns appends the regular expressions in one of a task's keys, as text.
 func patterns(list []string, key string, v param.Value) []string {
 	m, _ := v.(*param.Map)
 	switch key {

@@ -128,7 +128,7 @@ func (u *uses) called(n *ast.CallExpression) {
 	}
 }
 
-// textsOf returns the arguments that are text literals, and "" for the others.
+// textsOf returns the arguments that are string literals, and "" for the others.
 func textsOf(arguments []ast.Expression) []string {
 	texts := make([]string, len(arguments))
 	for i, e := range arguments {

@@ -21,8 +21,7 @@ const (
 )
 
 // source writes the script of a template: one function whose body is one statement inside a `with` over the parameters,
-// as in Digdag. A variable set in one expression therefore exists in the next, and the output of print() is
-// overwritten.
+// as in Digdag. A variable set in one expression therefore exists in the next, and what print() outputs is overwritten.
 func source(parts []expr.Part) string {
 	var b strings.Builder
 	b.WriteString("(function(){with(this){\nvar __t,__p='',__j=Array.prototype.join," +

@@ -98,10 +98,10 @@ func Read(name string, text []byte, by Release) (docs []*Document, err error) {
 	return docs, nil
 }
 
-// FindsOut reports whether Dagu runs a command in a text to get a value: only releases before 2.7 did.
+// FindsOut reports whether Dagu runs a command in a string to get a value: only releases before 2.7 did.
 func (d *Document) FindsOut(text string) bool { return !d.Today && HasCommand(text) }
 
-// HasCommand reports whether a text contains a command in backticks or `$(...)`.
+// HasCommand reports whether a string contains a command in backticks or `$(...)`.
 func HasCommand(text string) bool {
 	return Backticks().MatchString(text) || strings.Contains(text, "$(")
 }

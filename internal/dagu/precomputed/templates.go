@@ -85,7 +85,7 @@ func insertsOnly(list *parse.ListNode) bool {
 }
 
 // functions returns the template functions. They come from the library that Dagu uses. Functions that depend on the
-// machine or the time, or create texts of any length, are excluded; some take their arguments in a different order.
+// machine or the time, or create output of any length, are excluded; some take their arguments in a different order.
 func functions() template.FuncMap {
 	all := template.FuncMap{}
 	others := strings.Fields(`env expandenv getHostByName now date dateInZone date_in_zone dateModify date_modify

@@ -51,8 +51,8 @@ func (s *Scope) hiddenStep(of *sequence.Node) bool {
 	return s.current != nil && s.Handles == "" && of != s.current && !s.current.Follows(of)
 }
 
-// keepsName reports whether a text that no shell reads keeps `${NAME}`: Dagu has no such variable, or it is the output
-// of a step that does not precede the current one.
+// keepsName reports whether a string that no shell reads keeps `${NAME}`: Dagu has no such variable, or it is the
+// output of a step that does not precede the current one.
 func (s *Scope) keepsName(name string) bool {
 	if !s.Today || !document.Identifier().MatchString(name) || managed().MatchString(name) || fromMachine(name) {
 		return false

@@ -91,7 +91,7 @@ func (t Translator) Script(m *param.Map, key, text string) string {
 	return "'' + " + strings.Join(parts, " + ")
 }
 
-// Fits returns an expression for the condition that a text equals expected, or matches it if expected is "re:...". If
+// Fits returns an expression for the condition that a string equals expected, or matches it if expected is "re:...". If
 // lines is true, the text may have several lines, of which at least one must match.
 func (t Translator) Fits(m *param.Map, text, expected string, lines bool) string {
 	if pattern, isPattern := strings.CutPrefix(expected, "re:"); isPattern {
@@ -136,8 +136,8 @@ func (t Translator) SeveralLines(text string) bool {
 	return strings.Contains(strings.TrimSpace(text), "\n")
 }
 
-// keptByQuotes reports whether Dagu keeps a variable in a text that no shell reads because it is between single quotes.
-// It replaces dotted names even there. A quote after `$` or `}` opens nothing.
+// keptByQuotes reports whether Dagu keeps a variable in a string that no shell reads, because the variable is between
+// single quotes. It replaces dotted names even there. A quote after `$` or `}` opens nothing.
 func (t Translator) keptByQuotes(text string, begin, end int) bool {
 	if !t.Today || strings.Contains(text[begin:end], ".") {
 		return false

@@ -99,8 +99,8 @@ END {
   print "}"
 }`
 
-// jsonReader is the JSON test that is added to the script: it replaces texts, then numbers and keywords, then lists and
-// mappings of such values.
+// jsonReader is the JSON test that is added to the script: it replaces strings, then numbers and keywords, then lists
+// and mappings of such values.
 const jsonReader = `function isJSON(text) {
   if (text ~ /[\001\002]/) return 0
   gsub(/"([^"\\]|\\["\\\/bfnrt]|\\u[0-9a-fA-F][0-9a-fA-F][0-9a-fA-F][0-9a-fA-F])*"/, "\001", text)

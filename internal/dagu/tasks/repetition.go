@@ -14,7 +14,7 @@ import (
 // repetition is the condition under which a step runs again.
 type repetition struct {
 	until     bool
-	condition string // a text or, if expected is empty, a command; "" for none
+	condition string // a string or, if expected is empty, a command; "" for none
 	expected  string
 	codes     []string // exit codes
 	always    bool

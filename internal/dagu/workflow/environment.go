@@ -55,7 +55,7 @@ func expressionsOf(export *param.Map) map[string]string {
 	return known
 }
 
-// writtenOut replaces references to known expressions in a text with the expressions.
+// writtenOut replaces references to known expressions in a string with the expressions.
 func writtenOut(text string, known map[string]string) string {
 	for _, reference := range slices.Sorted(maps.Keys(known)) {
 		text = strings.ReplaceAll(text, reference, known[reference])

@@ -70,7 +70,7 @@ func (w *Workflow) tags() param.Value {
 	return list
 }
 
-// labelsOf reads labels, which are words or NAME=VALUE. They may be a list, a mapping, or a text separated by commas
+// labelsOf reads labels, which are words or NAME=VALUE. They may be a list, a mapping, or a string separated by commas
 // (or by spaces if there are values).
 func labelsOf(v param.Value) (list []string) {
 	switch x := v.(type) {

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// The first byte of the output of Pack.
+// The first byte of Pack's output.
 const (
 	plain    = 0
 	deflated = 1

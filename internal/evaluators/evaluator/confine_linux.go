@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxMemory = 256 << 20 // bytes of data in addition to those of an idle evaluator
+	maxMemory = 256 << 20 // bytes of data in addition to what an idle evaluator uses
 	maxSpace  = 1 << 30   // bytes of address space in addition to that of an idle evaluator
 	maxTime   = 3         // maximum processor time of one evaluation in seconds
 )

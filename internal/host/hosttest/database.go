@@ -17,7 +17,7 @@ func databaseSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{"queue depths": databaseDepths, "list messages": databaseQueued, "counts": databaseCounts, "census": databaseCensus, "calls after close": databaseClosed}.Run(t, h)
 }
 
-// wantDepth checks the size of the queue of tasks, while the queue of events is empty.
+// wantDepth checks the size of the task queue while the event queue is empty.
 func wantDepth(t *testing.T, s suite.Stores, what string, want host.Depth) {
 	t.Helper()
 	want.Queue = "tasks"

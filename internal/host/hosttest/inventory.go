@@ -63,7 +63,7 @@ func inventoryOf(t *testing.T, s suite.Stores) {
 	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go")
 }
 
-// inventoryHeld checks that only leased messages of the queue of tasks are held, each by the server that received it.
+// inventoryHeld checks that only leased messages in the task queue are held, each by the server that received it.
 func inventoryHeld(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	for _, id := range []string{"7/1.1", "7/2.1", "77/1.1"} {

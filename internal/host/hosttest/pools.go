@@ -133,7 +133,7 @@ func semaphoreLine(t *testing.T, s suite.Stores) {
 	wantLine(t, s, "a refused claim stays in the line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: suite.Instant(1)}}, Waiting: []host.Claim{high, same, low}})
 }
 
-// semaphoreSeveral lets one try take slots of several pools, wait in the line of another one, and give up each
+// semaphoreSeveral lets one try take slots of several pools, wait in the line of another pool, and give up each
 // separately.
 func semaphoreSeveral(t *testing.T, s suite.Stores) {
 	ctx, c := t.Context(), claim("1/2/3", 1, 0, 1)

@@ -22,7 +22,7 @@ func taskLogsSuite(t *testing.T, h suite.Harness) {
 	}.Run(t, h)
 }
 
-// run returns the identity of a run of a task, and its attempt.
+// run returns the identity of a task run, and its attempt.
 func run(task string) (operators.Identity, host.Attempt) {
 	tokyo := time.FixedZone("", 9*3600)
 	id := operators.Identity{SiteID: 1, ProjectID: 2, ProjectName: "demo", Workflow: "sub/main", SessionID: 3, SessionTime: suite.Instant(0).In(tokyo), Zone: "Asia/Tokyo",

@@ -61,7 +61,7 @@ func (c *Caller) bySignature() error {
 	return nil
 }
 
-// ByPassword compares the password with those of all users, so that the time reveals nothing.
+// ByPassword compares the password with every user's, so that the time reveals nothing.
 func (c *Caller) ByPassword(name, password string) error {
 	found, meant := -1, User{}
 	for i, u := range c.gate.Auth.Users {

@@ -23,8 +23,9 @@ func (e *ends) SessionsEnded(_ context.Context, who string) (time.Time, error) {
 	return e.until[who], nil
 }
 
-// TestEndedSessions proves that a server learns within two seconds that a user signed out on another one, that the store
-// is asked no more often than that, that a sign-in always asks it, and that another user's sessions continue.
+// TestEndedSessions proves that a server learns within two seconds that a user signed out on another server, that the
+// store is queried no more often than that, that a sign-in always queries it, and that another user's sessions
+// continue.
 func TestEndedSessions(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Role determines what a caller may do; each role includes the rights of all lower roles, but those of Metrics only for
-// the caller's site.
+// Role determines what a caller may do; each role includes the rights of all lower roles, but the rights of Metrics
+// only for the caller's site.
 type Role int
 
 // The roles.

@@ -67,7 +67,7 @@ func getEvents(c *endpoint.Call) (any, error) {
 	return endpoint.Written{}, nil
 }
 
-// round sends the changes since the last round; done reports whether the attempt was over before it.
+// round sends the changes since the last round; done reports whether the attempt had ended before it.
 func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 	begin := f.Now()
 	a, err := f.Node.Attempt(ctx, f.Actor.Site, f.of.ID)

@@ -67,7 +67,7 @@ func (s *eventStream) flush() error {
 }
 
 // send calls round until the attempt has ended, the client has disconnected or the server stops. Each call of round
-// writes new data, flushes it, and reports whether the attempt was over before the call; last marks the final call.
+// writes new data, flushes it, and reports whether the attempt had ended before the call; last marks the final call.
 func (s *eventStream) send(round func(ctx context.Context, last bool) (done bool, err error)) {
 	if s.R.Method == http.MethodHead {
 		return

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// measured holds the values of a page of metrics.
+// measured holds the values on a metrics page.
 type measured struct {
 	stats   node.Stats
 	memory  runtime.MemStats

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// The purposes of the cookies of users who are at the provider, or are returning from it.
+// The purposes of cookies for users who are at the provider, or are returning from it.
 const (
 	leavingPurpose = "oidc"
 	problemPurpose = "problem"

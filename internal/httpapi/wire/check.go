@@ -31,7 +31,7 @@ func (b *CheckBody) Texts() (map[string]string, error) {
 	return texts, nil
 }
 
-// Findings holds the results of a check of files.
+// Findings holds the results of checking files.
 type Findings struct {
 	Findings []Finding `json:"findings"`
 	All      bool      `json:"all"` // false: there are more than fit into a response

@@ -110,7 +110,7 @@ type Row struct {
 	Name  string    `json:"name"`  // the part that it adds to its parent's name
 	Inner bool      `json:"inner"` // there are tasks below it
 	State []*string `json:"state"` // null if the attempt has no such task
-	Took  []int64   `json:"took"`  // milliseconds from the first run to the end; 0 unless it is over
+	Took  []int64   `json:"took"`  // milliseconds from the first run to the end; 0 unless it has ended
 	Tries []int     `json:"tries"` // how often it was created
 }
 

@@ -8,9 +8,9 @@ import (
 	"zerodag/engine"
 )
 
-// TaskColumns holds tasks as one list for each of their properties, which takes a tenth of the size of as many objects.
-// Row i of every list describes the same task. Tasks are numbered from 1, the root, within the attempt; times are
-// milliseconds since 1970, 0 for none.
+// TaskColumns holds tasks as one list per property, which takes a tenth of the space of one object per task. Row i of
+// every list describes the same task. Tasks are numbered from 1, the root, within the attempt; times are milliseconds
+// since 1970, 0 for none.
 type TaskColumns struct {
 	ID     []engine.TaskID `json:"id"`
 	Parent []engine.TaskID `json:"parent"` // 0 for the root
@@ -76,7 +76,7 @@ func (l *TaskColumns) Add(s *engine.State, t *engine.Task) {
 // RowBytes is the approximate size of a row in addition to its name: numbers, a state, two times.
 const RowBytes = 90
 
-// set returns the index of a list of tasks.
+// set returns the index of a task list.
 func (l *TaskColumns) set(tasks []engine.TaskID) int {
 	var key []byte
 	for _, t := range tasks {

@@ -48,7 +48,7 @@ func ServerOf(s host.Server, now time.Time) Server {
 	return r
 }
 
-// serverState returns a server's state. A silent server is not lost until another one has found that.
+// serverState returns a server's state. A silent server is not lost until another server has noticed.
 func serverState(s host.Server, now time.Time) string {
 	switch {
 	case !s.LostAt.IsZero():

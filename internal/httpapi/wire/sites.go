@@ -8,7 +8,7 @@ type Site struct {
 	Tokens   *int `json:"tokens"`   // null if the server has no tokens
 }
 
-// Sites is a page of the sites of a server.
+// Sites is a page of a server's sites.
 type Sites struct {
 	Sites []Site `json:"sites"`
 	Next  *ID    `json:"next"` // the value of after= for the next page; null on the last

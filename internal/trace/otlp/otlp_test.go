@@ -155,7 +155,7 @@ func TestRetries(t *testing.T) {
 }
 
 // TestRequestsAreBounded proves that no request has more spans, or spans further apart in time, than a receiver
-// accepts, and that long texts are cut between characters.
+// accepts, and that long strings are cut between characters.
 func TestRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	c, url := start(t)

@@ -21,7 +21,7 @@ import (
 // Subject is an operator and the server on which it is tested. Parts that are not set are not tested, see Suite.
 type Subject struct {
 	Operator operators.Operator
-	Secrets  string // prefix of the names of its secrets: "pg"
+	Secrets  string // prefix of its secrets' names: "pg"
 
 	Port           int
 	User, Database string // of an account without a password

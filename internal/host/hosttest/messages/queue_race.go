@@ -15,7 +15,7 @@ import (
 )
 
 // queueRace lets workers receive messages, keep them for too long, extend their leases, release and delete them. While
-// a lease is valid, no other receiver gets the message or another one of its group; the messages of a group end in the
+// a lease is valid, no other receiver gets the message or another message in its group; a group's messages end in the
 // order sent; and no message is lost.
 func queueRace(t *testing.T, s suite.Stores) {
 	const messages, groups, workers = 60, 6, 8
