@@ -103,7 +103,7 @@ func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile
 
 // isEnd reports whether an error means that a file ended, even if it was cut off.
 func isEnd(err error) bool {
-	return err == io.EOF || err == io.ErrUnexpectedEOF //nolint:errorlint // readers return these errors unwrapped
+	return err == io.EOF || err == io.ErrUnexpectedEOF //nolint:errorlint // a reader returns these bare
 }
 
 // pass records that line n, counted from 0, was shown; open means that more of it may follow.

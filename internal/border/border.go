@@ -1,5 +1,5 @@
-// Package border defines how the AWS drivers use the SDK: how often a call is tried, how long it waits for a response,
-// and how errors are translated to the host's errors.
+// Package border defines how the AWS drivers use the SDK: how often a call is tried, how long it waits for an answer,
+// and how errors are translated to errors of the host.
 //
 // The drivers call it. It must never repeat a call that is not safe to repeat: every call of the drivers is safe, and
 // the package of each driver documents why.

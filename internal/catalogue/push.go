@@ -175,7 +175,7 @@ func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (check
 	if err != nil {
 		return checkedPush{}, userError(err)
 	}
-	defer content.Close() //nolint:errcheck // it was read, or reading it failed
+	defer content.Close() //nolint:errcheck // it was read, or the reading failed
 	workflows, err := dig.Load(content.Read, content.Workflows())
 	if err != nil {
 		return checkedPush{}, userError(err)

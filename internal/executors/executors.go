@@ -1,5 +1,5 @@
 // Package executors chooses where a command runs on this machine, as a process or in docker, and within which limits:
-// by the task's settings (`sandbox:`, `docker:`), then by the server's.
+// by the task's settings (`sandbox:`, `docker:`), then by those of the server.
 //
 // `zerodag server`, `zerodag scheduler` and `zerodag run` share it. It must not contain rules about how to run a
 // command: its two drivers do.

@@ -107,5 +107,5 @@ func answerOptions(w http.ResponseWriter, res *resource) {
 	}
 	w.Header().Set("Allow", res.allow())
 	w.Header().Set("Content-Type", "text/plain;charset=UTF-8")
-	_, _ = w.Write([]byte(res.allow())) // #nosec G705 -- it is a list of methods as plain text; an error means that the client has disconnected
+	_, _ = w.Write([]byte(res.allow())) // #nosec G705 -- it is a list of methods as plain text; an error means that the client is gone
 }

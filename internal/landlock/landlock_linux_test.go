@@ -31,7 +31,7 @@ func tree(t *testing.T) string {
 func script(t *testing.T, r landlock.Rules, dir, text string) string {
 	t.Helper()
 	var out strings.Builder
-	c := exec.Command("sh", "-c", text) // #nosec G204 -- the scripts belong to the tests
+	c := exec.Command("sh", "-c", text) // #nosec G204 -- the scripts are those of the tests
 	c.Dir, c.Stdout, c.Stderr = filepath.Join(dir, "data/own"), &out, &out
 	if err := r.Start(c.Dir, c.Start); err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func (t *taskLog) keep(p []byte, s string) {
 	}
 	t.mu.Unlock()
 	if full {
-		t.store(true) //nolint:errcheck // a write that fails now fails again at the end: the text is kept
+		t.store(true) //nolint:errcheck // what fails now fails at the end again: the text is kept
 	}
 }
 
@@ -92,7 +92,7 @@ func (t *taskLog) compress() {
 
 // tick shows the current text to live viewers.
 func (t *taskLog) tick() {
-	t.store(false) //nolint:errcheck // a write that fails now fails again at the end: the text is kept
+	t.store(false) //nolint:errcheck // what fails now fails at the end again: the text is kept
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer = nil

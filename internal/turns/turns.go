@@ -1,4 +1,4 @@
-// Package turns shares a few places among many callers, so that no caller can keep the others waiting: a caller that
+// Package turns shares a few places among many callers, so that none of them can keep the others waiting: a caller that
 // uses no place gets the next one, and the others get one each in turn.
 //
 // Servers use it for work whose cost a caller determines: expressions and checks of files by site, costly reads by

@@ -58,7 +58,7 @@ func (v *Vault) hide(value string) {
 
 // projectSecrets holds a project's secrets, which it reads when the first one is requested.
 type projectSecrets struct {
-	ctx           context.Context //nolint:containedctx // a vault lives as long as its run; its methods implement run.SecretStore
+	ctx           context.Context //nolint:containedctx // a vault lives as long as its run, and its methods are those of run.SecretStore
 	secrets       host.Secrets
 	site, project int64
 

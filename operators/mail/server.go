@@ -136,7 +136,7 @@ func (s *server) send(ctx context.Context, m *message) error {
 	if err := data.Close(); err != nil {
 		return err
 	}
-	client.Quit() //nolint:errcheck // the message is accepted, whatever the response
+	client.Quit() //nolint:errcheck // the message is accepted, whatever the answer
 	return nil
 }
 

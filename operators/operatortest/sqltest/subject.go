@@ -1,5 +1,5 @@
 // Package sqltest is the suite of operators that run SQL on a server: the common guarantees of pg>, mysql> and
-// redshift>, regardless of the server and how it words its errors.
+// redshift>, whatever the server and the wording of its errors.
 //
 // Each of them provides a real server and the specifics of its dialect. The package must only be imported by tests.
 package sqltest

@@ -1,6 +1,6 @@
 // Package shell finds text in a script that the shell reads differently than its author.
 //
-// Package lint uses it for task scripts. It works on text and has no notion of workflows.
+// Package lint uses it for scripts of tasks. It works on text and has no notion of workflows.
 package shell
 
 import (
