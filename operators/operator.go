@@ -183,7 +183,7 @@ func (l *Later) Unwrap() error { return l.Err }
 type Failure struct {
 	Message    string
 	Properties *param.Map // further keys of the error object; may be nil
-	Cause      error      // the underlying error; nil if the message says everything
+	Cause      error      // the underlying error; nil if the message contains everything
 	Trace      string     // where a user's program failed, in its language; "" for none
 }
 

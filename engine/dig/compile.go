@@ -24,7 +24,7 @@ func Compile(parentFullName, name string, l keys.Language, config *param.Map) ([
 	return c.nodes, nil
 }
 
-// Tree compiles all tasks of a workflow as it is stored.
+// Tree compiles all tasks of a stored workflow.
 func Tree(name string, stored *param.Map) ([]Node, error) {
 	l, config := keys.Gate(stored)
 	return Compile("", "+"+name, l, config)

@@ -159,7 +159,7 @@ func (m *Map) cloneFor(extra int) *Map {
 	return c
 }
 
-// Without returns m without the given keys; m itself if it has none of them.
+// Without returns m without the given keys; m itself if it has none of these keys.
 func (m *Map) Without(keys ...string) *Map {
 	if !slices.ContainsFunc(keys, m.Has) {
 		return m

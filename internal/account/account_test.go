@@ -191,7 +191,8 @@ func (f *fake) list(w io.Writer, token string) {
 	fmt.Fprintf(w, `</vpcSet><nextToken>%s</nextToken></DescribeVpcsResponse>`, next)
 }
 
-// machine answers requests about ECS and the concurrency of functions. A stopped task is listed once more as stopping.
+// machine answers requests about ECS and the concurrency of functions. A stopped task is listed one more time, as
+// stopping.
 func (f *fake) machine(w http.ResponseWriter, name string, in map[string]any) {
 	switch name {
 	case "GET /2019-09-30/functions/zerodag-main-agent/concurrency", "GET /2019-09-30/functions/zerodag-main-executor/concurrency", "GET /2019-09-30/functions/zerodag-main-api/concurrency",

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Keys holds a store's keys. The first key encrypts, and all of them decrypt: this is how a key is replaced while
-// servers run. Without any key, there are no secrets.
+// Keys holds a store's keys. The first key encrypts, and all keys decrypt, so that a key can be replaced while servers
+// run. Without any key, there are no secrets.
 type Keys [][]byte
 
 // Check returns an error if a key has the wrong size.

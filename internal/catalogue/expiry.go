@@ -37,7 +37,7 @@ func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over boo
 		// Only a few at a time, so that a call that is interrupted has made progress.
 		for some := range slices.Chunk(list, max(1, c.o.Limits.Looks)) {
 			wrong := c.lookAfterSome(ctx, some, busy, now)
-			if ctx.Err() != nil { // some of these were not checked: the next sweep checks all of them again
+			if ctx.Err() != nil { // some attempts were not checked: the next sweep checks all of these again
 				return after, false, errors.Join(failed...)
 			}
 			failed, after = append(failed, wrong...), some[len(some)-1].ID

@@ -122,7 +122,7 @@ func (c lifecycle) forgetLogs(ctx context.Context, after int64) (next int64, ove
 	}
 	if err := c.o.RemoveLogs(ctx, old); err != nil {
 		f.stayed = 0
-		return 0, true, fmt.Errorf("remove old logs: %w", err) // the next sweep reads all of them again
+		return 0, true, fmt.Errorf("remove old logs: %w", err) // the next sweep reads all of these attempts again
 	}
 	if len(list) == atOnce {
 		return after, false, nil

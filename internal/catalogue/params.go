@@ -56,7 +56,7 @@ func startWarnings(config, params *param.Map) []string {
 	return warnings
 }
 
-// asData checks the parameters of a start and marks all of them as data, so that nothing in them is ever evaluated.
+// asData checks a start's parameters and marks all of them as data, so that nothing in them is ever evaluated.
 func asData(r StartRequest) (*param.Map, error) {
 	if r.Outside {
 		if err := checkSteering(r.Params); err != nil {

@@ -240,7 +240,7 @@ func (c *Client) PlanRerun(ctx context.Context, id ID, r Rerun) (RerunPlan, erro
 	return answer.Plan, err
 }
 
-// Kill requests the end of an attempt and returns it as it was before.
+// Kill requests that an attempt be killed, and returns it as it was before.
 func (c *Client) Kill(ctx context.Context, id ID) (a Attempt, err error) {
 	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "kill"), nil, struct{}{}, &a)
 	return a, err

@@ -50,7 +50,7 @@ type Late struct {
 	Usual    time.Duration // for Slow: the longest duration of the fastest 90% of the last successful attempts
 }
 
-// LateKind says in which way an object is late.
+// LateKind is the way in which an object is late.
 type LateKind string
 
 // The ways in which something is late.

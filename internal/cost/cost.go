@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Kind says which resources a task uses.
+// Kind describes which resources a task uses.
 type Kind int
 
 // The kinds of tasks.

@@ -96,7 +96,7 @@ func (r *recent) next(attempt, seq int64, list []shortLog) {
 	}
 }
 
-// take adds logs; if they become too large, all of them are dropped. The lock is held.
+// take adds logs; if they become too large, all logs are dropped. The lock is held.
 func (r *recent) take(list []shortLog) {
 	for _, l := range list {
 		r.size += len(l.name) + len(l.content)

@@ -56,7 +56,7 @@ type Options struct {
 	Temp       string // folder for workspaces; "" means the system's
 	Workspaces int64  // the total number of bytes of all workspaces; 0 means half of the free space on their disk
 
-	SecretKeys [][]byte // 16 bytes each: the first one encrypts secrets, all of them decrypt; empty: there are no secrets
+	SecretKeys [][]byte // 16 bytes each: the first key encrypts secrets, all keys decrypt; empty: there are no secrets
 	KeyLost    bool     // the key for the stored secrets is lost: a different one is accepted
 	Sync       host.Sync
 	Migrate    bool   // an older database is brought up to date; otherwise it is refused

@@ -186,7 +186,7 @@ func (p *process) row(a host.Attempt) host.Attempt {
 	return a
 }
 
-// end waits for the end of an attempt and returns its status.
+// end waits until an attempt has ended and returns its status.
 func (p *process) end(a host.Attempt) string {
 	p.w.t.Helper()
 	limit := time.Now().Add(4 * 24 * time.Hour)

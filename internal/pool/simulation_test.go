@@ -246,7 +246,7 @@ func (s *simulated) step(w *simWorker) {
 	}
 }
 
-// again delivers a message once more: soon after an error, or after its lease if its worker has crashed.
+// again redelivers a message: soon after an error, or after its lease if its worker has crashed.
 func (s *simulated) again(w *simWorker, crash bool) {
 	if !w.own {
 		return

@@ -74,8 +74,8 @@ type Turn struct {
 // woken no one.
 
 // Acquire begins a turn that requests a claim's slots. It may be repeated until the slots are released. If it ends
-// Joined, the caller must read the log once more: the claim may have been granted, or have ended, before it joined. If
-// it stayed in the line, it would keep the claims behind it waiting.
+// Joined, the caller must read the log again: the claim may have been granted, or have ended, before it joined. If it
+// stayed in the line, it would keep the claims behind it waiting.
 func Acquire(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: acquire, next: Read, settled: !again}
 }

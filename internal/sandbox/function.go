@@ -255,7 +255,7 @@ func (f *calls) end(ctx context.Context, row Command, r Result) (Command, error)
 	}
 }
 
-// look returns the end of a command, or waits for the call that has it.
+// look returns how a command ended, or waits for the call that will report it.
 func (f *calls) look(ctx context.Context, t try, row Command) (operators.Exit, error) {
 	if row.State != Over {
 		until, err := waitsUntil(row.Runner)
@@ -282,7 +282,7 @@ func (f *calls) look(ctx context.Context, t try, row Command) (operators.Exit, e
 	return f.run.exit(ctx, t.Stdout, row)
 }
 
-// again runs a lost command once more, under another key, because each run has its own key.
+// again runs a lost command again, under another key, because each run has its own key.
 func (f *calls) again(ctx context.Context, t try, row Command) (operators.Exit, error) {
 	if row.Key == commandKey(f.run.id) {
 		return operators.Exit{}, &operators.Pending{Status: status(row.Key, t.losses, 0)}

@@ -137,7 +137,7 @@ func (s *Service) dismiss(ctx context.Context, r Runner, why string) error {
 	return s.end(ctx, r, why, fate{})
 }
 
-// fate describes what is known about the end of a runner.
+// fate describes what is known about how a runner ended.
 type fate struct {
 	over    bool   // its machine has ended
 	trouble string // why it never came up, for the commands that wait for a runner

@@ -290,7 +290,7 @@ func (s *commands) watch(ctx context.Context, c Command) (Command, error) {
 	return c, nil
 }
 
-// exit returns the end of a command in the form that operators expect.
+// exit returns how a command ended, in the form that operators expect.
 func (s *commands) exit(ctx context.Context, stdout io.Writer, c Command) (operators.Exit, error) {
 	r := c.Result
 	if r.Stopped {

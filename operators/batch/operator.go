@@ -233,7 +233,7 @@ func (j *job) keepOne(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the job after a kill, even if its submission was never answered.
+// stop ends the job after a kill, even if its submission never got a response.
 func (j *job) stop(ctx context.Context) error {
 	list, err := j.find(ctx)
 	if err != nil && j.id == "" {

@@ -263,7 +263,7 @@ func (j *job) result(found types.Task) (operators.Result, error) {
 	return operators.Result{}, &operators.Failure{Message: message, Properties: param.New("task", last)}
 }
 
-// reasons returns the reasons that ECS reports for the end of a task, without the information in the exit code.
+// reasons returns why a task ended according to ECS, without the information in the exit code.
 func reasons(found types.Task, c types.Container) string {
 	var list []string
 	if code := found.StopCode; code != "" && code != types.TaskStopCodeEssentialContainerExited {

@@ -16,7 +16,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// script returns a query that tells the fake BigQuery how to behave.
+// script returns a query that controls how the fake BigQuery behaves.
 func script(does string) string { return `"query": ` + param.Text("-- bq: "+does+"\nselect") }
 
 // faults returns all temporary faults of a request.

@@ -126,7 +126,7 @@ func testLocked(t *testing.T, s sqltest.Subject) {
 	}
 }
 
-// application returns the name under which the server knows a task.
+// application returns the name by which the server knows a task.
 func application(t *testing.T, w *operatortest.World) string {
 	t.Helper()
 	at, err := kind().Find(&w.Task, w.Params)
