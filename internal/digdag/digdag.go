@@ -1,8 +1,8 @@
 // Package digdag reads the history of a Digdag server, from its API or from its PostgreSQL database, and sends it to a
 // zerodag server: finished attempts, and the positions of schedules.
 //
-// The command `import digdag` calls it. It must never change anything in Digdag, nor decide which attempts are added:
-// the server does.
+// The command `import digdag` calls it. It must never change anything on the side of Digdag, nor decide which
+// attempts are added: the server does.
 package digdag
 
 import (
@@ -19,17 +19,17 @@ type Filter struct {
 	Since    time.Time // attempts that were created earlier are omitted; zero: none are
 }
 
-// Survey counts the attempts that match a filter before they are read.
+// Survey counts the attempts of a filter before they are read.
 type Survey struct {
-	Attempts int // attempts of sessions that have ended
-	// Unfinished counts attempts of sessions that have not ended. They are omitted, because another attempt may follow.
+	Attempts int // attempts of sessions that are over
+	// Unfinished counts attempts of sessions that are not over. They are omitted, because another attempt may follow.
 	Unfinished int
 	Deleted    int // attempts of deleted projects, which are omitted
 }
 
-// History is a Digdag server's history.
+// History is the history of a Digdag server.
 type History interface {
-	// Attempts calls survey once, then passes the attempts to do in batches, oldest first, until do returns an error.
+	// Attempts calls survey once, then passes the attempts to do in parts, oldest first, until do returns an error.
 	Attempts(ctx context.Context, f Filter, survey func(Survey), do func([]client.PastAttempt) error) error
 	// Schedules lists the schedules of projects that are not deleted.
 	Schedules(ctx context.Context, f Filter) ([]client.PastSchedule, error)
@@ -52,7 +52,7 @@ type Options struct {
 
 // Report is the result of Move.
 type Report struct {
-	Attempts   int                       `json:"attempts"` // attempts that were read and sent
+	Attempts   int                       `json:"attempts"` // that were read and sent
 	Added      int                       `json:"added"`
 	Present    int                       `json:"alreadyPresent"`
 	Unfinished int                       `json:"unfinished"`
@@ -62,8 +62,8 @@ type Report struct {
 	Schedules  []client.ImportedSchedule `json:"schedules"`
 }
 
-// Move sends the history to a server. It may be interrupted and repeated: existing attempts are skipped. The report
-// describes what was done, even after an error.
+// Move sends the history to a server. It may be interrupted and repeated: what exists is skipped. The report describes
+// what was done, even after an error.
 func Move(ctx context.Context, from History, to Target, o Options) (Report, error) {
 	r := Report{Missing: []client.MissingWorkflow{}, Refused: []string{}, Schedules: []client.ImportedSchedule{}}
 	total := 0
@@ -124,7 +124,19 @@ const (
 	bytesOfOne  = 4<<20 - 4<<10
 )
 
-// parts splits a list into parts that each fit into one call.
+// fitting returns the attempts that fit into a call, and what is wrong with the others.
+func fitting(list []client.PastAttempt) (fit []client.PastAttempt, refused []string) {
+	for _, p := range list {
+		if n := p.Size(); n > bytesOfOne {
+			refused = append(refused, fmt.Sprintf("attempt %s of workflow %s in project %s: it has %d bytes with its parameters, and at most %d can be sent", p.ID, p.Workflow, p.Project, n, bytesOfOne))
+		} else {
+			fit = append(fit, p)
+		}
+	}
+	return fit, refused
+}
+
+// parts cuts a list into parts that fit into a call.
 func parts(list []client.PastAttempt) (out [][]client.PastAttempt) {
 	first, size := 0, 0
 	for i, p := range list {

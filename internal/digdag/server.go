@@ -12,11 +12,9 @@ import (
 // Server reads the history from the API of a running Digdag.
 type Server struct{ API *client.Client }
 
-func sizeOf(p client.PastAttempt) int { return 500 + param.Size(p.Params) }
-
-// Attempts implements History. The API lists attempts from the newest to the oldest, but they are needed in the
-// opposite order. So the first pass only counts them and records where each page begins, and the second reads the pages
-// again, the last one first. Attempts that begin in between are left for the next import.
+// Attempts implements History. The API lists attempts from the newest to the oldest, and they are needed the other way
+// round. So the first pass only counts them and records where each page begins, and the second reads the pages again,
+// the last one first. Attempts that begin in between are left for the next import.
 func (s Server) Attempts(ctx context.Context, f Filter, survey func(Survey), do func([]client.PastAttempt) error) error {
 	projects, err := s.projects(ctx, f)
 	if err != nil {
@@ -74,13 +72,13 @@ type walk struct {
 	definitions map[client.ID]client.Workflow
 }
 
-// page is a page of attempts of one project, or of all projects.
+// page is a page of a project's attempts, or of those of all projects.
 type page struct {
 	project string
 	below   client.ID // its ids are below this one
 }
 
-// look records a list's pages.
+// look records the pages of a list.
 func (w *walk) look(ctx context.Context, project string) error {
 	at := page{project: project}
 	for {
@@ -91,7 +89,7 @@ func (w *walk) look(ctx context.Context, project string) error {
 		if len(list) == 0 || list[len(list)-1].ID == at.below {
 			return nil
 		}
-		if at.below == "" { // the first page has no upper limit, and would have different contents later
+		if at.below == "" { // the first page has no upper limit, and would be a different one later
 			newest, err := strconv.ParseInt(string(list[0].ID), 10, 64)
 			if err != nil {
 				return fmt.Errorf("list attempts: the id of an attempt is %q, not a number", list[0].ID)
@@ -141,7 +139,7 @@ func (w *walk) count() Survey {
 	return n
 }
 
-// send passes on the attempts of a page.
+// send passes the attempts of a page on.
 func (w *walk) send(ctx context.Context, p page, do func([]client.PastAttempt) error) error {
 	list, err := w.API.AllAttempts(ctx, p.project, client.Page{Last: p.below})
 	if err != nil {
@@ -185,7 +183,7 @@ func (w *walk) past(ctx context.Context, a client.Attempt) (client.PastAttempt, 
 	return p, nil
 }
 
-// Schedules implements History. The API does not provide a schedule's last session.
+// Schedules implements History. The API does not name the last session of a schedule.
 func (s Server) Schedules(ctx context.Context, f Filter) ([]client.PastSchedule, error) {
 	list, err := s.API.AllSchedules(ctx, "")
 	if err != nil {

@@ -49,8 +49,8 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 // checkFirstToken is the interval at which a server checks whether the file with the first token is still needed.
 const checkFirstToken = time.Minute
 
-// dropFirstToken removes the file with the first token as soon as it is not needed any more: when an owner token exists
-// that somebody created, or when the token is revoked. It returns when there is no file, or when ctx ends. The token itself
+// dropFirstToken removes the file with the first token as soon as it is not needed any more: when a user has
+// created an owner token, or when the token is revoked. It returns when there is no file, or when ctx ends. The token itself
 // remains valid until it is revoked.
 func dropFirstToken(ctx context.Context, list func(ctx context.Context, site int64) ([]host.Token, error), folder string, logger *slog.Logger) {
 	file, valid := filepath.Join(folder, datafolder.Token), false
@@ -63,7 +63,7 @@ func dropFirstToken(ctx context.Context, list func(ctx context.Context, site int
 		if err == nil {
 			hash := sha256.Sum256(bytes.TrimSpace(text))
 			there := slices.ContainsFunc(tokens, func(t host.Token) bool { return bytes.Equal(t.Hash, hash[:]) })
-			// A file that was never valid here is not of this database, and nobody's to remove.
+			// A file that was never valid here does not belong to this database and stays.
 			if revoked := valid && !there; revoked || there && slices.ContainsFunc(tokens, replaces) {
 				if err = os.Remove(file); err == nil {
 					logger.Info("the file with the first token was removed because it is not needed any more: " + file + ". The token remains valid until it is revoked")
@@ -81,7 +81,7 @@ func dropFirstToken(ctx context.Context, list func(ctx context.Context, site int
 	}
 }
 
-// replaces reports whether the token makes a first token superfluous: it is an owner's, has no end, and somebody created it.
+// replaces reports whether the token makes a first token superfluous: it is an owner's, has no end, and a user created it.
 func replaces(t host.Token) bool {
 	return t.Role == access.Owner.String() && t.ExpiresAt.IsZero() && t.Name != firstName
 }
