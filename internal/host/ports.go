@@ -326,18 +326,8 @@ type AttemptFlags interface {
 	SetPaused(ctx context.Context, id int64, paused bool) error
 }
 
-// PastAttempts adds what happened elsewhere.
-type PastAttempts interface {
-	// Import adds attempts that ended on another server, in the given order, each with its session unless that exists, and
-	// returns their number. It omits an attempt if its session has an attempt with that retry name, one that was
-	// created later or one that started here, or was removed by retention: the last attempt decides what a session is. After an error, the first ones may have been added.
-	Import(ctx context.Context, list ...PastAttempt) (added int, err error)
-}
-
-// Attempts stores sessions and attempts: their rows, not their tasks.
-type Attempts interface {
-	AttemptFlags
-	PastAttempts
+// AddedAttempts adds attempts: those that start here, and those that ended elsewhere.
+type AddedAttempts interface {
 	// Start creates the session, unless it exists, and the attempt with its entry 1 and its first message, for all of the
 	// list or none. It returns ErrConflict with the existing attempt: the one with that retry name or, without a name or
 	// if a New session has none of that name, the session's last one. It returns ErrForgotten, and starts none, if one of
@@ -346,6 +336,17 @@ type Attempts interface {
 	// Begin starts an attempt that waited: it writes its entry 1 and first message and sets AfterSession to
 	// 0. It returns ErrConflict if the attempt has already begun.
 	Begin(ctx context.Context, attempt int64, first Entry, m Message) error
+	// Import adds attempts that ended on another server, in the given order, each with its session unless that exists, and
+	// returns their number. It omits an attempt if its session has an attempt with that retry name, one that was created
+	// later or one that started here, or was removed by retention: the last attempt decides what a session is. After an
+	// error, the first ones may have been added.
+	Import(ctx context.Context, list ...PastAttempt) (added int, err error)
+}
+
+// Attempts stores sessions and attempts: their rows, not their tasks.
+type Attempts interface {
+	AttemptFlags
+	AddedAttempts
 	// Attempt returns an attempt.
 	Attempt(ctx context.Context, site, id int64) (Attempt, error)
 	// Finish ends the attempt and stores its archive; a repeated call changes nothing.
