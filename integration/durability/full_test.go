@@ -30,7 +30,7 @@ func smallDisk(t *testing.T, folder, options string) {
 	t.Cleanup(func() { exec.Command("umount", "-l", folder).Run() })
 }
 
-// full keeps filling a disk until free is called. During a call of pause, it fills nothing: a program can reuse space
+// full keeps filling a disk until free is called. During a call to pause, it fills nothing: a program can reuse space
 // that it has freed on a full disk, and a database that is being opened truncates a file before it needs the space
 // again.
 func full(t *testing.T, folder string, inodes bool) (free func(), pause func(during func())) {

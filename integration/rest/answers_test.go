@@ -94,7 +94,8 @@ func TestMethods(t *testing.T) {
 		{"GET", "/api/projects?count=0", 200, `{"projects":[]}`},
 		{"GET", "/api/projects?count=0&count=0", 400, `{"message":"count= is given 2 times: give it once","status":400}`},
 		{"GET", "/api/logs/1/files?links=html", 400, `{"message":"links= must be text, not \"html\"","status":400}`},
-		{"GET", "/api/attempts?include_retried=yes", 400, `{"message":"include_retried= must be true or false, not \"yes\"","status":400}`},
+		{"GET", "/api/backfills?open=yes", 400, `{"message":"open= must be true or false, not \"yes\"","status":400}`},
+		{"GET", "/api/attempts?include_retried=1", 200, `{"attempts":[]}`}, // as Digdag documents it
 		{"GET", "/api/projects/", 200, `{"projects":[]}`},
 		{"GET", "/api/openapi.yaml", 200, string(docs.OpenAPI)},
 	} {

@@ -216,7 +216,7 @@ func (s *server) stop() {
 	until(s.t, "the server ends when it is asked to", s.over)
 }
 
-// end ends the server with all its commands, which a second signal cuts off.
+// end stops the server and all its commands; a second signal ends them at once.
 func (s *server) end() {
 	for range 20 {
 		if s.cmd == nil || s.over() {

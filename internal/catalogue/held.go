@@ -13,7 +13,7 @@ import (
 )
 
 // held remembers the schedules that this process has put off because their site had too many unfinished attempts. If
-// the process ends, they fire at the time to which they were put off.
+// the process ends, they fire at the time that they were postponed to.
 type held struct {
 	mu   sync.Mutex
 	list map[int64]host.Schedule // by id, as they were put off

@@ -323,7 +323,7 @@ func (c pushing) LivingProject(ctx context.Context, site, id int64) (host.Projec
 	return p, err
 }
 
-// Newest finds a workflow in the newest revision of a project, both by name. An *Error with code Missing names the
+// Newest finds a workflow by name in the newest revision of the named project. An *Error with code Missing names the
 // missing project or workflow.
 func (c pushing) Newest(ctx context.Context, site int64, project, workflow string) (host.Workflow, error) {
 	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: site, Name: project, Count: 1})

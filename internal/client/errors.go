@@ -140,7 +140,7 @@ func (c *transport) connectError(err error) error {
 	return fmt.Errorf("request to %s: %w", c.base, err)
 }
 
-// mistake is an error for which a retry is useless.
+// mistake is an error that retrying cannot fix.
 type mistake struct{ error }
 
 func (m *mistake) Unwrap() error { return m.error }

@@ -22,7 +22,7 @@ type clone struct {
 	stamps map[string]stamp // by slash-separated name; nil: too many to check
 }
 
-// stamp identifies a file's state. No program can set the change time in it.
+// stamp identifies a file's state. No program can set the change time that it records.
 type stamp struct {
 	id, size, changed int64
 	mode              fs.FileMode

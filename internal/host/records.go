@@ -73,7 +73,7 @@ type Schedule struct {
 	DisabledAt time.Time // zero while it is enabled
 }
 
-// Times is the changing part of a schedule. A schedule that has ended has both next times at 9999-01-01.
+// Times is the changing part of a schedule. Once a schedule has ended, both of its next times are 9999-01-01.
 type Times struct {
 	Run     time.Time // when the next attempt starts
 	Session time.Time // its session time

@@ -157,7 +157,7 @@ func (s *sim) disturb(n int) {
 // single machine, whose clock may be set, there is no revival.
 func (s *sim) revives() bool { return s.rates.phantom == 0 && (s.seed%4 == 0 || s.seed%4 == 3) }
 
-// loseQueues simulates a restored table or a removed stack: no process is working, and no message exists. From then on
+// loseQueues simulates a restored table or a removed stack: no process is running, and there are no messages. From then on
 // a revival is repeated until it is acknowledged.
 func (s *sim) loseQueues() {
 	if s.rates.crash == 0 {

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// heapWhile returns the maximum growth of the heap while f ran.
+// heapWhile returns the maximum heap growth while f runs.
 func heapWhile(t *testing.T, f func()) uint64 {
 	t.Helper()
 	var now runtime.MemStats

@@ -141,7 +141,7 @@ func TestKeysAboutCommands(t *testing.T) {
 		"old.dig:1:32: _store is an unused parameter here (task +old+a^sub)")
 }
 
-// TestWaitsWithSlots checks the warnings about tasks that may wait long below a group that holds slots of a pool. There
+// TestWaitsWithSlots checks the warnings about tasks that may wait a long time below a group that holds slots in a pool. There
 // are none next to the group, for tasks that run after its iteration, or about a task's own slots.
 func TestWaitsWithSlots(t *testing.T) {
 	t.Parallel()

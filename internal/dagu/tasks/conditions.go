@@ -24,7 +24,7 @@ func (s *Step) Conditions(name string) {
 	s.Own, s.Checks = sequence.Join(s.Own, own), checks
 }
 
-// Expression returns the preconditions as an expression, and the tasks that store the values in it. name is the prefix
+// Expression returns the preconditions as an expression, together with the tasks that store the values it uses. name is the prefix
 // of these values.
 func (c Conditions) Expression(name string) (all string, checks []*param.Map) {
 	v, _ := c.Of.Get("preconditions")

@@ -17,10 +17,11 @@ import (
 // "" for one with a suite.
 func inSuiteOf(name string) string {
 	return map[string]string{
-		"Workflows":    "Projects", // a push writes them
-		"AttemptFlags": "Attempts",
-		"TaskLog":      "Logs", // what Logs.Open returns
-		"Archive":      "-",    // an unpacked project, not a store
+		"Workflows":     "Projects", // a push writes them
+		"AttemptFlags":  "Attempts",
+		"AddedAttempts": "Attempts",
+		"TaskLog":       "Logs", // what Logs.Open returns
+		"Archive":       "-",    // an unpacked project, not a store
 		// Interfaces of a single service, tested next to its driver.
 		"DeadLetters": "sqs: redrive_test.go",
 		"Signer":      "s3: upload_test.go",

@@ -15,7 +15,7 @@ import (
 )
 
 // A browser stores two sealed values for a sign-in: who is signed in, and, while a user is at an identity provider, the
-// data that ties them to the browser from which they left. Scripts of pages can read neither.
+// data that ties them to the browser from which they left. Page scripts can read neither.
 //
 // If the server is called over https, their names begin with __Host-: a browser then accepts them only from this very
 // host over https, and no other host of the domain can replace them. Browsers do not separate a host's cookies by port,

@@ -47,7 +47,7 @@ func LastBriefly(s host.Session) Brief {
 	return Briefly(a)
 }
 
-// Running is an attempt of the overview that has not ended.
+// Running is an attempt in the overview that has not ended.
 type Running struct {
 	Attempt Brief `json:"attempt"`
 	Tasks   int   `json:"tasks"` // without groups; 0 if they were not counted

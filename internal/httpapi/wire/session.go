@@ -13,7 +13,7 @@ type SignIn struct {
 	Live          string   `json:"live"`
 	AWS           bool     `json:"aws"`
 	Version       string   `json:"version"`
-	// Problem is the reason why the sign-in failed at the provider from which this browser returned. It is shown once.
+	// Problem is why the sign-in failed at the provider that sent this browser back. It is shown once.
 	Problem *string `json:"problem"`
 }
 

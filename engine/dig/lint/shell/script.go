@@ -43,7 +43,7 @@ var (
 // Slip is something in a script that its author probably does not intend.
 type Slip struct{ Message, Hint string }
 
-// Slips returns a script's likely mistakes that do not depend on its task; inSh means that /bin/sh runs it, unless the
+// Slips returns a script's likely mistakes that can be found without knowing its task; inSh means that /bin/sh runs it, unless the
 // script names a program itself.
 func Slips(script string, inSh bool) (found []Slip) {
 	add := func(is bool, message, hint string) {
