@@ -11,10 +11,10 @@ import (
 // are refused.
 func TestImport(t *testing.T) {
 	t.Parallel()
-	if server.deployed() {
+	c := open(t)
+	if c.deployed() {
 		t.Skip("NOT RUN on a deployed stack: an owner there is who signs; the store's suite imports on DynamoDB")
 	}
-	c := open(t)
 	c.push(archive(map[string]string{"wf.dig": "schedule: {daily>: '00:00:00', start: 2200-01-01}\n+a: {echo>: x}\n"}))
 	const fine = `"project":"p","workflow":"wf","sessionUuid":"62e102e3-9fb0-49ff-8a00-2310ac8091bb","createdAt":"2024-01-02T00:00:00Z","finishedAt":"2024-01-02T00:00:30Z"`
 	attempts := func(list string) answer {
