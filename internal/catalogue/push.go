@@ -128,11 +128,10 @@ func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (h
 // pushed searches for a revision of that name. If the revision has this archive, the push already succeeded; otherwise
 // there is a conflict.
 func (c pushing) pushed(ctx context.Context, r PushRequest, key string) (host.Project, bool, error) {
-	projects, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: r.Site, Name: r.Project, Count: 1})
-	if err != nil || len(projects) == 0 {
+	p, err := c.projectNamed(ctx, r.Site, r.Project)
+	if err != nil || p.ID == 0 {
 		return host.Project{}, false, err
 	}
-	p := projects[0]
 	revisions, err := c.o.Projects.Revisions(ctx, host.RevisionQuery{Site: r.Site, Project: p.ID, Name: r.Revision, Count: 1})
 	switch {
 	case err != nil || len(revisions) == 0:
@@ -251,11 +250,8 @@ func (c pushing) missingPools(ctx context.Context, of host.PoolRef, names []stri
 
 // projectID finds the project that a push is for; 0 means that the push creates it.
 func (c pushing) projectID(ctx context.Context, push host.Push) (int64, error) {
-	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: push.Site, Name: push.Project, Count: 1})
-	if err != nil || len(list) == 0 {
-		return 0, err
-	}
-	return list[0].ID, nil
+	p, err := c.projectNamed(ctx, push.Site, push.Project)
+	return p.ID, err
 }
 
 // publish makes a revision visible, once its archive is stored.
@@ -326,14 +322,14 @@ func (c pushing) LivingProject(ctx context.Context, site, id int64) (host.Projec
 // Newest finds a workflow by name in the newest revision of the named project. An *Error with code Missing names the
 // missing project or workflow.
 func (c pushing) Newest(ctx context.Context, site int64, project, workflow string) (host.Workflow, error) {
-	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: site, Name: project, Count: 1})
+	p, err := c.projectNamed(ctx, site, project)
 	if err != nil {
 		return host.Workflow{}, err
 	}
-	if len(list) == 0 || project == "" { // without a name the query would return any project
+	if p.ID == 0 {
 		return host.Workflow{}, &host.Error{Code: host.Missing, Message: fmt.Sprintf("there is no project %q: push it first", project)}
 	}
-	return c.newestIn(ctx, list[0], workflow)
+	return c.newestIn(ctx, p, workflow)
 }
 
 func (c pushing) newestIn(ctx context.Context, p host.Project, workflow string) (host.Workflow, error) {

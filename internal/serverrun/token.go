@@ -3,7 +3,6 @@ package serverrun
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"os"
@@ -61,8 +60,8 @@ func dropFirstToken(ctx context.Context, list func(ctx context.Context, site int
 		}
 		tokens, err := list(ctx, 0)
 		if err == nil {
-			hash := sha256.Sum256(bytes.TrimSpace(text))
-			there := slices.ContainsFunc(tokens, func(t host.Token) bool { return bytes.Equal(t.Hash, hash[:]) })
+			hash := access.HashOf(string(bytes.TrimSpace(text)))
+			there := slices.ContainsFunc(tokens, func(t host.Token) bool { return bytes.Equal(t.Hash, hash) })
 			// A file that was never valid here does not belong to this database and stays.
 			if revoked := valid && !there; revoked || there && slices.ContainsFunc(tokens, replaces) {
 				if err = os.Remove(file); err == nil {

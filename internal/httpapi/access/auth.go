@@ -104,7 +104,7 @@ func Same(a, b string) int {
 
 // ByToken looks up a token by its hash, so that the time the lookup takes reveals nothing about the token.
 func (c *Caller) ByToken(secret string) error {
-	found, err := c.bearer(hashOf(secret))
+	found, err := c.bearer(HashOf(secret))
 	if err != nil || found {
 		return err
 	}
@@ -161,10 +161,11 @@ const tokenPrefix = "zdt_"
 // a slow hash.
 func NewToken() (secret string, hash []byte) {
 	secret = tokenPrefix + rand.Text()
-	return secret, hashOf(secret)
+	return secret, HashOf(secret)
 }
 
-func hashOf(secret string) []byte {
+// HashOf returns the hash by which a token is stored and found.
+func HashOf(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
