@@ -48,7 +48,9 @@ func TestCutOff(t *testing.T) {
 				t.Errorf("the first run lasted until %d and the second one began at %d", first[len(first)-1], second[0])
 			}
 			await(t, "the report of the loss", func() bool { return strings.Contains(other.Log(), "without being stopped") })
-			var list struct{ Servers []struct{ Name, State string } }
+			var list struct {
+				Servers []struct{ Name, State string }
+			}
 			other.Get("/api/x/admin/servers", &list)
 			if text := fmt.Sprint(list.Servers); text != "[{cut lost} {other running}]" {
 				t.Errorf("got servers %s", text)
