@@ -59,6 +59,11 @@ func newStatus(s cli.Streams) *cobra.Command {
 			if states := serverStates(found.Several()); states != "" {
 				p.Line("Servers: %s: `zerodag admin servers` lists them.", states)
 			}
+			for _, x := range found.Servers {
+				if x.Exposed != nil {
+					p.Line("Commands of tasks can read the data of server %s, because %s: see agent.command_executor.process.isolation in `zerodag docs commands`.", x.Name, *x.Exposed)
+				}
+			}
 			if found.Partly {
 				p.Line("Only the last %d attempts and sessions, and the first %d projects, were examined.", overview.Most, overview.Most)
 			}

@@ -2,6 +2,7 @@ package security
 
 import (
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,6 +100,45 @@ ls -d ..; ls .. && echo LIS""TED; ls ../.. && echo LIS""TED; ls ../../archive &&
 	}
 	s.send("POST", "/api/attempts/"+secret+"/kill", "application/json", nil, nil)
 	s.succeeded(secret)
+}
+
+// TestH2_SitesOnAServerOfRoot checks that the commands of a server that root starts with a login, and without further
+// settings, run as a user of their site: a project of another site can read neither the data nor workspaces.
+func TestH2_SitesOnAServerOfRoot(t *testing.T) {
+	t.Parallel()
+	asRoot(t)
+	s := prepare(t, "-X", "server.authenticator.basic.username=boss", "-X", "server.authenticator.basic.password=pw", "-X", "server.authenticator.basic.admin=true")
+	for f := s.folder; f != "/tmp" && f != "/" && f != os.TempDir(); f = filepath.Dir(f) {
+		os.Chmod(f, 0o755) // only the data itself must be inaccessible
+	}
+	s.boot()
+	owner := []string{"Authorization", "Basic Ym9zczpwdw=="}
+	a := s.call(http.MethodPost, "/api/tokens", []byte(`{"name":"seven","role":"admin","site":7}`), append(owner, "Content-Type", "application/json")...)
+	token, _ := a.object(t)["token"].(string)
+	if token == "" {
+		t.Fatalf("token: %d %s", a.Status, a.Body)
+	}
+	hostile := []string{"Authorization", "Bearer " + token}
+	file := filepath.Join(s.folder, "workspace")
+	if err := os.WriteFile(file, nil, 0o666); err != nil || os.Chmod(file, 0o666) != nil {
+		t.Fatal(err)
+	}
+	s.push(map[string]string{"w.dig": machineShell("umask 0; echo of-site-0 >mine; pwd >" + file + "; sleep 600")}, owner...)
+	victim := s.start("w", "2024-01-01T00:00:00Z", owner...)
+	until(t, "the other site's command runs", func() bool { text, _ := os.ReadFile(file); return len(text) > 0 })
+	s.push(map[string]string{"w.dig": machineShell(`id -u; cat "$(cat ` + file + `)/mine" && echo RE""AD; ls "$(cat ` + file + `)" && echo RE""AD
+for f in zerodag.db zerodag.db-wal secret.key logs blobs; do head -c 20 ` + s.data() + `/$f && echo RE""AD $f; done; ls ` + s.data() + ` && echo RE""AD
+cat /proc/$PPID/environ && echo RE""AD; kill -0 $PPID && echo RE""AD; for p in $(ps -e -o pid=); do kill $p; done 2>/dev/null; true`)}, hostile...)
+	attempt := s.start("w", "2024-01-01T00:00:00Z", hostile...)
+	ok := s.succeeded(attempt, hostile...)
+	if log := s.logs(attempt, hostile...); !strings.Contains(log, "70007\n") || strings.Contains(log, "READ") || strings.Contains(log, "of-site-0") || strings.Count(log, "ermi") < 9 {
+		t.Errorf("succeeded %v:\n%s", ok, log)
+	}
+	if done := s.call(http.MethodGet, "/api/attempts/"+victim, nil, owner...).object(t)["done"]; done != false {
+		t.Errorf("the other site's attempt is done: %v", done)
+	}
+	s.call(http.MethodPost, "/api/attempts/"+victim+"/kill", nil, owner...)
+	s.succeeded(victim, owner...)
 }
 
 // TestH3_NobodyPreparesTheFolderOfWorkspaces checks that other users cannot predict the names of workspaces, that a

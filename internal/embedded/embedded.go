@@ -61,6 +61,7 @@ type Options struct {
 	Sync       host.Sync
 	Migrate    bool   // an older database is brought up to date; otherwise it is refused
 	AgentID    string // "" means <pid>@<host>
+	Trusting   bool   // every caller may do everything: commands may read the data
 	Version    string // of the program, for the list of servers
 	// Ahead returns how far the clock of this machine is ahead of that of the shared database; nil: it is not known.
 	Ahead    func() time.Duration
@@ -106,6 +107,7 @@ type Engine struct {
 	logger     *slog.Logger
 	evaluators *evaluators.Pool
 	commands   *executors.Executors
+	trusting   bool
 	temporary  string // folder that Close deletes; "" for none
 	self       host.Server
 	ahead      func() time.Duration
@@ -228,7 +230,7 @@ func (e *Engine) wire(o Options) error {
 		}
 	}
 	e.Blobs = kept.Blobs
-	e.commands = commands
+	e.commands, e.trusting = commands, o.Trusting
 	open := func(ctx context.Context, key string) (io.ReadCloser, error) {
 		r, _, err := kept.Blobs.Open(ctx, key)
 		return r, err
@@ -261,6 +263,7 @@ func (e *Engine) wire(o Options) error {
 		},
 	})
 	e.self = o.describe(e.Limits())
+	e.self.Exposed = e.Exposed()
 	return nil
 }
 
@@ -422,8 +425,13 @@ func (e *Engine) Close() error {
 	return errors.Join(errs...)
 }
 
-// Exposed explains why commands can read this server's data; "" if they cannot, or if the configuration permits it.
-func (e *Engine) Exposed() string { return e.commands.Exposed() }
+// Exposed explains why commands can read this server's data; "" if they cannot, or if they may.
+func (e *Engine) Exposed() string {
+	if e.trusting {
+		return ""
+	}
+	return e.commands.Exposed()
+}
 
 // openSecrets checks that the keys fit the stored secrets.
 func (e *Engine) openSecrets(ctx context.Context, o Options) error {

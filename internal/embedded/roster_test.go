@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zerodag/internal/embedded"
+	"zerodag/internal/executors"
 	"zerodag/internal/host"
 	"zerodag/internal/meter"
 	"zerodag/internal/node"
@@ -40,7 +41,8 @@ func TestRoster(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	e, err := embedded.Open(t.Context(), embedded.Options{Folder: t.TempDir(), Migrate: true, Version: "1.2.3", AgentID: "me", Limits: host.Limits{Threads: 7, Lease: time.Minute},
-		Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		Commands: executors.Settings{Isolation: executors.IsolateAuto}, // in a folder like this one, it hides nothing
+		Logger:   slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,15 @@ func TestRoster(t *testing.T) {
 	running.Go(func() { e.Run(t.Context(), accepting, node.Parts{Executor: true, Agent: true}) })
 	list := servers(t, e, func(list []host.Server) bool { return len(list) == 2 && !list[0].LostAt.IsZero() })
 	self := list[1]
-	if self.ID == "" || self.Name != "me" || self.Host == "" || self.PID == 0 || self.Version != "1.2.3" || !self.Executor || self.Scheduler || !self.Agent || self.Slots != 7 || self.Lease != time.Minute || self.Stopping {
+	trusting, err := embedded.Open(t.Context(), embedded.Options{Folder: t.TempDir(), Migrate: true, Trusting: true, Commands: executors.Settings{Isolation: executors.IsolateAuto}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trusting.Close()
+	if why := trusting.Exposed(); why != "" {
+		t.Errorf("a server whose callers may do everything: %q", why)
+	}
+	if self.ID == "" || self.Name != "me" || self.Host == "" || self.PID == 0 || self.Version != "1.2.3" || !self.Executor || self.Scheduler || !self.Agent || self.Slots != 7 || self.Lease != time.Minute || self.Stopping || self.Exposed == "" {
 		t.Errorf("got %+v", self)
 	}
 	stop()

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +34,9 @@ type Settings struct {
 	// Options lets tasks pass their own docker options. nil allows that if processes are allowed, which are unrestricted
 	// anyway.
 	Options *bool
-	User    string // name of the user that processes run as; "" means the user of this program
+	// User is the user that processes run as: a name, or a range of user IDs ("70000-99999"), of which each site has its
+	// own. "" means the user of this program.
+	User string
 	// Isolation decides whether files of this program are hidden from processes; "" means IsolateNone.
 	Isolation string
 	Hidden    []string // absolute paths of these files and folders
@@ -75,6 +76,7 @@ type Executors struct {
 	exposed  string
 	clean    <-chan struct{} // closed when containers of earlier programs are gone; nil: nothing reclaims them
 	cuts     *cuts
+	users    users
 }
 
 // In creates the Commands of a run, in its project's folder root.
@@ -109,7 +111,7 @@ func New(s Settings) (*Executors, error) {
 	s.Limits = s.Limits.within(s.Most)
 	s.Most.Memory = cmp.Or(s.Most.Memory, limits.Memory())
 	s.Most.Processes = cmp.Or(s.Most.Processes, limits.Processes())
-	whom, err := userOf(s.User)
+	users, err := usersOf(s.User)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +122,8 @@ func New(s Settings) (*Executors, error) {
 	table := placement.Table{Place: "on this machine", Known: here(), Allowed: s.Allow, Default: s.Default, NoRoles: true,
 		Hints: map[string]string{operators.InProcess: "agent.command_executor.allow", operators.InDocker: "agent.command_executor.allow"}}
 	cuts := &cuts{cut: make(chan struct{}), stops: map[int]context.CancelFunc{}}
-	return &Executors{settings: s, table: table, cuts: cuts, exposed: exposed,
-		process: process.New(process.Options{KillNow: s.KillNow, Name: s.Name, User: whom, Hide: hide, Cut: cuts.cut, Alone: s.Alone, Environment: s.Environment}),
+	return &Executors{settings: s, table: table, cuts: cuts, users: users, exposed: exposed,
+		process: process.New(process.Options{KillNow: s.KillNow, Name: s.Name, Hide: hide, Cut: cuts.cut, Alone: s.Alone, Environment: s.Environment}),
 		docker:  docker.New(docker.Options{KillNow: s.KillNow, Cut: cuts.cut, Name: s.Name, NoOptions: !free})}, nil
 }
 
@@ -152,27 +154,6 @@ func (s Settings) hide() (_ *landlock.Rules, exposed string, err error) {
 	return &rules, "", nil
 }
 
-// userOf looks up the user that commands run as.
-func userOf(name string) (*process.User, error) {
-	if name == "" {
-		return nil, nil
-	}
-	const key = "configuration key agent.command_executor.process.user"
-	if os.Getuid() != 0 {
-		return nil, errors.New(key + ": only root can run commands as another user: start the server as root, or remove the key")
-	}
-	u, err := user.Lookup(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", key, err)
-	}
-	id, err1 := strconv.Atoi(u.Uid)
-	group, err2 := strconv.Atoi(u.Gid)
-	if err := errors.Join(err1, err2); err != nil || id == 0 {
-		return nil, fmt.Errorf("%s: %s must be an unprivileged user", key, name)
-	}
-	return &process.User{ID: id, Group: group, Name: u.Username, Home: u.HomeDir}, nil
-}
-
 // Reclaim ends the processes that commands with the same name left running when their program was killed, and returns
 // their number. Containers are removed in the background, because an engine may be slow: told gets their number, and
 // commands in docker wait for the removal. Reclaim must be called before the first command.
@@ -184,6 +165,16 @@ func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err e
 		told(e.docker.Reclaim(ctx))
 	}()
 	return e.process.Reclaim()
+}
+
+// PerSite returns the settings of a server that people with different rights use: if the server may change users and
+// hides nothing from commands in another way, the processes of each site run as a separate user.
+func (s Settings) PerSite() Settings {
+	processes := len(s.Allow) == 0 || slices.Contains(s.Allow, operators.InProcess)
+	if first, last, _ := rangeOf(UserPerSite); processes && s.User == "" && s.Isolation == IsolateAuto && process.MayBecome(int(first), int(last)) == nil {
+		s.User = UserPerSite
+	}
+	return s
 }
 
 // In creates the Commands for a run.
@@ -213,7 +204,11 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 		return operators.Exit{}, err
 	}
 	if name == operators.InProcess {
-		return c.process.In(c.root).Run(ctx, command)
+		user, err := c.users.of(c.id.SiteID)
+		if err != nil {
+			return operators.Exit{}, err
+		}
+		return c.process.As(user, c.root).Run(ctx, command)
 	}
 	if c.clean != nil {
 		select {

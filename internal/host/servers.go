@@ -20,6 +20,7 @@ type Server struct {
 	Ahead                      time.Duration // how far its machine's clock is ahead of the database's
 	Stopping                   bool          // it takes no more work
 	Lease                      time.Duration // how long it may be silent before others take over its tasks
+	Exposed                    string        // why commands can read this server's data; "" if they cannot
 
 	// These times are set by the store and follow the database's clock.
 	StartedAt time.Time

@@ -1,23 +1,27 @@
 package process
 
 import (
+	"cmp"
 	"strings"
 
 	"zerodag/internal/lineage"
 )
 
 // environment returns the host's variables, then the run's; if a name is repeated, the last one counts.
-func (d *Driver) environment(mark, root, dir string, own []string) []string {
-	theirs := d.theirs()
+func (c commands) environment(mark, dir string, own []string) []string {
+	theirs := c.driver.theirs()
+	if c.user != nil {
+		theirs = c.driver.foreign()
+	}
 	if theirs.mark != "" {
 		mark = theirs.mark + "," + mark
 	}
 	all := append(make([]string, 0, len(own)+5), "PWD="+dir)
-	if u := d.options.User; u != nil {
-		all = append(all, "HOME="+u.Home, "USER="+u.Name, "LOGNAME="+u.Name)
-	}
-	if d.noHome {
-		all = append(all, "HOME="+root)
+	switch u := c.user; {
+	case u != nil:
+		all = append(all, "HOME="+cmp.Or(u.Home, c.root), "USER="+u.Name, "LOGNAME="+u.Name)
+	case c.driver.noHome:
+		all = append(all, "HOME="+c.root)
 	}
 	all = append(append(all, own...), markName+"="+mark)
 	last := make(map[string]int, len(all))
@@ -47,8 +51,8 @@ type variables struct {
 	mark         string
 }
 
-// given returns a program's variables that commands get.
-func (d *Driver) given(all []string) *variables {
+// given returns a program's variables that commands get; other: commands that run as another user.
+func (d *Driver) given(all []string, other bool) *variables {
 	last := make(map[string]int, len(all))
 	for i, pair := range all {
 		name, _, _ := strings.Cut(pair, "=")
@@ -64,7 +68,7 @@ func (d *Driver) given(all []string) *variables {
 			v.mark = value
 			continue
 		}
-		if d.options.Environment.Gives(name) && !(d.options.User != nil && isOurs(name)) {
+		if d.options.Environment.Gives(name) && !(other && isOurs(name)) {
 			v.names, v.pairs = append(v.names, name), append(v.pairs, pair)
 		}
 	}

@@ -37,8 +37,7 @@ type Options struct {
 	// Name distinguishes this driver's commands from those of others, across restarts of the program; "" means a random
 	// name.
 	Name string
-	User *User // the user that commands run as; nil means the user of this program
-	// Hide, unless nil, hides this program's files from commands, except for their own workspaces. It is not for
+	// Hide, unless nil, hides this program's files from commands, except for their own workspaces. It does not affect
 	// commands that run as another user, who has no access to the files anyway.
 	Hide *landlock.Rules
 	// Alone means that this program has no children except this driver's, container-engine clients and copies of itself:
@@ -53,8 +52,9 @@ const mostProcesses = 1024
 
 // User is another user of this machine that commands run as. Only root can have one.
 type User struct {
-	ID, Group  int
-	Name, Home string
+	ID, Group int
+	Name      string
+	Home      string // "" means that the workspace is the home folder
 }
 
 // Driver starts commands; one is enough for a program. It is safe for concurrent use.
@@ -62,10 +62,11 @@ type Driver struct {
 	options Options
 	name    string // the name of this driver, in the marks of its commands
 
-	base    lineage.Mark // the base of the marks of this driver's commands: their number is added
-	theirs  func() *variables
-	noHome  bool          // the home folder of this program is hidden: a command's home is its workspace
-	starts  chan struct{} // one for each running command, limited by the available descriptors
+	base    lineage.Mark      // the base of the marks of this driver's commands: their number is added
+	theirs  func() *variables // what commands get that run as this program's user
+	foreign func() *variables // what commands get that run as another user
+	noHome  bool              // the home folder of this program is hidden: a command's home is its workspace
+	starts  chan struct{}     // one for each running command, limited by the available descriptors
 	buffers sync.Pool
 
 	mu      sync.Mutex
@@ -87,7 +88,8 @@ func New(o Options) *Driver {
 	d := &Driver{options: o, ooms: limits.OOMKills(), name: name, base: baseOf(name), starts: make(chan struct{}, limits.AtOnce()),
 		running: map[int]bool{}, live: map[int]bool{}, strange: map[int]*stranger{},
 		buffers: sync.Pool{New: func() any { return new([32 << 10]byte) }}}
-	d.theirs = sync.OnceValue(func() *variables { return d.given(os.Environ()) })
+	d.theirs = sync.OnceValue(func() *variables { return d.given(os.Environ(), false) })
+	d.foreign = sync.OnceValue(func() *variables { return d.given(os.Environ(), true) })
 	if home, err := os.UserHomeDir(); err == nil && o.Hide != nil {
 		d.noHome = o.Hide.Hides(home)
 	}
@@ -109,11 +111,15 @@ func (d *Driver) Reclaim() int {
 	}
 }
 
-// In returns Commands that run in the project's folder root, an absolute path.
-func (d *Driver) In(root string) operators.Commands { return commands{d, root} }
+// In returns Commands that run in the project's folder root, an absolute path, as this program's user.
+func (d *Driver) In(root string) operators.Commands { return d.As(nil, root) }
+
+// As returns Commands that run in the project's folder root, an absolute path, as user u; nil means this program's user.
+func (d *Driver) As(u *User, root string) operators.Commands { return commands{d, u, root} }
 
 type commands struct {
 	driver *Driver
+	user   *User
 	root   string
 }
 
@@ -128,17 +134,17 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	case <-ctx.Done():
 		return operators.Exit{}, ctx.Err()
 	}
-	s := c.driver.scratch(c.root, command)
+	s := c.scratch(command)
 	if err := limits.Patiently(ctx, command.Stdout, s.Fill); err != nil {
 		return operators.Exit{}, fmt.Errorf("prepare scratch folder: %w", err)
 	}
 	defer s.Remove()
-	if u := c.driver.options.User; u != nil {
+	if u := c.user; u != nil {
 		if err := limits.Patiently(ctx, command.Stdout, func() error { return scratch.Give(c.root, u.ID, u.Group) }); err != nil {
 			return operators.Exit{}, fmt.Errorf("change the owner of the workspace to %s: %w", u.Name, err)
 		}
 	}
-	exit, err := c.driver.run(ctx, c.root, command)
+	exit, err := c.run(ctx, command)
 	if err != nil || exit.Why != "" {
 		return exit, err
 	}
@@ -150,15 +156,15 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 }
 
 // scratch returns access to a command's folder: a command that runs as another user does not have our permissions.
-func (d *Driver) scratch(root string, c operators.Command) interface {
+func (c commands) scratch(command operators.Command) interface {
 	Fill() error
 	Outputs() (map[string][]byte, error)
 	Remove()
 } {
-	if d.options.User != nil {
-		return scratch.Strict{Root: root, Command: c}
+	if c.user != nil {
+		return scratch.Strict{Root: c.root, Command: command}
 	}
-	return scratch.Folder{Root: root, Command: c}
+	return scratch.Folder{Root: c.root, Command: command}
 }
 
 // Stop implements operators.Commands: nothing is ever pending here.

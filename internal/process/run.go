@@ -23,13 +23,14 @@ import (
 const soon = 10 * time.Millisecond
 
 // run starts a command, passes its output on and returns how it ended.
-func (d *Driver) run(ctx context.Context, root string, c operators.Command) (operators.Exit, error) {
+func (in commands) run(ctx context.Context, c operators.Command) (operators.Exit, error) {
+	d, root := in.driver, in.root
 	if len(c.Args) == 0 {
 		return operators.Exit{}, errors.New("run a command: no program is set")
 	}
 	number := d.begin()
 	defer d.end(number)
-	if d.options.User != nil && c.Sandbox.Processes == 0 {
+	if in.user != nil && c.Sandbox.Processes == 0 {
 		c.Sandbox.Processes = mostProcesses
 	}
 	w := &watch{driver: d, limits: c.Sandbox, number: number, disk: limits.NewDisk(root, c.Sandbox.Disk)}
@@ -40,7 +41,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	var p *os.Process
 	var reader *os.File
 	err := limits.Patiently(ctx, c.Stdout, func() (err error) {
-		p, reader, err = d.start(root, c, number)
+		p, reader, err = in.start(c, number)
 		return err
 	})
 	if err != nil {
@@ -63,7 +64,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 		return status, err
 	})
 	var out io.Writer = w.output
-	if d.options.User != nil {
+	if in.user != nil {
 		w.forks.to, out = out, &w.forks
 	}
 	await(reader)
@@ -100,8 +101,8 @@ func ended(n int) string {
 }
 
 // start starts a command, whose output is read from output.
-func (d *Driver) start(root string, c operators.Command, number int) (_ *os.Process, output *os.File, err error) {
-	dir := filepath.Join(root, filepath.FromSlash(c.Dir))
+func (in commands) start(c operators.Command, number int) (_ *os.Process, output *os.File, err error) {
+	dir := filepath.Join(in.root, filepath.FromSlash(c.Dir))
 	program, err := programOf(c.Args[0])
 	if err != nil {
 		return nil, nil, startError(dir, c.Args[0], err)
@@ -119,9 +120,9 @@ func (d *Driver) start(root string, c operators.Command, number int) (_ *os.Proc
 	}
 	defer writer.Close()
 	// In a separate session, nothing that a command starts can affect ours.
-	attr := &os.ProcAttr{Dir: dir, Env: d.environment(d.mark(number), root, dir, c.Env),
+	attr := &os.ProcAttr{Dir: dir, Env: in.environment(in.driver.mark(number), dir, c.Env),
 		Files: []*os.File{null, writer, writer}, Sys: apart()}
-	p, err := d.spawn(root, program, c, number, attr)
+	p, err := in.spawn(program, c, number, attr)
 	if err != nil {
 		reader.Close()
 		return nil, nil, startError(dir, c.Args[0], tooLarge(err, attr.Env))
@@ -129,15 +130,16 @@ func (d *Driver) start(root string, c operators.Command, number int) (_ *os.Proc
 	return p, reader, nil
 }
 
-func (d *Driver) spawn(root, program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
-	if d.options.User != nil {
-		return d.spawnAs(d.options.User, program, c, number, attr)
+func (in commands) spawn(program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
+	d := in.driver
+	if in.user != nil {
+		return d.spawnAs(in.user, program, c, number, attr)
 	}
 	var p *os.Process
 	start := func() (err error) { p, err = os.StartProcess(program, c.Args, attr); return err }
 	err := lineage.Start(d.base+lineage.Mark(number), func() error {
 		if d.options.Hide != nil {
-			return d.options.Hide.Start(root, start)
+			return d.options.Hide.Start(in.root, start)
 		}
 		return start()
 	})

@@ -29,6 +29,9 @@ func (d *Driver) markEarly(int, int) {}
 // usage returns zeros because this system does not show processes as files.
 func (d *Driver) usage(int, int) (count int, memory int64) { return 0, 0 }
 
+// MayBecome explains why this program cannot run commands as the users with these IDs.
+func MayBecome(...int) error { return errors.New("commands can run as another user only on Linux") }
+
 func (d *Driver) spawnAs(*User, string, operators.Command, int, *os.ProcAttr) (*os.Process, error) {
-	return nil, errors.New("commands can run as another user only on Linux")
+	return nil, MayBecome()
 }

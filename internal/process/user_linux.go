@@ -1,6 +1,8 @@
 package process
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
@@ -16,6 +18,48 @@ import (
 // bounded is a shell script that limits the number of its user's processes, takes the command's mark and becomes the
 // command, because only the process itself can always do so. Shells use different letters for the options of ulimit.
 const bounded = `n=$1 m=$2; shift 2; { ulimit -p $n || ulimit -u $n; ulimit -w $m || ulimit -x $m; } 2>/dev/null; unset n m; exec "$@"`
+
+// MayBecome explains why this program cannot run commands as the users with these IDs; nil means that it can.
+func MayBecome(ids ...int) error {
+	if os.Geteuid() != 0 {
+		return errors.New("only root can run commands as another user")
+	}
+	var has [2]unix.CapUserData // the second one is for capabilities above 31
+	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &has[0]); err != nil {
+		return fmt.Errorf("read the capabilities of the server: %w", err)
+	}
+	// What it takes to give a workspace to a user, to become that user, and to end its processes and delete its files.
+	for name, c := range map[string]int{"CHOWN": unix.CAP_CHOWN, "DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "FOWNER": unix.CAP_FOWNER,
+		"KILL": unix.CAP_KILL, "SETGID": unix.CAP_SETGID, "SETUID": unix.CAP_SETUID} {
+		if has[0].Effective&(1<<c) == 0 {
+			return errors.New("the server runs as root without the capability CAP_" + name)
+		}
+	}
+	// The root of a container may be mapped to another user, with few others beside it.
+	for _, file := range []string{"/proc/self/uid_map", "/proc/self/gid_map"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if !mapped(string(text), int64(id)) {
+				return fmt.Errorf("the server runs in a user namespace without the ID %d (%s)", id, file)
+			}
+		}
+	}
+	return nil
+}
+
+// mapped reports whether a table of user_namespaces(7) contains an ID.
+func mapped(table string, id int64) bool {
+	for line := range strings.Lines(table) {
+		var inside, outside, count int64
+		if _, err := fmt.Sscan(line, &inside, &outside, &count); err == nil && id >= inside && id-inside < count {
+			return true
+		}
+	}
+	return false
+}
 
 // spawnAs starts a command as another user, with a limit on that user's processes. The watch enforces the limit of the
 // command; this one is for commands that fork faster than the watch checks.

@@ -35,6 +35,9 @@ func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *sl
 func run(ctx context.Context, o serverconfig.Options, local *Project, unit *systemd.Unit, logger *slog.Logger) (err error) {
 	warn(logger, o, hideEnvironment(o.Engine.Commands.Environment))
 	o.Engine.Logger = logger
+	if o.Engine.Trusting = o.Web.Open(); !o.Engine.Trusting {
+		o.Engine.Commands = o.Engine.Commands.PerSite()
+	}
 	if local != nil {
 		o.Engine.Workspace = local.workspace
 	}
@@ -54,7 +57,7 @@ func run(ctx context.Context, o serverconfig.Options, local *Project, unit *syst
 		return err
 	}
 	defer engine.Close()
-	if why := engine.Exposed(); why != "" && !o.Web.Open() {
+	if why := engine.Exposed(); why != "" {
 		logger.Warn("commands of tasks can read the data of this server and the workspaces of other sites, because " + why +
 			": see agent.command_executor.process.isolation")
 	}

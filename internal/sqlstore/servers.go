@@ -8,12 +8,12 @@ import (
 	"zerodag/internal/host"
 )
 
-const serverColumns = "id, name, host_name, process_id, version, executor, scheduler, agent, task_types, running, slots, ahead, stopping, lease," +
+const serverColumns = "id, name, host_name, process_id, version, executor, scheduler, agent, task_types, running, slots, ahead, stopping, lease, exposed," +
 	" started_at, seen_at, lost_at"
 
 func scanServer(r *Row) host.Server {
 	return host.Server{ID: r.Text(), Name: r.Text(), Host: r.Text(), PID: r.Int(), Version: r.Text(), Executor: r.Bool(), Scheduler: r.Bool(), Agent: r.Bool(),
-		Types: splitTypes(r.Text()), Running: r.Int(), Slots: r.Int(), Ahead: micros(r.ID()), Stopping: r.Bool(), Lease: micros(r.ID()),
+		Types: splitTypes(r.Text()), Running: r.Int(), Slots: r.Int(), Ahead: micros(r.ID()), Stopping: r.Bool(), Lease: micros(r.ID()), Exposed: r.Text(),
 		StartedAt: r.Time(), SeenAt: r.Time(), LostAt: r.Time()}
 }
 
@@ -43,13 +43,13 @@ func (s *Store) PutServer(ctx context.Context, x host.Server) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec("INSERT INTO @servers ("+serverColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"+
+		_, err = t.Exec("INSERT INTO @servers ("+serverColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"+
 			" ON CONFLICT (id) DO UPDATE SET name = excluded.name, host_name = excluded.host_name, process_id = excluded.process_id,"+
 			" version = excluded.version, executor = excluded.executor, scheduler = excluded.scheduler, agent = excluded.agent,"+
 			" task_types = excluded.task_types, running = excluded.running, slots = excluded.slots, ahead = excluded.ahead,"+
-			" stopping = excluded.stopping, lease = excluded.lease, seen_at = excluded.seen_at, lost_at = NULL",
+			" stopping = excluded.stopping, lease = excluded.lease, exposed = excluded.exposed, seen_at = excluded.seen_at, lost_at = NULL",
 			x.ID, x.Name, x.Host, x.PID, x.Version, x.Executor, x.Scheduler, x.Agent, strings.Join(x.Types, ","), x.Running, x.Slots,
-			x.Ahead.Microseconds(), x.Stopping, x.Lease.Microseconds(), now, now)
+			x.Ahead.Microseconds(), x.Stopping, x.Lease.Microseconds(), x.Exposed, now, now)
 		return err
 	})
 }

@@ -20,7 +20,8 @@ func serversSuite(t *testing.T, h suite.Harness) {
 // aServer returns a server with a value in every field that it sets itself.
 func aServer(id string) host.Server {
 	return host.Server{ID: id, Name: "7@ü", Host: "ü", PID: 7, Version: "1.2.3", Executor: true, Scheduler: true, Agent: true, Types: []string{"sh", "py"},
-		Running: 3, Slots: 8, Ahead: -1500 * time.Millisecond, Stopping: true, Lease: time.Minute}
+		Running: 3, Slots: 8, Ahead: -1500 * time.Millisecond, Stopping: true, Lease: time.Minute,
+		Exposed: "the server runs as root"}
 }
 
 // recorded returns the record of a server, and the time of the database.

@@ -25,6 +25,7 @@ type Server struct {
 	Running   int      `json:"runningTasks"`
 	Slots     *int     `json:"taskSlots"`  // null means no limit
 	Ahead     float64  `json:"clockAhead"` // seconds
+	Exposed   *string  `json:"exposed"`    // null means that it hides its data from commands
 	StartedAt Moment   `json:"startedAt"`
 	SeenAt    Moment   `json:"seenAt"`
 	LostAt    Moment   `json:"lostAt"`
@@ -41,6 +42,9 @@ func ServerOf(s host.Server, now time.Time) Server {
 		if role.has {
 			r.Roles = append(r.Roles, role.name)
 		}
+	}
+	if s.Exposed != "" {
+		r.Exposed = &s.Exposed
 	}
 	if s.Slots > 0 {
 		r.Slots = &s.Slots

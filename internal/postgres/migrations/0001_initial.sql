@@ -339,6 +339,7 @@ CREATE TABLE servers (
   id bytea PRIMARY KEY,            -- random
   name bytea NOT NULL,
   host_name bytea NOT NULL,
+  exposed bytea NOT NULL,
   process_id bigint NOT NULL,
   version bytea NOT NULL,
   executor boolean NOT NULL,

@@ -291,6 +291,7 @@ CREATE TABLE servers (
   id TEXT PRIMARY KEY,             -- random
   name TEXT NOT NULL,
   host_name TEXT NOT NULL,
+  exposed TEXT NOT NULL,
   process_id INTEGER NOT NULL,
   version TEXT NOT NULL,
   executor INTEGER NOT NULL,
