@@ -16,7 +16,7 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
-	"zerodag/internal/catalogue"
+	"zerodag/internal/catalogue/given"
 	"zerodag/internal/configuration"
 	"zerodag/internal/localrun"
 	"zerodag/internal/program"
@@ -134,7 +134,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range catalogue.UndeclaredWarnings(workflow.Config, params) {
+	for _, w := range given.UndeclaredWarnings(workflow.Config, params) {
 		fmt.Fprintln(c.Streams.Err, "warning: "+w)
 	}
 	if err := c.warn(project, contents, workflow.Name+".dig", params); err != nil {

@@ -9,6 +9,7 @@ import (
 	"zerodag/docs"
 	"zerodag/engine/dig/keys"
 	"zerodag/internal/catalogue"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi/wire"
 )
@@ -64,8 +65,8 @@ func TestForms(t *testing.T) {
 		check  func(string) error
 	}{
 		"pool":    {c.Parameters["PoolName"].Value.Schema.Value, catalogue.CheckPoolName},
-		"project": {c.Schemas["ProjectName"].Value, catalogue.CheckProjectName},
-		"attempt": {c.Schemas["RetryName"].Value, catalogue.CheckRetryName},
+		"project": {c.Schemas["ProjectName"].Value, names.Project},
+		"attempt": {c.Schemas["RetryName"].Value, names.Retry},
 		"label":   {c.Parameters["Label"].Value.Schema.Value.Items.Value, label},
 	}
 	for name, form := range forms {

@@ -9,6 +9,8 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
+	"zerodag/internal/catalogue/given"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
 )
@@ -118,7 +120,7 @@ func (p *planned) backfilled(ctx context.Context, r BackfillRequest) ([]time.Tim
 		return nil, host.Invalidf("count is set to %d but there are only %d attempts until the next schedule time", *r.Count, len(list))
 	}
 	if len(list) > 0 {
-		return list, CheckRetryName(r.Name)
+		return list, names.Retry(r.Name)
 	}
 	return list, nil
 }
@@ -146,11 +148,11 @@ func (c scheduling) backfillAttempts(ctx context.Context, d replay.Definition, r
 			}
 			q.lastExecuted = last
 		}
-		params, err := Declared(w.Name, w.Config, param.New(), false)
+		params, err := given.Declared(w.Name, w.Config, param.New(), false)
 		if err != nil {
 			return nil, err
 		}
-		params, err = SessionParams(w.Config, d.Compiled.Zone, t, q.lastExecuted, params)
+		params, err = given.ForSession(w.Config, d.Compiled.Zone, t, q.lastExecuted, params)
 		if err != nil {
 			return nil, userError(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/events"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 )
 
@@ -69,5 +70,5 @@ func (c *Catalogue) startRequest(ctx context.Context, d events.StartDetail) (Sta
 			return wrong("params: %v", err)
 		}
 	}
-	return r, CheckRetryName(r.RetryName)
+	return r, names.Retry(r.RetryName)
 }

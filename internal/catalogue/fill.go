@@ -2,15 +2,16 @@ package catalogue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
+	"zerodag/internal/catalogue/filling"
+	"zerodag/internal/catalogue/given"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/catalogue/sessiontime"
 	"zerodag/internal/host"
 )
@@ -27,33 +28,15 @@ type FillRequest struct {
 	Every    string // interval between the sessions: "1d"; "" follows the schedule
 
 	Parallel int    // sessions that may run at once; 0 means 1
-	Order    string // OrderAscending, OrderDescending; "" is ascending
-	Existing string // ExistingError ...; "": sessions that have an attempt get another
+	Order    string // filling.OrderAscending, filling.OrderDescending; "" is ascending
+	Existing string // filling.ExistingError ...; "": sessions that have an attempt get another
 	Priority string // a keyword; "" means "low"
 	Params   *param.Map
 	Outside  bool // about Params, as in StartRequest
 }
 
-// The orders of a backfill.
-const (
-	OrderAscending  = "asc"
-	OrderDescending = "desc"
-)
-
-// These values select how a backfill treats sessions that already exist.
-const (
-	ExistingError = "error" // the backfill is refused
-	ExistingSkip  = "skip"  // they are skipped
-	ExistingRetry = "retry" // they get another attempt, except running ones
-)
-
-// Limits on a backfill.
-const (
-	mostParallel     = 100
-	mostFillParams   = 64 << 10 // bytes as JSON: each session that begins stores them
-	shownOfExisting  = 5
-	mostFailedListed = 100
-)
+// mostFillParams limits the parameters, in bytes as JSON: each session that begins stores them.
+const mostFillParams = 64 << 10
 
 // FillPlan is what a backfill would do.
 type FillPlan struct {
@@ -79,14 +62,14 @@ func (c scheduling) PlanFill(ctx context.Context, r FillRequest) (FillPlan, erro
 	if err != nil {
 		return FillPlan{}, err
 	}
-	if err := refuseExisting(r, w, there); err != nil {
+	if err := filling.RefuseExisting(r.Existing, w.Name, there); err != nil {
 		return FillPlan{}, err
 	}
 	p := FillPlan{Workflow: w, Plan: plan}
 	for n := range plan.Sessions {
-		s := FillSession{Time: plan.Sessions[inOrder(plan, n)]}
+		s := FillSession{Time: plan.Sessions[filling.InOrder(plan, n)]}
 		if last, found := there[s.Time.Unix()]; found {
-			s.Last, s.LeftOut = &last, leftOut(plan.Existing, last)
+			s.Last, s.LeftOut = &last, filling.LeftOut(plan.Existing, last)
 		}
 		p.Sessions = append(p.Sessions, s)
 	}
@@ -107,34 +90,18 @@ func (c scheduling) StartFill(ctx context.Context, r FillRequest) (host.Backfill
 	b := host.Backfill{Site: r.Site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, Name: r.Name, Plan: plan, CreatedAt: now, UpdatedAt: now}
 	added, err := c.o.Backfills.AddBackfill(ctx, b)
 	if errors.Is(err, host.ErrConflict) {
-		err = sameFill(added, b)
+		err = filling.Same(added, b)
 	}
 	if err != nil {
 		return added, err
 	}
 	c.o.Logger.Info("backfill", "backfill", added.ID, "project", w.Project.Name, "workflow", w.Name, "sessions", len(plan.Sessions), "parallel", plan.Parallel)
-	after, err := c.attempts.fill(ctx, added.ID, nothing)
+	after, err := c.attempts.fill(ctx, added.ID, filling.Nothing)
 	if err != nil { // the backfill is stored, and checkBackfills will retry
 		c.o.Logger.Error("backfill is delayed", "backfill", added.ID, "error", err)
 		return added, nil
 	}
 	return after, nil
-}
-
-// sameFill returns an error if the existing backfill with the name differs from the requested one.
-func sameFill(there, asked host.Backfill) error {
-	was, err := json.Marshal(there.Plan)
-	if err != nil {
-		return fmt.Errorf("compare backfills: %w", err)
-	}
-	is, err := json.Marshal(asked.Plan)
-	if err != nil {
-		return fmt.Errorf("compare backfills: %w", err)
-	}
-	if string(was) != string(is) {
-		return host.Conflictf("Another backfill name=%s of workflow %s already exists: id=%d", there.Name, there.Workflow.Name, there.ID)
-	}
-	return nil
 }
 
 // mayFill returns an error if a backfill cannot start now.
@@ -146,12 +113,12 @@ func (c scheduling) mayFill(ctx context.Context, r FillRequest, w host.Workflow,
 	if err := c.attempts.mayStart(ctx, r.Site, d, 0); err != nil {
 		return err
 	}
-	if plan.Existing != ExistingError {
+	if plan.Existing != filling.ExistingError {
 		return nil
 	}
 	there, err := c.existing(ctx, w, plan.Sessions)
 	if err == nil {
-		err = refuseExisting(r, w, there)
+		err = filling.RefuseExisting(r.Existing, w.Name, there)
 	}
 	if err == nil {
 		return nil
@@ -195,33 +162,6 @@ func (c *stores) existing(ctx context.Context, w host.Workflow, times []time.Tim
 	return there, nil
 }
 
-func refuseExisting(r FillRequest, w host.Workflow, there map[int64]host.Attempt) error {
-	if r.Existing != ExistingError || len(there) == 0 {
-		return nil
-	}
-	var times []string
-	for t := range there {
-		times = append(times, instant(time.Unix(t, 0)))
-	}
-	slices.Sort(times)
-	more := ""
-	if n := len(times) - shownOfExisting; n > 0 {
-		times, more = times[:shownOfExisting], fmt.Sprintf(" and %d more", n)
-	}
-	return host.Conflictf("Workflow %s already has these sessions: %s%s. `existing: skip` omits them, `existing: retry` runs them again", w.Name, strings.Join(times, ", "), more)
-}
-
-// leftOut reports whether an existing session is skipped.
-func leftOut(existing string, last host.Attempt) bool {
-	switch existing {
-	case ExistingError, ExistingSkip:
-		return true
-	case ExistingRetry:
-		return !last.Done
-	}
-	return false
-}
-
 // planFill reads a request and fills in the defaults of omitted fields.
 func (c scheduling) planFill(ctx context.Context, r *FillRequest) (w host.Workflow, plan host.BackfillPlan, err error) {
 	if w, err = c.o.Workflows.Workflow(ctx, r.Site, r.Workflow); err != nil {
@@ -233,7 +173,7 @@ func (c scheduling) planFill(ctx context.Context, r *FillRequest) (w host.Workfl
 	if plan, err = fillOptions(r); err != nil {
 		return w, plan, err
 	}
-	if plan.Params, err = given(w, StartRequest{Site: r.Site, Params: r.Params, Outside: r.Outside}); err != nil {
+	if plan.Params, err = (given.Params{Map: r.Params, Outside: r.Outside}).For(w.Name, w.Config); err != nil {
 		return w, plan, err
 	}
 	if n := len(param.Text(plan.Params)); n > mostFillParams {
@@ -249,17 +189,9 @@ func (c scheduling) planFill(ctx context.Context, r *FillRequest) (w host.Workfl
 
 // fillOptions checks the options for running a backfill.
 func fillOptions(r *FillRequest) (host.BackfillPlan, error) {
-	p := host.BackfillPlan{Parallel: max(1, r.Parallel), Existing: r.Existing, Descending: r.Order == OrderDescending, Priority: backfilling().Priority}
-	if r.Parallel < 0 || r.Parallel > mostParallel {
-		return p, host.Invalidf("parallel is %d: a backfill runs 1 to %d sessions at once", r.Parallel, mostParallel)
-	}
-	if r.Order != "" && r.Order != OrderAscending && r.Order != OrderDescending {
-		return p, host.Invalidf("unknown order %q: use %s or %s", r.Order, OrderAscending, OrderDescending)
-	}
-	switch r.Existing {
-	case "", ExistingError, ExistingSkip, ExistingRetry:
-	default:
-		return p, host.Invalidf("existing is %q: use %s, %s or %s", r.Existing, ExistingError, ExistingSkip, ExistingRetry)
+	p := host.BackfillPlan{Parallel: max(1, r.Parallel), Existing: r.Existing, Descending: r.Order == filling.OrderDescending, Priority: backfilling().Priority}
+	if err := filling.CheckOptions(r.Parallel, r.Order, r.Existing); err != nil {
+		return p, err
 	}
 	if r.Priority != "" {
 		var err error
@@ -270,7 +202,7 @@ func fillOptions(r *FillRequest) (host.BackfillPlan, error) {
 	if r.Params == nil {
 		r.Params = param.New()
 	}
-	return p, CheckRetryName(r.Name)
+	return p, names.Retry(r.Name)
 }
 
 // Backfills lists backfills, descending by id.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"zerodag/internal/catalogue/filling"
+	"zerodag/internal/catalogue/given"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
 )
@@ -16,12 +18,9 @@ import (
 // only then starts the attempts, all under the backfill's name. If a process ends in between, the record remains, and
 // checkBackfills repeats the steps that may be missing.
 
-// nothing is an edit that changes nothing.
-func nothing(*host.Backfill) bool { return false }
-
 // fill changes a backfill with edit, which may be called several times, begins the sessions that may begin, and returns
 // the updated backfill. Sessions that cannot begin now are not errors: they are recorded and retried.
-func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill) bool) (host.Backfill, error) {
+func (c lifecycle) fill(ctx context.Context, id int64, edit filling.Edit) (host.Backfill, error) {
 	for {
 		b, err := c.o.Backfills.Backfill(ctx, host.AnySite, id)
 		if err != nil {
@@ -64,14 +63,6 @@ func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill)
 	}
 }
 
-// inOrder returns the place in the plan of the nth session that begins.
-func inOrder(p host.BackfillPlan, n int) int {
-	if p.Descending {
-		return len(p.Sessions) - 1 - n
-	}
-	return n
-}
-
 // lookAhead is the largest number of sessions that are looked up together to decide which are skipped.
 const lookAhead = 500
 
@@ -89,7 +80,7 @@ func (c lifecycle) take(ctx context.Context, b *host.Backfill) (taken []host.Bac
 			return nil, 0, err
 		}
 		for i := 0; i < some && len(taken) < room; i++ {
-			n := inOrder(b.Plan, b.State.Begun)
+			n := filling.InOrder(b.Plan, b.State.Begun)
 			b.State.Begun++
 			if out[n] {
 				b.State.LeftOut++
@@ -110,14 +101,14 @@ func (c lifecycle) leftOutOf(ctx context.Context, b host.Backfill, some int) (ma
 	var places []int
 	var times []time.Time
 	for i := range some {
-		n := inOrder(b.Plan, b.State.Begun+i)
+		n := filling.InOrder(b.Plan, b.State.Begun+i)
 		places, times = append(places, n), append(times, b.Plan.Sessions[n])
 	}
 	there, err := c.existing(ctx, workflowOf(b), times)
 	out := map[int]bool{}
 	for _, n := range places {
 		last, exists := there[b.Plan.Sessions[n].Unix()]
-		out[n] = exists && last.RetryName != b.AttemptName() && leftOut(b.Plan.Existing, last)
+		out[n] = exists && last.RetryName != b.AttemptName() && filling.LeftOut(b.Plan.Existing, last)
 	}
 	return out, err
 }
@@ -129,8 +120,8 @@ func workflowOf(b host.Backfill) host.Workflow {
 
 // beginRuns starts the attempts of sessions that were recorded as begun, and returns the change that records the
 // results.
-func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.BackfillRun) func(*host.Backfill) bool {
-	var notes []func(*host.Backfill) bool
+func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.BackfillRun) filling.Edit {
+	var notes []filling.Edit
 	d, err := c.definitionOf(ctx, b.Site, b.Workflow.ID)
 	for _, r := range runs {
 		var a host.Attempt
@@ -140,56 +131,16 @@ func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.B
 		}
 		switch {
 		case failed == nil:
-			notes = append(notes, begun(r, a.ID))
+			notes = append(notes, filling.Begun(r, a.ID))
 		case errors.Is(failed, errThere):
-			notes = append(notes, notBegun(r, ""))
-		case mayFillLater(failed):
+			notes = append(notes, filling.NotBegun(r, ""))
+		case filling.MayBeginLater(failed):
 			c.o.Logger.Warn("a session of a backfill is delayed", "backfill", b.ID, "session", instant(b.Plan.Sessions[r.Session]), "why", failed)
 		default:
-			notes = append(notes, notBegun(r, failed.Error()))
+			notes = append(notes, filling.NotBegun(r, failed.Error()))
 		}
 	}
-	return together(notes)
-}
-
-// mayFillLater reports whether a session that could not start because of this error may start later.
-func mayFillLater(err error) bool {
-	var user *host.Error
-	return host.StartsLater(err) || !errors.As(err, &user)
-}
-
-// begun returns an edit that records the attempt of a session.
-func begun(r host.BackfillRun, attempt int64) func(*host.Backfill) bool {
-	return func(b *host.Backfill) bool {
-		for i, x := range b.State.Running {
-			if x.Session == r.Session && x.Attempt == 0 {
-				b.State.Running = slices.Clone(b.State.Running)
-				b.State.Running[i].Attempt = attempt
-				return true
-			}
-		}
-		if !b.FinishedAt.IsZero() {
-			b.State.Running = append(b.State.Running, host.BackfillRun{Session: r.Session, Attempt: attempt})
-		}
-		return false
-	}
-}
-
-// notBegun returns an edit that records a session as skipped. If why is set, no further session can begin, for this
-// reason.
-func notBegun(r host.BackfillRun, why string) func(*host.Backfill) bool {
-	return func(b *host.Backfill) bool {
-		i := slices.IndexFunc(b.State.Running, func(x host.BackfillRun) bool { return x.Session == r.Session && x.Attempt == 0 })
-		if i < 0 || !b.FinishedAt.IsZero() {
-			return false
-		}
-		b.State.Running = slices.Delete(slices.Clone(b.State.Running), i, i+1)
-		b.State.LeftOut++
-		if why != "" {
-			b.State.Why = why
-		}
-		return true
-	}
+	return filling.Together(notes)
 }
 
 // errThere means that the session already has an attempt that is not part of the backfill.
@@ -205,12 +156,12 @@ func (c lifecycle) beginRun(ctx context.Context, d replay.Definition, b host.Bac
 	if err != nil {
 		return host.Attempt{}, err
 	}
-	params, err := SessionParams(d.Workflow.Config, d.Compiled.Zone, t, before, b.Plan.Params)
+	params, err := given.ForSession(d.Workflow.Config, d.Compiled.Zone, t, before, b.Plan.Params)
 	if err != nil {
 		return host.Attempt{}, userError(err)
 	}
 	n := host.NewAttempt{Site: b.Site, Project: b.Project, Workflow: b.Workflow, SessionTime: t, RetryName: b.AttemptName(), Zone: d.Workflow.Zone,
-		Params: params, CreatedAt: c.o.Now().UTC(), WaitsFor: -1, Message: host.StartMessage(), New: b.Plan.Existing == ExistingError || b.Plan.Existing == ExistingSkip}
+		Params: params, CreatedAt: c.o.Now().UTC(), WaitsFor: -1, Message: host.StartMessage(), New: b.Plan.Existing == filling.ExistingError || b.Plan.Existing == filling.ExistingSkip}
 	start := backfilling()
 	start.Priority = b.Plan.Priority
 	if n.First, err = c.first(d, params, t, n.CreatedAt, start); err != nil {
@@ -250,35 +201,11 @@ func (c lifecycle) fillOn(ctx context.Context, a host.Attempt) error {
 	if !of || c.o.Backfills == nil {
 		return nil
 	}
-	_, err := c.fill(ctx, id, ended(a))
+	_, err := c.fill(ctx, id, filling.Ended(a))
 	if errors.Is(err, host.ErrNotFound) {
 		return nil // a user chose such a name for the attempt, or retention has removed the backfill
 	}
 	return err
-}
-
-// ended returns an edit that records the end of an attempt once.
-func ended(a host.Attempt) func(*host.Backfill) bool {
-	return func(b *host.Backfill) bool {
-		if !b.FinishedAt.IsZero() || b.Project.ID != a.Project.ID || b.Workflow.Name != a.Workflow.Name {
-			return false
-		}
-		i := slices.IndexFunc(b.State.Running, func(r host.BackfillRun) bool {
-			return r.Attempt == a.ID || r.Attempt == 0 && b.Plan.Sessions[r.Session].Equal(a.SessionTime)
-		})
-		if i < 0 {
-			return false
-		}
-		b.State.Running = slices.Delete(slices.Clone(b.State.Running), i, i+1)
-		if a.Success {
-			b.State.Succeeded++
-			return true
-		}
-		if b.State.Failed++; len(b.State.FailedAttempts) < mostFailedListed {
-			b.State.FailedAttempts = append(slices.Clone(b.State.FailedAttempts), a.ID)
-		}
-		return true
-	}
 }
 
 // killRuns kills the running attempts of a backfill.
@@ -336,7 +263,7 @@ func (c *stores) checkBackfills(ctx context.Context) error {
 
 // checkBackfill checks sessions that have been running for a minute or longer, and begins further sessions.
 func (c lifecycle) checkBackfill(ctx context.Context, b host.Backfill, now time.Time) error {
-	var notes []func(*host.Backfill) bool
+	var notes []filling.Edit
 	var again []host.BackfillRun
 	for _, r := range b.State.Running {
 		if now.Sub(r.Since) < settled {
@@ -347,12 +274,12 @@ func (c lifecycle) checkBackfill(ctx context.Context, b host.Backfill, now time.
 		case err != nil:
 			return err
 		case found && a.Done:
-			notes = append(notes, ended(a))
+			notes = append(notes, filling.Ended(a))
 		case found && r.Attempt == 0:
-			notes = append(notes, begun(r, a.ID))
+			notes = append(notes, filling.Begun(r, a.ID))
 		case found:
 		case b.Stopped() && now.Sub(r.Since) > forgotten, r.Attempt != 0:
-			notes = append(notes, lost(r))
+			notes = append(notes, filling.Lost(r))
 		case !b.Stopped():
 			again = append(again, r)
 		}
@@ -360,35 +287,11 @@ func (c lifecycle) checkBackfill(ctx context.Context, b host.Backfill, now time.
 	if len(again) > 0 {
 		notes = append(notes, c.beginRuns(ctx, b, again))
 	}
-	after, err := c.fill(ctx, b.ID, together(notes))
+	after, err := c.fill(ctx, b.ID, filling.Together(notes))
 	if err != nil {
 		return err
 	}
 	return c.killRuns(ctx, after)
-}
-
-// together combines several edits so that one write stores them.
-func together(notes []func(*host.Backfill) bool) func(*host.Backfill) bool {
-	return func(b *host.Backfill) (changed bool) {
-		for _, note := range notes {
-			changed = note(b) || changed
-		}
-		return changed
-	}
-}
-
-// lost returns an edit that records that a session will not run, because its attempt was never created or retention has
-// removed it.
-func lost(r host.BackfillRun) func(*host.Backfill) bool {
-	return func(b *host.Backfill) bool {
-		i := slices.IndexFunc(b.State.Running, func(x host.BackfillRun) bool { return x.Session == r.Session && x.Attempt == r.Attempt })
-		if i < 0 || !b.FinishedAt.IsZero() {
-			return false
-		}
-		b.State.Running = slices.Delete(slices.Clone(b.State.Running), i, i+1)
-		b.State.LeftOut++
-		return true
-	}
 }
 
 // runOf finds the attempt of a session that has begun.

@@ -11,6 +11,8 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
+	"zerodag/internal/catalogue/given"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 )
 
@@ -130,11 +132,11 @@ func (p PastAttempt) check(now time.Time) error {
 		}
 	}
 	if r.RetryName != "" {
-		if err := CheckRetryName(r.RetryName); err != nil {
+		if err := names.Retry(r.RetryName); err != nil {
 			return err
 		}
 	}
-	return checkSize(r.Params)
+	return given.CheckSize(r.Params)
 }
 
 // definitions finds the workflows of one import.

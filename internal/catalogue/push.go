@@ -14,6 +14,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 )
 
@@ -30,6 +31,14 @@ type PushRequest struct {
 	ClearAll bool
 	// UserInfo is the authenticator's description of the pusher; it is stored with the revision.
 	UserInfo *param.Map
+}
+
+// CheckNames refuses invalid project and revision names.
+func (r PushRequest) CheckNames() error {
+	if err := names.Project(r.Project); err != nil {
+		return err
+	}
+	return names.Check("revision", r.Revision)
 }
 
 // PushAction is the name of a push in the audit log.
@@ -190,7 +199,7 @@ func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (check
 		clear[name] = true
 	}
 	for _, w := range workflows {
-		if err := checkName("workflow", w.Name); err != nil {
+		if err := names.Check("workflow", w.Name); err != nil {
 			return checkedPush{}, err
 		}
 		s, err := scheduleOf(w.Config, w.Zone)

@@ -10,6 +10,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/engine/resume"
+	"zerodag/internal/catalogue/given"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
 )
@@ -53,7 +54,7 @@ func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (S
 	if r.Params != nil {
 		own := r.Params
 		if r.Outside {
-			if err := checkSteering(own); err != nil {
+			if err := given.CheckSteering(own); err != nil {
 				return q, err
 			}
 		}
@@ -142,7 +143,7 @@ func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest
 	if err := c.mayStart(ctx, q.Site, d, 1); err != nil {
 		return RerunPlan{}, err
 	}
-	if q.Params, err = given(d.Workflow, q); err != nil {
+	if q.Params, err = q.given().For(d.Workflow.Name, d.Workflow.Config); err != nil {
 		return RerunPlan{}, err
 	}
 	if err := c.mayBeOneMore(ctx, d, q); err != nil {
@@ -201,4 +202,19 @@ func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []en
 			add(name, true)
 		}
 	}
+}
+
+// mostEarlier limits how many attempts are searched to find one session's attempts.
+const mostEarlier = 1000
+
+// earlier lists the existing attempts of the session that is started again.
+func (c lifecycle) earlier(ctx context.Context, w host.Workflow, r StartRequest) ([]host.Attempt, error) {
+	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: r.Site, Project: w.Project.ID, Workflow: w.Name, Retried: true, Count: mostEarlier})
+	var same []host.Attempt
+	for _, a := range list {
+		if a.SessionTime.Equal(r.SessionTime) {
+			same = append(same, a)
+		}
+	}
+	return same, err
 }

@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"zerodag/engine"
-	"zerodag/engine/dig"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/engine/resume"
 	"zerodag/events"
+	"zerodag/internal/catalogue/given"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
-	"zerodag/operators"
 )
 
 // StartRequest requests an attempt.
@@ -117,8 +117,8 @@ func (c lifecycle) PlanStart(ctx context.Context, r StartRequest) (StartPlan, er
 	case found:
 		return StartPlan{}, errExists(a)
 	}
-	params, err := given(d.Workflow, r)
-	return StartPlan{params, startWarnings(d.Workflow.Config, r.Params)}, err
+	params, err := r.given().For(d.Workflow.Name, d.Workflow.Config)
+	return StartPlan{params, given.Warnings(d.Workflow.Config, r.Params)}, err
 }
 
 // StartWarnings returns the warnings that PlanStart would have returned for a workflow that was started.
@@ -127,7 +127,7 @@ func (c lifecycle) StartWarnings(ctx context.Context, site, workflow int64, para
 	if err != nil {
 		return nil // the workflow was readable a moment ago, and the attempt has started in any case
 	}
-	return startWarnings(d.Workflow.Config, params)
+	return given.Warnings(d.Workflow.Config, params)
 }
 
 // prepare creates the records of a start if all checks allow it.
@@ -139,7 +139,7 @@ func (c lifecycle) prepare(ctx context.Context, r StartRequest) (host.NewAttempt
 	if err := c.mayStart(ctx, r.Site, d, 1); err != nil {
 		return host.NewAttempt{}, c.startedBefore(ctx, d.Workflow, r, err)
 	}
-	if r.Params, err = given(d.Workflow, r); err != nil {
+	if r.Params, err = r.given().For(d.Workflow.Name, d.Workflow.Config); err != nil {
 		return host.NewAttempt{}, err
 	}
 	if r.Resume != nil {
@@ -152,7 +152,7 @@ func (c lifecycle) prepare(ctx context.Context, r StartRequest) (host.NewAttempt
 		}
 		r.Labels = param.Merge(before.Labels, r.Labels)
 	}
-	if err := CheckLabels(r.Labels); err != nil {
+	if err := names.Labels(r.Labels); err != nil {
 		return host.NewAttempt{}, err
 	}
 	if r.At, err = c.startTime(r.At); err != nil {
@@ -286,9 +286,14 @@ func errPaused(p host.Project) error {
 // instant writes a time as the API shows instants: UTC, seconds.
 func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
+// given returns the parameters that the request passes on.
+func (r StartRequest) given() given.Params {
+	return given.Params{Map: r.Params, Outside: r.Outside, Again: r.RetryName != ""}
+}
+
 // newAttempt prepares the row, entry 1 and the first message.
 func (c lifecycle) newAttempt(d replay.Definition, r StartRequest) (host.NewAttempt, error) {
-	params, err := SessionParams(d.Workflow.Config, d.Compiled.Zone, r.SessionTime, r.lastExecuted, r.Params)
+	params, err := given.ForSession(d.Workflow.Config, d.Compiled.Zone, r.SessionTime, r.lastExecuted, r.Params)
 	if err != nil {
 		return host.NewAttempt{}, userError(err)
 	}
@@ -327,30 +332,6 @@ func (c lifecycle) first(d replay.Definition, params *param.Map, session, now ti
 		return host.Entry{}, err
 	}
 	return host.Entry{Seq: 1, Nonce: rand.Text(), At: now, Events: events.EncodeList([]events.Event{{Kind: events.Start}}), Changes: text}, nil
-}
-
-// SessionParams adds the parameters that a workflow with a schedule provides to an attempt's parameters (engine.md
-// 2.3). lastExecuted is zero if no session was started earlier.
-func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted time.Time, params *param.Map) (*param.Map, error) {
-	if params == nil {
-		params = param.New()
-	}
-	s, err := dig.ScheduleHere(config, zone)
-	if s == nil || err != nil {
-		return params, err
-	}
-	iso := func(t time.Time) string { return operators.FormatTime(t.In(zone)) }
-	if last := s.Last(session); !last.IsEnded() { // there is no session before the first one of once>
-		params = param.Merge(params, param.New("last_session_time", iso(last.Time)))
-	}
-	params = param.Merge(params, param.New("next_session_time", iso(s.Next(session).Time)))
-	if last, next, ok := s.BusinessDates(session); ok {
-		params = param.Merge(params, param.New("last_business_date", last, "next_business_date", next))
-	}
-	if !lastExecuted.IsZero() {
-		params = param.Merge(params, param.New("last_executed_session_time", iso(lastExecuted)))
-	}
-	return params, nil
 }
 
 // carried lists what a resumed attempt takes over from an earlier one, and the priority of the earlier attempt.

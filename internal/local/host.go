@@ -15,7 +15,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
-	"zerodag/internal/catalogue"
+	"zerodag/internal/catalogue/given"
 	"zerodag/internal/host"
 	"zerodag/internal/vault"
 	"zerodag/operators"
@@ -133,11 +133,11 @@ func (h *Host) start(ctx context.Context, r Request) (*Attempt, bool, error) {
 	if err := def.CheckLimit(limit); err != nil {
 		return nil, false, err
 	}
-	params, err := catalogue.Declared(w.Name, w.Config, param.DataMap(r.Params), r.RetryAttemptName != "")
+	params, err := given.Declared(w.Name, w.Config, param.DataMap(r.Params), r.RetryAttemptName != "")
 	if err != nil {
 		return nil, false, err
 	}
-	params, err = catalogue.SessionParams(w.Config, def.Zone, r.SessionTime, time.Time{}, params)
+	params, err = given.ForSession(w.Config, def.Zone, r.SessionTime, time.Time{}, params)
 	if err != nil {
 		return nil, false, err
 	}

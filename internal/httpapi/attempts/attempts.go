@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zerodag/internal/catalogue"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi/endpoint"
 	"zerodag/internal/httpapi/wire"
@@ -193,7 +194,7 @@ func forkAttempt(c *endpoint.Call) (any, error) {
 	case b.RetryAttemptName == nil || *b.RetryAttemptName == "":
 		return nil, wire.NotSet("retryAttemptName")
 	}
-	if err := catalogue.CheckRetryName(*b.RetryAttemptName); err != nil {
+	if err := names.Retry(*b.RetryAttemptName); err != nil {
 		return nil, err
 	}
 	a, err := c.AttemptOf("id")

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"zerodag/internal/catalogue"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi/access"
 	"zerodag/internal/httpapi/endpoint"
@@ -86,7 +86,7 @@ func tokenAsked(c *endpoint.Call) (host.Token, error) {
 	case b.Role == nil:
 		return host.Token{}, wire.NotSet("role")
 	}
-	if err := catalogue.CheckTokenName(*b.Name); err != nil {
+	if err := names.Token(*b.Name); err != nil {
 		return host.Token{}, err
 	}
 	role, err := access.ParseRole(*b.Role)
@@ -113,19 +113,19 @@ func tokenAsked(c *endpoint.Call) (host.Token, error) {
 
 // projectsAsked checks the projects that a token may use. They do not have to exist: the token may be used to push a
 // project for the first time.
-func projectsAsked(role access.Role, names []string) ([]string, error) {
-	if len(names) > mostProjects {
-		return nil, wire.Invalid("A token may name at most %d projects, not %d", mostProjects, len(names))
+func projectsAsked(role access.Role, projects []string) ([]string, error) {
+	if len(projects) > mostProjects {
+		return nil, wire.Invalid("A token may name at most %d projects, not %d", mostProjects, len(projects))
 	}
-	if len(names) > 0 && (role == access.Owner || role == access.Metrics) {
+	if len(projects) > 0 && (role == access.Owner || role == access.Metrics) {
 		return nil, wire.Invalid("A token of the role %s acts on all sites and cannot be limited to projects: choose another role", role)
 	}
-	for _, name := range names {
-		if err := catalogue.CheckProjectName(name); err != nil {
+	for _, name := range projects {
+		if err := names.Project(name); err != nil {
 			return nil, err
 		}
 	}
-	list := slices.Clone(names)
+	list := slices.Clone(projects)
 	slices.Sort(list)
 	return slices.Compact(list), nil
 }

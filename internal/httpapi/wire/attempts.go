@@ -3,6 +3,7 @@ package wire
 import (
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
+	"zerodag/internal/catalogue/names"
 )
 
 // StartBody requests an attempt: PUT /api/attempts.
@@ -40,7 +41,7 @@ func (b *StartBody) Check() error {
 		return NotSet(absent...)
 	}
 	if b.RetryAttemptName != nil {
-		if err := catalogue.CheckRetryName(string(*b.RetryAttemptName)); err != nil {
+		if err := names.Retry(string(*b.RetryAttemptName)); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
+	"zerodag/internal/catalogue/filling"
 	"zerodag/internal/host"
 )
 
@@ -87,9 +88,9 @@ type FillRun struct {
 // BackfillOf shows a backfill.
 func BackfillOf(b host.Backfill) Fill {
 	plan, state := b.Plan, b.State
-	order := catalogue.OrderAscending
+	order := filling.OrderAscending
 	if plan.Descending {
-		order = catalogue.OrderDescending
+		order = filling.OrderDescending
 	}
 	r := Fill{ID: ID(b.ID), Name: b.Name, Status: b.Status(), Project: Named(b.Project), Workflow: Optional(b.Workflow), AttemptName: b.AttemptName(), Parallel: plan.Parallel,
 		Order: order, Existing: TextOrNull(plan.Existing), Priority: keys.PriorityName(plan.Priority), Params: Object{plan.Params}, Sessions: len(plan.Sessions), NotBegun: len(plan.Sessions) - state.Begun,

@@ -4,6 +4,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 )
 
@@ -46,7 +47,7 @@ func (b *RerunBody) Request() (catalogue.RerunRequest, error) {
 	}
 	if b.RetryAttemptName != nil {
 		r.RetryName = string(*b.RetryAttemptName)
-		return r, catalogue.CheckRetryName(r.RetryName)
+		return r, names.Retry(r.RetryName)
 	}
 	return r, nil
 }

@@ -1,10 +1,14 @@
-package catalogue
+// Package given checks the parameters that a start of an attempt is given, and completes them.
+//
+// The catalogue calls it for every start. It must not evaluate an expression or read a store.
+package given
 
 import (
-	"context"
 	"fmt"
 	"strings"
+	"time"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/dig/lint/parameters"
 	"zerodag/engine/param"
@@ -12,13 +16,25 @@ import (
 	"zerodag/operators"
 )
 
-// given returns the parameters of a start as the attempt gets them, checked against the workflow's `params`.
-func given(w host.Workflow, r StartRequest) (*param.Map, error) {
-	params, err := asData(r)
-	if err != nil {
+// Params holds what a caller passes to a start.
+type Params struct {
+	Map     *param.Map
+	Outside bool // they come from a caller who must not decide what tasks do
+	Again   bool // the start is another attempt of a session
+}
+
+// For returns the parameters as an attempt of a workflow gets them: marked as data, so that nothing in them is ever
+// evaluated, and checked against the `params` of the workflow's definition.
+func (p Params) For(workflow string, config *param.Map) (*param.Map, error) {
+	if p.Outside {
+		if err := CheckSteering(p.Map); err != nil {
+			return nil, err
+		}
+	}
+	if err := CheckSize(p.Map); err != nil {
 		return nil, err
 	}
-	return Declared(w.Name, w.Config, params, r.RetryName != "")
+	return Declared(workflow, config, param.DataMap(p.Map), p.Again)
 }
 
 // Declared converts the parameters of a start to the types that the workflow's `params` declares, and adds defaults.
@@ -44,9 +60,9 @@ func UndeclaredWarnings(config, params *param.Map) []string {
 	return warnings
 }
 
-// startWarnings returns the warnings about all parameters of a start: those that are undeclared, or that nothing in the
+// Warnings returns the warnings about all parameters of a start: those that are undeclared, or that nothing in the
 // workflow reads.
-func startWarnings(config, params *param.Map) []string {
+func Warnings(config, params *param.Map) []string {
 	warnings := UndeclaredWarnings(config, params)
 	if declared := keys.ParamsOf(config); len(declared.List) == 0 {
 		for _, e := range parameters.Unread(config, params) {
@@ -56,17 +72,28 @@ func startWarnings(config, params *param.Map) []string {
 	return warnings
 }
 
-// asData checks a start's parameters and marks all of them as data, so that nothing in them is ever evaluated.
-func asData(r StartRequest) (*param.Map, error) {
-	if r.Outside {
-		if err := checkSteering(r.Params); err != nil {
-			return nil, err
-		}
+// ForSession adds the parameters that a workflow with a schedule provides to an attempt's parameters (engine.md
+// 2.3). lastExecuted is zero if no session was started earlier.
+func ForSession(config *param.Map, zone *time.Location, session, lastExecuted time.Time, params *param.Map) (*param.Map, error) {
+	if params == nil {
+		params = param.New()
 	}
-	if err := checkSize(r.Params); err != nil {
-		return nil, err
+	s, err := dig.ScheduleHere(config, zone)
+	if s == nil || err != nil {
+		return params, err
 	}
-	return param.DataMap(r.Params), nil
+	iso := func(t time.Time) string { return operators.FormatTime(t.In(zone)) }
+	if last := s.Last(session); !last.IsEnded() { // there is no session before the first one of once>
+		params = param.Merge(params, param.New("last_session_time", iso(last.Time)))
+	}
+	params = param.Merge(params, param.New("next_session_time", iso(s.Next(session).Time)))
+	if last, next, ok := s.BusinessDates(session); ok {
+		params = param.Merge(params, param.New("last_business_date", last, "next_business_date", next))
+	}
+	if !lastExecuted.IsZero() {
+		params = param.Merge(params, param.New("last_executed_session_time", iso(lastExecuted)))
+	}
+	return params, nil
 }
 
 // Limits on the parameters of a start, because every task in the attempt sees all of its parameters.
@@ -75,7 +102,8 @@ const (
 	mostValues = 100_000
 )
 
-func checkSize(params *param.Map) error {
+// CheckSize refuses parameters above the limits.
+func CheckSize(params *param.Map) error {
 	if n := values(params); n > mostValues {
 		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters have %d values, but at most %d are allowed: store the data where tasks can read it", n, mostValues)}
 	}
@@ -101,23 +129,8 @@ func values(v param.Value) int {
 	return n
 }
 
-// mostEarlier limits how many attempts are searched to find one session's attempts.
-const mostEarlier = 1000
-
-// earlier lists the existing attempts of the session that is started again.
-func (c lifecycle) earlier(ctx context.Context, w host.Workflow, r StartRequest) ([]host.Attempt, error) {
-	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: r.Site, Project: w.Project.ID, Workflow: w.Name, Retried: true, Count: mostEarlier})
-	var same []host.Attempt
-	for _, a := range list {
-		if a.SessionTime.Equal(r.SessionTime) {
-			same = append(same, a)
-		}
-	}
-	return same, err
-}
-
-// checkSteering refuses parameters from outside that decide what tasks do.
-func checkSteering(params *param.Map) error {
+// CheckSteering refuses parameters from outside that decide what tasks do.
+func CheckSteering(params *param.Map) error {
 	if err := operators.CheckSteering(params); err != nil {
 		return &host.Error{Code: host.Forbidden, Message: "Access denied: " + err.Error()}
 	}

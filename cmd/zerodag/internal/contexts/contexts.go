@@ -1,4 +1,7 @@
-package main
+// Package contexts has the commands that name servers and choose the one that other commands use.
+//
+// It must not send a request.
+package contexts
 
 import (
 	"bytes"
@@ -15,24 +18,24 @@ import (
 	"zerodag/internal/term"
 )
 
-// newContext returns the command that manages the servers that a user works with.
-func newContext(s cli.Streams) *cobra.Command {
+// New returns the command that manages the servers that a user works with.
+func New(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context",
 		Short: "Name servers and choose which one commands use",
 		Example: "  zerodag context set prod -e https://flows.example.com --token -\n  zerodag context use prod\n  zerodag status\n" +
 			"  zerodag status --context staging",
-		RunE: func(c *cobra.Command, args []string) error { return listContexts(c, s, args) },
+		RunE: func(c *cobra.Command, args []string) error { return list(c, s, args) },
 	}
-	c.AddCommand(newContextList(s), newContextSet(s), newContextUse(s), newContextDelete(s))
+	c.AddCommand(newList(s), newSet(s), newUse(s), newDelete(s))
 	return c
 }
 
-func newContextList(s cli.Streams) *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List contexts and show which one is in use", RunE: func(c *cobra.Command, args []string) error { return listContexts(c, s, args) }}
+func newList(s cli.Streams) *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List contexts and show which one is in use", RunE: func(c *cobra.Command, args []string) error { return list(c, s, args) }}
 }
 
-func listContexts(cmd *cobra.Command, s cli.Streams, args []string) error {
+func list(cmd *cobra.Command, s cli.Streams, args []string) error {
 	if len(args) > 0 {
 		return cli.WrongCount(cmd, s, args, 0)
 	}
@@ -66,7 +69,7 @@ func listContexts(cmd *cobra.Command, s cli.Streams, args []string) error {
 	return nil
 }
 
-func newContextSet(s cli.Streams) *cobra.Command {
+func newSet(s cli.Streams) *cobra.Command {
 	set := connection.Server{}
 	c := &cobra.Command{Use: "set NAME -e URL", Short: "Create or change a context"}
 	c.Flags().StringVarP(&set.Endpoint, "endpoint", "e", "", "`URL` of the server")
@@ -118,7 +121,7 @@ func moveTo(c *connection.Server, endpoint string, newToken bool) error {
 	return connection.CheckAddress(c.Endpoint)
 }
 
-func newContextUse(s cli.Streams) *cobra.Command {
+func newUse(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "use NAME", Short: "Choose the context that commands use; - for none", ValidArgsFunction: cli.CompleteContexts}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -144,7 +147,7 @@ func newContextUse(s cli.Streams) *cobra.Command {
 	return c
 }
 
-func newContextDelete(s cli.Streams) *cobra.Command {
+func newDelete(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "delete NAME", Short: "Delete a context", ValidArgsFunction: cli.CompleteContexts}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {

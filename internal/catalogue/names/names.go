@@ -1,4 +1,7 @@
-package catalogue
+// Package names checks the names that users choose for projects, revisions, attempts, labels and tokens.
+//
+// Whatever accepts such names calls it. It must not read a store.
+package names
 
 import (
 	"strings"
@@ -10,37 +13,22 @@ import (
 	"zerodag/internal/host"
 )
 
-// maxName is the maximum length of names in characters (limits.json).
-const maxName = 255
+// longest is the maximum length of names in characters (limits.json).
+const longest = 255
 
-// CheckNames refuses invalid project and revision names. A downloaded project becomes a folder with its name.
-func (r PushRequest) CheckNames() error {
-	if err := checkName("project", r.Project); err != nil {
+// Project refuses names that no project can have. A downloaded project becomes a folder with its name.
+func Project(name string) error {
+	if err := Check("project", name); err != nil {
 		return err
 	}
-	if err := checkName("revision", r.Revision); err != nil {
-		return err
-	}
-	return checkPath(r.Project)
-}
-
-// CheckProjectName refuses names that no project can have.
-func CheckProjectName(name string) error {
-	if err := checkName("project", name); err != nil {
-		return err
-	}
-	return checkPath(name)
-}
-
-// checkPath refuses project names that cannot be part of a path.
-func checkPath(project string) error {
-	if project == "." || project == ".." || strings.ContainsRune(project, '/') {
-		return host.Invalidf("Invalid project name %q: it must not be . or .. and must not contain a slash", project)
+	if name == "." || name == ".." || strings.ContainsRune(name, '/') {
+		return host.Invalidf("Invalid project name %q: it must not be . or .. and must not contain a slash", name)
 	}
 	return nil
 }
 
-func checkName(what, name string) error {
+// Check refuses an empty or unprintable name. what is the query parameter or field that contains it.
+func Check(what, name string) error {
 	if name == "" {
 		return host.Invalidf("%s= is required", what)
 	}
@@ -50,8 +38,8 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// CheckRetryName refuses attempt names that Digdag refuses, and unprintable ones.
-func CheckRetryName(name string) error {
+// Retry refuses attempt names that Digdag refuses, and unprintable ones.
+func Retry(name string) error {
 	const failed = "Validating attempt request failed\nretry attempt name must not "
 	if strings.TrimSpace(name) == "" {
 		return host.Invalidf(failed+"be blank: %q", name)
@@ -62,8 +50,8 @@ func CheckRetryName(name string) error {
 	return nil
 }
 
-// CheckLabels refuses invalid attempt labels.
-func CheckLabels(labels *param.Map) error {
+// Labels refuses invalid attempt labels.
+func Labels(labels *param.Map) error {
 	if n := labels.Len(); n > keys.MostTags {
 		return host.Invalidf("An attempt may have at most %d labels, not %d", keys.MostTags, n)
 	}
@@ -79,8 +67,8 @@ func CheckLabels(labels *param.Map) error {
 	return nil
 }
 
-// CheckTokenName refuses token names that cannot be shown on one line.
-func CheckTokenName(name string) error {
+// Token refuses token names that cannot be shown on one line.
+func Token(name string) error {
 	if fault := faultOf(name); fault != "" {
 		return host.Invalidf("Invalid token name: it must not %s: %q", fault, name)
 	}
@@ -91,7 +79,7 @@ func CheckTokenName(name string) error {
 // none of their characters may move a cursor, end a line or reverse its order.
 func faultOf(name string) string {
 	switch {
-	case utf8.RuneCountInString(name) > maxName:
+	case utf8.RuneCountInString(name) > longest:
 		return "be longer than 255 characters"
 	case !utf8.ValidString(name):
 		return "contain bytes that are not UTF-8"
