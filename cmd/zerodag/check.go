@@ -24,6 +24,7 @@ type checkCommand struct {
 	cli.Streams
 	project string
 	strict  bool
+	push    projectfolder.Admission
 }
 
 // newCheck returns the command that shows what a project defines, and its recognizable mistakes.
@@ -38,6 +39,8 @@ func newCheck(s cli.Streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "treat warnings as errors")
+	cmd.Flags().BoolVar(&c.push.CopyLinks, "copy-outgoing-symlinks", false, "check for a push with this option")
+	cmd.Flags().BoolVar(&c.push.AllowEmpty, "allow-empty", false, "check for a push with this option: accept a folder without workflows")
 	c.RegisterParams(cmd.Flags())
 	c.Register(cmd.Flags())
 	return cmd
@@ -59,23 +62,15 @@ func (c *checkCommand) check(args []string) error {
 		return err
 	}
 	fmt.Fprintf(c.Out, "  System default timezone: %s\n\n", systemZone())
-	named, of := "", ""
+	named := ""
 	if len(args) > 0 {
 		named = project.WorkflowName(args[0])
-		of = named + ".dig"
 	}
-	contents, err := project.ReadHere(named, c.Err)
+	contents, warnings, err := c.read(project, named)
 	if err != nil {
 		return err
 	}
-	if !program.AsDigdag() { // a push refuses unread keys of a schedule, so the runs below would never happen
-		contents.Faults = contents.Faults.AsPushed()
-	}
-	warnings, err := projectfolder.SortFaults(contents.Faults, of)
-	if err != nil {
-		return err
-	}
-	if of != "" && !program.AsDigdag() { // a mistyped name must not be taken for a workflow without mistakes
+	if named != "" && !program.AsDigdag() { // a mistyped name must not be taken for a workflow without mistakes
 		if _, err := project.Find(contents.Workflows, named, c.project); err != nil {
 			return err
 		}
@@ -98,14 +93,28 @@ func (c *checkCommand) check(args []string) error {
 	return c.warn(append(warnings, more...))
 }
 
+// read reads the project as a push does, or as Digdag's check does.
+func (c *checkCommand) read(project projectfolder.Folder, named string) (projectfolder.Contents, dig.Errors, error) {
+	if !program.AsDigdag() {
+		return project.Check(named, c.push, c.Err)
+	}
+	contents, err := project.ReadHere(named, c.Err)
+	if err != nil {
+		return contents, nil, err
+	}
+	of := ""
+	if named != "" {
+		of = named + dig.Suffix
+	}
+	warnings, err := projectfolder.SortFaults(contents.Faults, of)
+	return contents, warnings, err
+}
+
 // doubts returns warnings about parts of a project that are legal but rarely do what their author intends.
 func (c *checkCommand) doubts(project projectfolder.Folder, contents projectfolder.Contents, params *param.Map) (dig.Errors, error) {
 	list, err := project.Warnings(contents, "", params)
 	if err != nil {
 		return nil, err
-	}
-	if len(contents.Names) == 0 && !program.AsDigdag() {
-		list = append(list, project.NoWorkflow())
 	}
 	unread, err := project.UnreadParams(c.Params)
 	return append(list, unread...), err

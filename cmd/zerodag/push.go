@@ -120,14 +120,19 @@ func (c *pushCommand) warn(folder projectfolder.Folder) error {
 	if err != nil {
 		return err
 	}
-	if len(contents.Names) == 0 && !c.allowEmpty && !program.AsDigdag() {
-		return fmt.Errorf("nothing was pushed: %s\nhint: --allow-empty pushes the folder as it is", folder.NoWorkflow().Message)
+	var admitted dig.Errors
+	if !program.AsDigdag() {
+		if admitted, err = folder.Admit(contents, projectfolder.Admission{CopyLinks: c.copyLinks, AllowEmpty: c.allowEmpty}); err != nil && len(contents.Names) == 0 {
+			return fmt.Errorf("nothing was pushed: %w", err)
+		} else if err != nil {
+			return err
+		}
 	}
 	warnings, err := folder.Warnings(contents, "", nil)
 	if err != nil {
 		return err
 	}
-	return projectfolder.TellWarnings(c.Err, warnings, c.strict)
+	return projectfolder.TellWarnings(c.Err, append(admitted, warnings...), c.strict)
 }
 
 // listPacked writes the list of workflows to packed, and a warning to notes if there are none.

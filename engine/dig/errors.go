@@ -12,7 +12,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// ErrNotFound is wrapped by a Source if the file does not exist.
+// ErrNotFound is wrapped by a Source if the file does not exist. The error may have a method Hint() string that explains
+// why.
 var ErrNotFound = errors.New("file not found")
 
 // Error is one mistake in a project, described for its author.
@@ -150,4 +151,13 @@ func Once(all Errors) Errors {
 		said[e] = true
 		return again
 	})
+}
+
+// missingHint returns the hint about a file that does not exist: that of the Source, or else otherwise.
+func missingHint(err error, otherwise string) string {
+	var explained interface{ Hint() string }
+	if errors.As(err, &explained) {
+		return explained.Hint()
+	}
+	return otherwise
 }

@@ -65,7 +65,7 @@ func (r *reader) included(key *yaml.Node, name string, depth int) *param.Map {
 	}
 	text, err := r.read(name)
 	if errors.Is(err, ErrNotFound) {
-		r.fail(key, "the path is relative to the folder of this file", "included file does not exist: %s", name)
+		r.fail(key, missingHint(err, "the path is relative to the folder of this file"), "included file does not exist: %s", name)
 		return nil
 	} else if err != nil {
 		r.fail(key, "", "read included file %s: %s", name, err)

@@ -145,7 +145,7 @@ func (p *project) file(name string) *param.Map {
 	if err != nil {
 		e := Error{File: name, Message: "read workflow file: " + err.Error()}
 		if errors.Is(err, ErrNotFound) {
-			e.Message = "File not found: " + name
+			e.Message, e.Hint = "File not found: "+name, missingHint(err, "")
 		}
 		p.errs = append(p.errs, e)
 		return nil

@@ -177,7 +177,8 @@ type checkedPush struct {
 	pools []dig.NamedPool // pools that its tasks request
 }
 
-// readPush checks an archive and returns the revision to create from it.
+// readPush checks an archive and returns the revision to create from it. What it refuses is decided by
+// projectfiles.Inspect, when the archive is unpacked, and by dig.Load: `zerodag check` calls the same two.
 func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (checkedPush, error) {
 	content, err := c.o.Unpack(ctx, key)
 	if err != nil {
@@ -199,9 +200,6 @@ func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (check
 		clear[name] = true
 	}
 	for _, w := range workflows {
-		if err := names.Check("workflow", w.Name); err != nil {
-			return checkedPush{}, err
-		}
 		s, err := scheduleOf(w.Config, w.Zone)
 		if err != nil {
 			return checkedPush{}, userError(err)

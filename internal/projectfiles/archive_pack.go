@@ -33,24 +33,13 @@ type Packing struct {
 // that identical files produce identical archives. Links get relative targets; a link that leads out of the project is
 // an error unless it must be copied. It returns the names of the workflow files.
 func (p Project) Pack(w io.Writer, o Packing) ([]string, error) {
-	found, err := p.list()
-	if err != nil {
-		return nil, err
-	}
 	z := gzip.NewWriter(w)
-	k := &packer{project: p, Packing: o, archive: tar.NewWriter(z)}
-	if k.ignored, err = p.ignored(); err != nil {
+	archive := tar.NewWriter(z)
+	k := &packer{project: p, Packing: o, archive: archive}
+	if err := k.all(); err != nil {
 		return nil, err
 	}
-	for _, name := range found.data {
-		k.leaveOut(name)
-	}
-	for _, name := range found.names {
-		if err := k.entry(name, nil); err != nil {
-			return nil, err
-		}
-	}
-	if err := k.archive.Close(); err != nil {
+	if err := archive.Close(); err != nil {
 		return nil, fmt.Errorf("write archive: %w", err)
 	}
 	if err := z.Close(); err != nil {
@@ -63,8 +52,32 @@ type packer struct {
 	Packing
 	project Project
 	ignored ignorePatterns
-	archive *tar.Writer
-	packed  []string
+	archive interface { // a *tar.Writer
+		io.Writer
+		WriteHeader(h *tar.Header) error
+	}
+	headersOnly bool // the contents of files are not read
+	packed      []string
+}
+
+// all packs the project.
+func (k *packer) all() error {
+	found, err := k.project.list()
+	if err != nil {
+		return err
+	}
+	if k.ignored, err = k.project.ignored(); err != nil {
+		return err
+	}
+	for _, name := range found.data {
+		k.leaveOut(name)
+	}
+	for _, name := range found.names {
+		if err := k.entry(name, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // entry packs one name; above are the folders that copied links led through.
@@ -182,6 +195,9 @@ func (k *packer) file(name, file string) error {
 	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: info.Size(), Mode: int64(info.Mode().Perm()), Format: tar.FormatPAX}
 	if err := k.archive.WriteHeader(h); err != nil {
 		return fmt.Errorf("archive %s: %w", name, err)
+	}
+	if k.headersOnly {
+		return nil
 	}
 	// A file that grows in the meantime is cut off at the size in its header.
 	if _, err := io.CopyN(k.archive, f, info.Size()); err != nil {

@@ -94,6 +94,10 @@ func (u *unpacking) all(ctx context.Context, r io.Reader) error {
 	return err
 }
 
+func compressedRefusal(limit int64) error {
+	return refusef("Size of the uploaded archive file exceeds limit (%d bytes)", limit)
+}
+
 // source reads the compressed archive up to the limit. It keeps its error, to distinguish it from defects of the
 // archive.
 type source struct {
@@ -113,7 +117,7 @@ func (s *source) Read(p []byte) (int, error) {
 	s.n += int64(n)
 	switch {
 	case s.n > s.limit:
-		s.failed = refusef("Size of the uploaded archive file exceeds limit (%d bytes)", s.limit)
+		s.failed = compressedRefusal(s.limit)
 		return 0, s.failed
 	case err != nil && err != io.EOF:
 		s.failed = fmt.Errorf("read archive: %w", err)
@@ -155,7 +159,7 @@ func (u *unpacking) read(in io.Reader) error {
 		return err
 	}
 	z.Multistream(false) // as Digdag reads it; later members are ignored
-	raw := &rawLimit{r: z, left: u.limits.Total + int64(u.limits.Entries)*8192 + mebibyte}
+	raw := &rawLimit{r: z, left: u.limits.Total + int64(u.limits.Entries)*perEntry + mebibyte}
 	archive := tar.NewReader(raw)
 	for {
 		header, err := archive.Next()
@@ -182,6 +186,9 @@ func (u *unpacking) read(in io.Reader) error {
 	}
 	return nil
 }
+
+// perEntry is the maximum number of bytes of an entry's headers and padding.
+const perEntry = 8192
 
 // rawLimit limits the unpacked bytes in total, including headers and skipped parts.
 type rawLimit struct {

@@ -158,29 +158,41 @@ type Contents struct {
 // user names ("" for none) is read even if an ignore file excludes its file from the project; in that case, notes
 // mentions this.
 func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
-	all, err := f.List()
+	c, _, err := f.names(named, notes)
 	if err != nil {
-		return Contents{}, err
-	}
-	c := Contents{Names: projectfiles.WorkflowNames(all)}
-	if file := named + ".dig"; named != "" && !strings.Contains(named, "/") && !slices.Contains(c.Names, file) {
-		if line := f.IgnoredBy(file); line != "" {
-			fmt.Fprintf(notes, "note: %s excludes %s from the project: it is read here because you named it, and is not pushed\n", line, file)
-			c.Names = append(c.Names, file)
-		}
+		return c, err
 	}
 	c.Workflows, c.Faults, err = dig.LoadHere(f.Source, c.Names)
 	return c, err
 }
 
-// Read reads the workflows as a push does: schedule faults are errors.
-func (f Folder) Read() (Contents, error) {
+// names lists the workflow files for ReadHere. own is the file that only the user's request adds to them, if any.
+func (f Folder) names(named string, notes io.Writer) (c Contents, own []string, err error) {
 	all, err := f.List()
 	if err != nil {
-		return Contents{}, err
+		return c, nil, err
 	}
-	c := Contents{Names: projectfiles.WorkflowNames(all)}
-	c.Workflows, err = dig.Load(f.Source, c.Names)
+	c.Names = projectfiles.WorkflowNames(all)
+	if file := named + ".dig"; named != "" && !strings.Contains(named, "/") && !slices.Contains(c.Names, file) {
+		if line := f.IgnoredBy(file); line != "" {
+			fmt.Fprintf(notes, "note: %s excludes %s from the project: it is read here because you named it, and is not pushed\n", line, file)
+			c.Names, own = append(c.Names, file), []string{file}
+		}
+	}
+	return c, own, nil
+}
+
+// Read reads the workflows as a push does: schedule faults are errors, and files that are not pushed do not exist.
+func (f Folder) Read() (Contents, error) {
+	c, _, err := f.names("", io.Discard)
+	if err != nil {
+		return c, err
+	}
+	read, err := f.PackedSource()
+	if err != nil {
+		return c, err
+	}
+	c.Workflows, err = dig.Load(read, c.Names)
 	return c, err
 }
 
