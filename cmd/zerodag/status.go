@@ -11,6 +11,7 @@ import (
 
 	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
+	"zerodag/internal/configuration"
 	"zerodag/internal/overview"
 	"zerodag/internal/term"
 )
@@ -64,6 +65,9 @@ func newStatus(s cli.Streams) *cobra.Command {
 					p.Line("Commands of tasks can read the data of server %s, because %s: see agent.command_executor.process.isolation in `zerodag docs commands`.", x.Name, *x.Exposed)
 				}
 			}
+			if kept := keptFor(found.Kept); kept != "" {
+				p.Line("Kept: %s.", kept)
+			}
 			if found.Partly {
 				p.Line("Only the last %d attempts and sessions, and the first %d projects, were examined.", overview.Most, overview.Most)
 			}
@@ -96,6 +100,32 @@ func serverStates(n map[string]int) string {
 		}
 	}
 	return strings.Join(list, ", ")
+}
+
+// keptFor describes how long finished attempts and their logs are kept: "attempts and logs for 365 days
+// (retention.attempts)".
+func keptFor(list []client.Limit) string {
+	texts := map[string]string{}
+	for _, l := range list {
+		text := configuration.Forever
+		if l.Value != nil {
+			text = "for " + term.LongDuration(time.Duration(*l.Value)*time.Second)
+		}
+		if l.Setting != nil {
+			text += " (" + *l.Setting + ")"
+		}
+		if l.Value != nil || l.Name == "keep_attempts" {
+			texts[l.Name] = text
+		}
+	}
+	switch attempts, logs := texts["keep_attempts"], texts["keep_logs"]; {
+	case attempts == "":
+		return ""
+	case logs == "":
+		return "attempts and logs " + attempts
+	default:
+		return "attempts " + attempts + ", logs " + logs
+	}
 }
 
 func pausedTable(list []client.Project) *term.Table {

@@ -110,6 +110,25 @@ func (r *Reading) Duration(key string, otherwise time.Duration) time.Duration {
 	return d
 }
 
+// Forever is the value of a setting for data that is never removed.
+const Forever = "forever"
+
+// Keep reads how long data is kept: a duration, or 0 for Forever.
+func (r *Reading) Keep(key string, otherwise time.Duration) time.Duration {
+	text := r.Text(key, "")
+	switch text {
+	case "":
+		return otherwise
+	case Forever:
+		return 0
+	}
+	d, ok := param.ParseDuration(text)
+	if !ok || d == 0 {
+		r.Wrong(key, `a duration like "90d", or "`+Forever+`"`)
+	}
+	return d
+}
+
 // Here reads where some data is stored. Only the given choices, which are on this machine, have an effect: for any
 // other place, the first choice is used, and Unread lists the key.
 func (r *Reading) Here(key string, choices ...string) string {

@@ -19,6 +19,7 @@ func TestReadingValues(t *testing.T) {
 	word := func(r *Reading) any { return r.OneOf(key, "one", "two", "three") }
 	seconds := func(r *Reading) any { return r.Seconds(key, 7*time.Second) }
 	duration := func(r *Reading) any { return r.Duration(key, time.Minute) }
+	keep := func(r *Reading) any { return r.Keep(key, time.Hour) }
 	size := func(r *Reading) any { return r.Size(key) }
 	text := func(r *Reading) any { return r.Text(key, "none") }
 	for _, c := range []struct {
@@ -33,6 +34,7 @@ func TestReadingValues(t *testing.T) {
 		{word, "", "one", ""}, {word, "three", "three", ""}, {word, "One", nil, "one, two or three"},
 		{seconds, "", 7 * time.Second, ""}, {seconds, "90", 90 * time.Second, ""}, {seconds, "1m", nil, "a whole number"},
 		{duration, "", time.Minute, ""}, {duration, "1d 2h", 26 * time.Hour, ""}, {duration, "soon", nil, "a duration like"},
+		{keep, "", time.Hour, ""}, {keep, "90d", 90 * 24 * time.Hour, ""}, {keep, "forever", time.Duration(0), ""}, {keep, "0", nil, `a duration like "90d", or "forever"`}, {keep, "0d", nil, "a duration like"},
 		{size, "", int64(0), ""}, {size, "2k", int64(2048), ""}, {size, "2", nil, "a size with its unit"},
 		{text, " ", "none", ""}, {text, " a b ", "a b", ""}, {text, "\x1b[2J", "\x1b[2J", ""},
 	} {

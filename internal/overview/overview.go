@@ -32,6 +32,8 @@ type Overview struct {
 	Notices []client.Notice `json:"notices"`
 	// Servers holds the servers of the database; it is empty if the caller must not see them.
 	Servers []client.Server `json:"servers"`
+	// Kept holds the server's limits on the age of attempts and logs; it is empty if the caller must not see them.
+	Kept []client.Limit `json:"kept"`
 	// Partly means that the server has more attempts or sessions of that time, or more projects, than were read.
 	Partly bool `json:"partly"`
 
@@ -41,7 +43,7 @@ type Overview struct {
 // Of reads the attempts of a week and the sessions of a day, up to Most of each, and all schedules. It modifies
 // projects, which holds the projects of the server or, if alone, the one project that the overview is about.
 func Of(ctx context.Context, api *client.Client, projects []client.Project, alone bool, now time.Time) (Overview, error) {
-	found := Overview{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}, Notices: []client.Notice{}, Servers: []client.Server{}}
+	found := Overview{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}, Notices: []client.Notice{}, Servers: []client.Server{}, Kept: []client.Limit{}}
 	var project client.ID
 	if alone {
 		project = projects[0].ID
@@ -72,6 +74,9 @@ func Of(ctx context.Context, api *client.Client, projects []client.Project, alon
 		return found, err
 	}
 	if err := found.servers(ctx, api); err != nil {
+		return found, err
+	}
+	if err := found.kept(ctx, api); err != nil {
 		return found, err
 	}
 	schedules, err := api.AllSchedules(ctx, project)
@@ -107,6 +112,20 @@ func (s *Overview) servers(ctx context.Context, api *client.Client) error {
 		return nil
 	}
 	s.Servers = append(s.Servers, list.Servers...)
+	return err
+}
+
+// kept adds how long attempts and logs are kept. An older server has no such limits.
+func (s *Overview) kept(ctx context.Context, api *client.Client) error {
+	list, err := api.Limits(ctx)
+	if client.IsMissing(err) || client.IsDenied(err) {
+		return nil
+	}
+	for _, l := range list {
+		if l.Name == "keep_attempts" || l.Name == "keep_logs" {
+			s.Kept = append(s.Kept, l)
+		}
+	}
 	return err
 }
 

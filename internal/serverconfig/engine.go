@@ -64,6 +64,9 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 	return o, nil
 }
 
+// keptByDefault is how long attempts are kept after their end.
+const keptByDefault = 365 * 24 * time.Hour
+
 // limits reads the limits of attempts and tasks; shares means that the server shares its database.
 func (c *CommandLine) limits(r *configuration.Reading, shares bool) host.Limits {
 	l := host.Limits{
@@ -73,8 +76,9 @@ func (c *CommandLine) limits(r *configuration.Reading, shares bool) host.Limits 
 		ReapInterval: r.Duration("executor.ttl_reaping_interval", 0),
 		Lease:        r.Seconds("agent.lock-retention-time", 0), Heartbeat: r.Seconds("agent.heartbeat-interval", 0),
 		Threads: c.threads, Retention: r.Duration("executor.log_retention", 0),
-		KeepAttempts: r.Duration("retention.attempts", 0), KeepArchives: r.Duration("retention.archives", 0), KeepRecords: r.Duration("retention.audit", 0), KeepLogs: r.Duration("retention.logs", 0),
+		KeepAttempts: r.Keep("retention.attempts", keptByDefault), KeepRecords: r.Keep("retention.audit", 0), KeepLogs: r.Keep("retention.logs", 0),
 	}
+	l.KeepArchives = r.Keep("retention.archives", l.KeepAttempts)
 	if l.Crashes = r.Number("agent.max_crashes", 3); l.Crashes == 0 {
 		l.Crashes = -1 // none
 	}

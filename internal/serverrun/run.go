@@ -12,11 +12,13 @@ import (
 
 	"zerodag/internal/configuration"
 	"zerodag/internal/embedded"
+	"zerodag/internal/host"
 	"zerodag/internal/program"
 	"zerodag/internal/retry"
 	"zerodag/internal/serverconfig"
 	"zerodag/internal/shared"
 	"zerodag/internal/systemd"
+	"zerodag/internal/term"
 	"zerodag/ui"
 )
 
@@ -92,6 +94,14 @@ func warn(logger *slog.Logger, o serverconfig.Options, shown error) {
 	}
 }
 
+// kept describes for the log how long attempts are kept: Digdag keeps them forever.
+func kept(l host.Limits) string {
+	if l.KeepAttempts == 0 {
+		return "Attempts and their logs are kept forever (retention.attempts)"
+	}
+	return "Attempts and their logs are removed when they have been over for " + term.LongDuration(l.KeepAttempts) + "; retention.attempts = " + configuration.Forever + " keeps them, as Digdag does"
+}
+
 // untilEnd runs until the first signal, then lets tasks end; the second one cuts them off.
 func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Options, local *Project, unit *systemd.Unit, logger *slog.Logger) error {
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -109,6 +119,7 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 	if o.Web.Open() && os.Geteuid() == 0 {
 		logger.Warn("The server runs as root and requires no login: every user and program on this machine can make it run commands as root. Start it as another user, or set server.authenticator.type = token")
 	}
+	logger.Info(kept(o.Engine.Limits))
 	for _, l := range web.listeners {
 		logger.Info("Listening on " + web.scheme + "://" + l.Addr().String())
 		if ui.Built() {

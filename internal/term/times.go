@@ -86,3 +86,12 @@ func Impossible(option, text string, forms ...string) error {
 	}
 	return nil
 }
+
+// LongDuration formats a duration as settings do: "90d", "1h 30m".
+func LongDuration(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d >= day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	return WholeDuration(d)
+}

@@ -135,22 +135,13 @@ func amount(n *int64, unit, none string) string {
 	case n == nil:
 		return none
 	case unit == "seconds":
-		return longDuration(time.Duration(*n) * time.Second)
+		return term.LongDuration(time.Duration(*n) * time.Second)
 	case *n == 1:
 		return "1 " + strings.TrimSuffix(unit, "s")
 	case unit == "bytes" && *n >= 1<<20 && *n%(1<<20) == 0:
 		return strconv.FormatInt(*n>>20, 10) + " MiB"
 	}
 	return strconv.FormatInt(*n, 10) + " " + unit
-}
-
-// longDuration formats a duration as settings do.
-func longDuration(d time.Duration) string {
-	const day = 24 * time.Hour
-	if d >= day && d%day == 0 {
-		return strconv.FormatInt(int64(d/day), 10) + "d"
-	}
-	return term.WholeDuration(d)
 }
 
 // newSites returns the command that shows the sites of a server.
