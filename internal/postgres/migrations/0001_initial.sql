@@ -355,3 +355,63 @@ CREATE TABLE servers (
   seen_at bigint NOT NULL,
   lost_at bigint
 );
+
+-- Views for reports, which users read with tools of their own: docs/reporting.md promises their columns. A role needs USAGE on the schema and
+-- SELECT on a view, and no right to a table.
+CREATE VIEW report_projects AS
+SELECT p.id AS project_id, p.site_id,
+  convert_from(coalesce(p.name, p.deleted_name), 'UTF8') AS project,
+  timestamptz 'epoch' + p.created_at * interval '1 microsecond' AS created_at,
+  timestamptz 'epoch' + p.deleted_at * interval '1 microsecond' AS deleted_at,
+  timestamptz 'epoch' + p.paused_at * interval '1 microsecond' AS paused_at,
+  convert_from(r.name, 'UTF8') AS revision,
+  timestamptz 'epoch' + r.created_at * interval '1 microsecond' AS pushed_at
+FROM projects p LEFT JOIN revisions r ON r.id = p.latest_revision_id;
+
+CREATE VIEW report_schedules AS
+SELECT s.id AS schedule_id, s.site_id, s.project_id,
+  convert_from(coalesce(p.name, p.deleted_name), 'UTF8') AS project,
+  convert_from(s.workflow_name, 'UTF8') AS workflow,
+  convert_from(c.timezone, 'UTF8') AS timezone,
+  timestamptz 'epoch' + s.next_run_time * interval '1 microsecond' AS next_run_at,
+  timestamptz 'epoch' + s.next_schedule_time * interval '1 microsecond' AS next_session_time,
+  timestamptz 'epoch' + s.last_session_time * interval '1 microsecond' AS last_session_time,
+  s.disabled_at IS NULL AND p.paused_at IS NULL AS enabled,
+  timestamptz 'epoch' + s.disabled_at * interval '1 microsecond' AS disabled_at
+FROM schedules s JOIN projects p ON p.id = s.project_id
+  JOIN workflow_definitions d ON d.id = s.workflow_definition_id JOIN workflow_configs c ON c.id = d.config_id;
+
+-- Bits of state_flags: 1 killed, 2 over, 4 success, 16 paused, 32 success with ignored errors, 64 imported. Above the lowest 16 bits is the second
+-- at which the attempt begins, if that was requested.
+CREATE VIEW report_attempts AS
+SELECT a.id AS attempt_id, a.session_id, a.site_id, a.project_id,
+  convert_from(coalesce(p.name, p.deleted_name), 'UTF8') AS project,
+  convert_from(a.workflow_name, 'UTF8') AS workflow,
+  timestamptz 'epoch' + n.session_time * interval '1 microsecond' AS session_time,
+  convert_from(a.timezone, 'UTF8') AS timezone,
+  a.attempt_index AS attempt_number,
+  convert_from(nullif(a.attempt_name, ''), 'UTF8') AS retry_name,
+  CASE WHEN a.state_flags & 4 <> 0 THEN 'success' WHEN a.state_flags & 3 = 3 THEN 'killed' WHEN a.state_flags & 2 <> 0 THEN 'error' ELSE 'running' END AS status,
+  a.state_flags & 2 <> 0 AS finished,
+  a.state_flags & 1 <> 0 AS kill_requested,
+  a.state_flags & 16 <> 0 AS paused,
+  a.state_flags & 32 <> 0 AS errors_ignored,
+  a.state_flags & 64 <> 0 AS imported,
+  a.retried,
+  b.created_at, b.began_at, b.finished_at,
+  b.finished_at - b.began_at AS duration,
+  convert_from(r.name, 'UTF8') AS revision
+FROM session_attempts a JOIN sessions n ON n.id = a.session_id JOIN projects p ON p.id = a.project_id
+  LEFT JOIN workflow_definitions d ON d.id = a.workflow_definition_id LEFT JOIN revisions r ON r.id = d.revision_id
+  CROSS JOIN LATERAL (SELECT timestamptz 'epoch' + a.created_at * interval '1 microsecond' AS created_at,
+    timestamptz 'epoch' + greatest(a.created_at, (a.state_flags >> 16) * 1000000) * interval '1 microsecond' AS began_at,
+    timestamptz 'epoch' + a.finished_at * interval '1 microsecond' AS finished_at) b;
+
+CREATE VIEW report_sessions AS
+SELECT n.id AS session_id, convert_from(n.session_uuid, 'UTF8') AS session_uuid, n.site_id, n.project_id,
+  convert_from(coalesce(p.name, p.deleted_name), 'UTF8') AS project,
+  convert_from(n.workflow_name, 'UTF8') AS workflow,
+  timestamptz 'epoch' + n.session_time * interval '1 microsecond' AS session_time,
+  n.attempts, n.last_attempt_id,
+  a.status, a.created_at AS last_attempt_created_at, a.began_at AS last_attempt_began_at, a.finished_at AS last_attempt_finished_at, a.duration AS last_attempt_duration
+FROM sessions n JOIN projects p ON p.id = n.project_id LEFT JOIN report_attempts a ON a.attempt_id = n.last_attempt_id;
