@@ -85,45 +85,6 @@ func basic(name, password string) string {
 	return r.Header.Get("Authorization")
 }
 
-// TestRoles checks what each role may do: each role calls each endpoint, and 403 is returned before anything is read.
-func TestRoles(t *testing.T) {
-	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
-	admin := []string{"putProject", "deleteProject", "putProjectSecret", "deleteProjectSecret", "getTokens", "createToken", "deleteToken", "getAudit", "openUpload", "getUpload", "completeUpload", "getLimits", "setPool", "deletePool"}
-	operator := []string{"startAttempt", "killAttempt", "pauseAttempt", "unpauseAttempt", "pauseProject", "unpauseProject", "forkAttempt", "rerunAttempt", "skipSchedule", "backfillSchedule", "disableSchedule", "enableSchedule", "getProjectSecretList", "holdPool", "releasePool",
-		"checkStart", "startBackfill", "holdBackfill", "releaseBackfill", "killBackfill", "retryNotice", "retryNotices"}
-	owner := []string{"getBackup", "redrive", "revive", "getSites", "getServers", "getQueue", "getDeadLetters", "getDeadLetter", "redriveDeadLetter", "rekey", "importAttempts", "importSchedules"}
-	anyone := []string{"getVersion", "getHealth", "getLive", "getReady", "getSignIn", "signIn", "signOut", "leaveToSignIn", "comeBackSignedIn"}
-	for _, role := range []string{"metrics", "viewer", "operator", "admin", "owner"} {
-		if role == "owner" && server.deployed() {
-			t.Log("NOT RUN on a deployed stack: an owner there is who signs")
-			continue
-		}
-		c := caller{server, t, server.token(t, 0, role)}
-		var all, denied []string
-		for pattern, item := range server.spec.Paths.Map() {
-			for method, operation := range item.Operations() {
-				path := strings.NewReplacer("{id}", "99", "{attempt_id}", "99", "{seq}", "1", "{key}", "k", "{name}", "n", "{file_name}", "f", "{letter}", "l").Replace(pattern)
-				all = append(all, operation.OperationID)
-				if a := c.call(method, path, nil); a.status == http.StatusForbidden {
-					denied = append(denied, operation.OperationID)
-				}
-			}
-		}
-		want := map[string][]string{"viewer": slices.Concat(owner, admin, operator), "operator": slices.Concat(owner, admin), "admin": owner}[role]
-		if role == "metrics" {
-			want = slices.DeleteFunc(all, func(name string) bool {
-				return name == "getMetrics" || name == "getUserInfo" || slices.Contains(anyone, name)
-			}) // getUserInfo does not exist on this listener
-		}
-		slices.Sort(want)
-		slices.Sort(denied)
-		if diff := cmp.Diff(want, denied); diff != "" {
-			t.Errorf("denied to a %s:\n%s", role, diff)
-		}
-	}
-}
-
 // everySite returns a caller who manages every site: any caller if no login is needed, or a principal of the account on
 // a deployed stack.
 func everySite(t *testing.T) (*running, caller) {
