@@ -19,7 +19,7 @@ func optionValues() map[string]proposal {
 	return map[string]proposal{
 		"run --start": workflowTasks, "run --goal": workflowTasks, "run --end": workflowTasks, "run --session": sessions, "run --session-time": sessions,
 		"start --session": words("daily", "hourly", "now"), "retry --resume-from": taskNames, "retry --only": taskNames, "retry --until": taskNames, "retry --mark-success": taskNames,
-		"secrets --project": projectNames, "tokens create --project": projectNames, "admin queue --queue": words("tasks", "events"), "workflows --order": words("asc", "desc"), "sessions --status": words("running", "success", "error", "killed"), "tokens create --role": words("metrics", "viewer", "operator", "admin", "owner"),
+		"secrets --project": projectNames, "tokens create --project": projectNames, "admin queue --queue": words("tasks", "events"), "workflows --order": words("asc", "desc"), "sessions --status": words("running", "success", "error", "killed"), "tokens create --role": words("metrics", "viewer", "operator", "developer", "admin", "owner"),
 		"init --type": words(strings.Split(projectfolder.Kinds, ", ")...), "server --log-format": words("text", "json"), "--log-level": words(logstream.Levels()...),
 		"--output": formats, "--format": formats,
 	}

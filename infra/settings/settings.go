@@ -317,12 +317,12 @@ var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // grant matches a grant of a role. It is compiled when it is needed, so that other commands of the program do not pay
 // for it.
 var grant = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(metrics|viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
+	return regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(metrics|viewer|operator|developer|admin|owner)(/[0-9]{1,18})?$`)
 })
 
 // principal matches a grant to an IAM principal.
 var principal = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/([!-~]+/)?[\w+=,.@-]{1,128})=(metrics|viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
+	return regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/([!-~]+/)?[\w+=,.@-]{1,128})=(metrics|viewer|operator|developer|admin|owner)(/[0-9]{1,18})?$`)
 })
 
 // principals validates the grants to IAM principals.
@@ -345,7 +345,7 @@ func (s Settings) principals() error {
 // roles.
 func (s Settings) Grants() []string {
 	if s.Cognito && len(s.OIDCGrants) == 0 {
-		return []string{"group:owner=owner", "group:admin=admin", "group:operator=operator", "group:viewer=viewer"}
+		return []string{"group:owner=owner", "group:admin=admin", "group:developer=developer", "group:operator=operator", "group:viewer=viewer"}
 	}
 	return s.OIDCGrants
 }

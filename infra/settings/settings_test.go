@@ -300,7 +300,7 @@ func TestUserPool(t *testing.T) {
 	if err := s.Validate(); err != nil {
 		t.Error(err)
 	}
-	if got := strings.Join(s.Groups(), " "); got != "owner admin operator viewer" {
+	if got := strings.Join(s.Groups(), " "); got != "owner admin developer operator viewer" {
 		t.Errorf("groups %q", got)
 	}
 	s.OIDCGrants = []string{"group:a=b=admin", "boss@example.com=owner", "group:team=viewer", "group:a=b=viewer/2"}

@@ -218,7 +218,8 @@ func leastRole() map[string]string {
 		"operator": `startAttempt killAttempt pauseAttempt unpauseAttempt pauseProject unpauseProject forkAttempt rerunAttempt checkStart
 			skipSchedule backfillSchedule disableSchedule enableSchedule startBackfill holdBackfill releaseBackfill killBackfill
 			holdPool releasePool getProjectSecretList retryNotice retryNotices`,
-		"admin": `putProject deleteProject openUpload getUpload completeUpload putProjectSecret deleteProjectSecret
+		"developer": "putProject deleteProject openUpload getUpload completeUpload",
+		"admin": `putProjectSecret deleteProjectSecret
 			getTokens createToken deleteToken getAudit getLimits setPool deletePool`,
 		"owner": `getBackup redrive revive getSites getServers getQueue getDeadLetters getDeadLetter redriveDeadLetter rekey
 			importAttempts importSchedules getUserInfo`,
@@ -269,8 +270,8 @@ func TestRights(t *testing.T) {
 func callers(t *testing.T, server *running, other tenant) {
 	t.Helper()
 	for i, token := range []host.Token{
-		{}, {Role: "metrics"}, {Role: "viewer"}, {Role: "operator"}, {Role: "admin"}, {Role: "owner"},
-		{Role: "viewer", Projects: []string{"own"}}, {Role: "operator", Projects: []string{"own"}}, {Role: "admin", Projects: []string{"own"}},
+		{}, {Role: "metrics"}, {Role: "viewer"}, {Role: "operator"}, {Role: "developer"}, {Role: "admin"}, {Role: "owner"},
+		{Role: "viewer", Projects: []string{"own"}}, {Role: "operator", Projects: []string{"own"}}, {Role: "developer", Projects: []string{"own"}}, {Role: "admin", Projects: []string{"own"}},
 	} {
 		name := cmp.Or(token.Role, "none")
 		if len(token.Projects) > 0 {
@@ -353,7 +354,7 @@ func (c rights) check(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want %d", x.method, path, a.status, a.content, want)
 		}
 	}
-	if slices.Contains([]string{"operator", "admin"}, c.role) {
+	if slices.Contains([]string{"operator", "developer", "admin"}, c.role) {
 		c.resumesNone(t)
 	}
 	if diff := gocmp.Diff(before, home.seen()); diff != "" {
@@ -392,7 +393,7 @@ func (x cell) turn() int {
 // refusal returns the status with which an endpoint refuses the caller; 0 if it does not.
 func (c rights) refusal(t *testing.T, x cell) int {
 	t.Helper()
-	roles := []string{"", "metrics", "viewer", "operator", "admin", "owner"}
+	roles := []string{"", "metrics", "viewer", "operator", "developer", "admin", "owner"}
 	least, known := leastRole()[x.name]
 	question, plain := x.tenant.questions()[x.name]
 	switch inPath := strings.Contains(x.pattern, "{"); {

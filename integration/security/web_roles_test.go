@@ -21,7 +21,7 @@ func TestH6_Backup(t *testing.T) {
 		return s.call(method, path, []byte(body), "Authorization", "Bearer "+strings.TrimSpace(token), "Content-Type", "application/json")
 	}
 	for _, site := range []int{0, 1} {
-		for _, role := range []string{"viewer", "operator", "admin"} {
+		for _, role := range []string{"viewer", "operator", "developer", "admin"} {
 			made := asked(string(first), http.MethodPost, "/api/tokens", fmt.Sprintf(`{"name":"x","role":%q,"site":%d}`, role, site))
 			token, _ := made.object(t)["token"].(string)
 			if token == "" {

@@ -12,7 +12,7 @@ type Token struct {
 	ID        int64
 	Site      int64
 	Name      string // for display; not necessarily unique
-	Role      string // "metrics", "viewer", "operator", "admin" or "owner": what the bearer may do
+	Role      string // "metrics", "viewer", "operator", "developer", "admin" or "owner": what the bearer may do
 	Hash      []byte // SHA-256 of the text
 	CreatedAt time.Time
 	ExpiresAt time.Time // from then on the token is rejected; zero for never

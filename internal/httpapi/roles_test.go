@@ -42,7 +42,7 @@ func TestRoleTable(t *testing.T) {
 // roleTable returns the table of each role's rights, generated from the table of endpoints.
 func roleTable() string {
 	var b strings.Builder
-	b.WriteString("| | anyone | metrics | viewer | operator | admin | owner |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| | anyone | metrics | viewer | operator | developer | admin | owner |\n|---|---|---|---|---|---|---|---|\n")
 	for _, rt := range endpoints(&server.Room{}) {
 		fmt.Fprintf(&b, "| `%s %s` |", rt.Method, rt.Path)
 		for role := access.Role(0); role <= access.Owner; role++ {

@@ -95,7 +95,7 @@ test.describe("on a server with tokens", () => {
     await expect(page.getByRole("button", { name: /^(Queue|Sites|Dead letters)$/ })).toHaveCount(0);
     await expect(page.getByLabel("Site")).toHaveCount(0); // sites are for owners
     await page.getByRole("button", { name: "Create a token" }).click();
-    await expect(page.getByLabel("Role").getByRole("option")).toHaveText(["viewer", "operator", "admin"]);
+    await expect(page.getByLabel("Role").getByRole("option")).toHaveText(["viewer", "operator", "developer", "admin"]);
   });
 });
 
@@ -222,7 +222,7 @@ test.describe("if requests fail", () => {
 });
 
 test.describe("for an admin of a site", () => {
-  test.use({ session: { ...open, role: "admin", rights: { read: true, write: true, admin: true, owner: false } } });
+  test.use({ session: { ...open, role: "admin", rights: { read: true, write: true, push: true, admin: true, owner: false } } });
 
   test("sections about all sites are hidden, with an explanation", async ({ page }) => {
     const asked: string[] = [];

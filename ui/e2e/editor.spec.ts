@@ -283,13 +283,13 @@ test("the keyboard can leave the editor, and typed letters are not shortcuts", a
 });
 
 test.describe("without the role to push", () => {
-  test.use({ session: { ...open, rights: { read: true, write: true, admin: false, owner: false } } });
+  test.use({ session: { ...open, rights: { read: true, write: true, push: false, admin: false, owner: false } } });
   test("files are read-only", async ({ page, server }) => {
     const project = await pushed(server, `edit-read-${process.env.TEST_WORKER_INDEX}`);
     await edit(page, project, "daily.dig");
     await append(page, "daily.dig", "# mine\n");
     await expect(text(page, "daily.dig")).not.toContainText("# mine");
-    await expect(page.getByText("Saving requires the role admin.")).toBeVisible();
+    await expect(page.getByText("Saving requires the role developer.")).toBeVisible();
     await expect(page.getByRole("button", { name: /^Save|New file|Rename|Delete/ })).toHaveCount(0);
     await page.goto("/projects");
     await expect(page.getByRole("link", { name: "New project" })).toHaveCount(0);

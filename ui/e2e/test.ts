@@ -7,7 +7,7 @@ export const open = {
   methods: [],
   oidc: null,
   user: null,
-  rights: { read: true, write: true, admin: true, owner: true },
+  rights: { read: true, write: true, push: true, admin: true, owner: true },
   timezone: "UTC",
   site: null,
   live: "stream",

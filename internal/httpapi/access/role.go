@@ -16,16 +16,17 @@ type Role int
 
 // The roles.
 const (
-	Metrics  Role = iota + 1 // reads metrics of all sites, and nothing else
-	Viewer                   // reads everything except the keys of secrets
-	Operator                 // also starts, kills, retries, moves schedules, lists keys of secrets
-	Admin                    // also pushes, deletes, sets secrets, manages tokens of the site
-	Owner                    // also acts across sites: backups, all metrics, tokens of every site
+	Metrics   Role = iota + 1 // reads metrics of all sites, and nothing else
+	Viewer                    // reads everything except the keys of secrets
+	Operator                  // also starts, kills, retries, moves schedules, lists keys of secrets
+	Developer                 // also pushes and deletes projects
+	Admin                     // also sets secrets and pools, manages tokens of the site, reads its audit log
+	Owner                     // also acts across sites: backups, all metrics, tokens of every site
 )
 
 // String returns the name that tokens and settings use.
 func (r Role) String() string {
-	return [...]string{"", "metrics", "viewer", "operator", "admin", "owner"}[r]
+	return [...]string{"", "metrics", "viewer", "operator", "developer", "admin", "owner"}[r]
 }
 
 // ParseRole reads a role's name.
@@ -35,7 +36,7 @@ func ParseRole(name string) (Role, error) {
 			return r, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is not a role: use metrics, viewer, operator, admin or owner", name)
+	return 0, fmt.Errorf("%q is not a role: use metrics, viewer, operator, developer, admin or owner", name)
 }
 
 // The ways in which a caller was identified.

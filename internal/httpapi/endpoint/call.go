@@ -149,7 +149,7 @@ func (c *Call) Counting(name string, otherwise, most int64) (int, error) {
 }
 
 // Outside reports whether the caller's parameters are only data: only callers who may push may provide code.
-func (c *Call) Outside() bool { return c.Actor.Role < access.Admin }
+func (c *Call) Outside() bool { return c.Actor.Role < access.Developer }
 
 // Links reports whether this client may be sent to the store.
 func (c *Call) Links() bool {

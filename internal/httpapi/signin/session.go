@@ -61,7 +61,7 @@ func describe(c *endpoint.Call) wire.SignIn {
 	}
 	if role := c.Actor.Role; role > 0 {
 		s.Authenticated, s.User, s.Role = true, wire.TextOrNull(c.Actor.Name), new(role.String())
-		s.Rights = wire.Rights{Read: role >= access.Viewer, Write: role >= access.Operator, Admin: role >= access.Admin, Owner: role >= access.Owner}
+		s.Rights = wire.Rights{Read: role >= access.Viewer, Write: role >= access.Operator, Push: role >= access.Developer, Admin: role >= access.Admin, Owner: role >= access.Owner}
 		if c.Actor.Site != 0 {
 			s.Site = new(decimal(c.Actor.Site))
 		}

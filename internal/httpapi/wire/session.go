@@ -27,6 +27,7 @@ type OIDC struct {
 type Rights struct {
 	Read  bool `json:"read"`
 	Write bool `json:"write"`
+	Push  bool `json:"push"`
 	Admin bool `json:"admin"`
 	Owner bool `json:"owner"`
 }

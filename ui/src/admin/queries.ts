@@ -5,7 +5,7 @@ export type Token = Schemas["Token"];
 export type Role = Token["role"];
 
 /** Roles in ascending order of their rights. */
-export const roles: Role[] = ["metrics", "viewer", "operator", "admin", "owner"];
+export const roles: Role[] = ["metrics", "viewer", "operator", "developer", "admin", "owner"];
 
 /** The page size of the audit log. */
 const auditPage = 50;

@@ -97,7 +97,8 @@ const may: Record<Role, string> = {
   metrics: "can read the metrics of all sites, and nothing else",
   viewer: "can read everything except the names of secrets",
   operator: "can also start, retry and kill attempts, and change schedules",
-  admin: "can also push projects, set secrets and create tokens",
+  developer: "can also push and delete projects, whose workflows can use the project's secrets",
+  admin: "can also set secrets, pools and tokens",
   owner: "can also manage the whole server and all sites",
 };
 

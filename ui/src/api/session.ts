@@ -8,7 +8,7 @@ export type Session = {
   oidc: { name: string; url: string } | null;
   user: string | null;
   /** Null if the server requires no sign-in. */
-  role: "metrics" | "viewer" | "operator" | "admin" | "owner" | null;
+  role: "metrics" | "viewer" | "operator" | "developer" | "admin" | "owner" | null;
   /** Why signing in with the provider failed, after the browser returned; shown once. */
   problem: string | null;
   rights: Record<string, boolean>;
@@ -27,7 +27,7 @@ const open: Session = {
   user: null,
   role: null,
   problem: null,
-  rights: { read: true, write: true, admin: true, owner: true },
+  rights: { read: true, write: true, push: true, admin: true, owner: true },
   timezone: null,
   site: null,
   live: "stream",
@@ -77,6 +77,6 @@ export function useSession(): Session {
 }
 
 /** Reports whether the user has a right: actions that the server would reject are hidden or explained. */
-export function useRight(right: "write" | "admin"): boolean {
+export function useRight(right: "write" | "push" | "admin"): boolean {
   return useSession().rights[right] === true;
 }

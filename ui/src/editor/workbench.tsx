@@ -53,7 +53,7 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
   const [place, setPlace] = useState<Place | null>(null);
   const [saving, setSaving] = useState<"save" | "start" | null>(null);
   const [saved, setSaved] = useState<string | null>(null);
-  const mayPush = useRight("admin");
+  const mayPush = useRight("push");
   const navigate = useNavigate();
   const queries = useQueryClient();
   const changed = useMemo(() => changes(base, files), [base, files]);
@@ -122,7 +122,7 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
               </span>
             )}
             {dirty ? <Kept kept={kept} discard={discard} /> : saved !== null && <span>Saved as revision {saved}</span>}
-            {!mayPush && <span>You can read these files. Saving requires the role admin.</span>}
+            {!mayPush && <span>You can read these files. Saving requires the role developer.</span>}
           </p>
         </div>
         {mayPush && (

@@ -22,7 +22,7 @@ export default function Project() {
   const project = useQuery(projectQuery(id));
   const workflows = useQuery(projectWorkflowsQuery(id));
   const schedules = useQuery(projectSchedulesQuery(id));
-  const mayPush = useRight("admin");
+  const mayPush = useRight("push");
   useTitle(project.data?.name ?? "Project");
   if (!project.data) {
     return (

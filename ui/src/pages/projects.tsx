@@ -20,7 +20,7 @@ export default function Projects() {
   const { q = "" } = route.useSearch();
   const navigate = route.useNavigate();
   const query = useQuery(projectsQuery);
-  const mayPush = useRight("admin");
+  const mayPush = useRight("push");
   const search = useCallback((text: string) => void navigate({ search: { q: text || undefined }, replace: true }), [navigate]);
   const rows = query.data?.projects.filter((p) => p.name.toLowerCase().includes(q.toLowerCase())) ?? [];
   return (

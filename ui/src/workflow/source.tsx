@@ -16,7 +16,7 @@ const textQuery = (project: string, path: string, revision: string) =>
 /** The file of a workflow, as it was pushed. */
 export function SourcePanel({ workflow }: { workflow: Workflow }) {
   const path = `${workflow.name}.dig`;
-  const mayPush = useRight("admin");
+  const mayPush = useRight("push");
   const query = useQuery(textQuery(workflow.project.id, path, workflow.revision));
   if (!query.data) return <Loading query={query} rows={10} height={20} />;
   if (query.data.text === null) return <Empty>{path} is too large to be shown, or is no text.</Empty>;

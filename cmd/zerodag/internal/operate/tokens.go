@@ -37,7 +37,7 @@ func newTokenCreate(s cli.Streams) *cobra.Command {
 	asked, site, expires := client.TokenRequest{}, "", ""
 	c := &cobra.Command{Use: "create --name NAME --role ROLE", Short: "Create a token and show it once"}
 	c.Flags().StringVar(&asked.Name, "name", "", "`NAME` of the token (required)")
-	c.Flags().StringVar(&asked.Role, "role", "", "`ROLE`: metrics (of all sites, nothing else), viewer, operator, admin, or owner of all sites (required)")
+	c.Flags().StringVar(&asked.Role, "role", "", "`ROLE`: metrics (of all sites, nothing else), viewer, operator, developer, admin, or owner of all sites (required)")
 	c.Flags().StringVar(&expires, "expires", "", "`TIME` from which the token is rejected: after 90d or 12h, or from a date (2027-03-31, midnight UTC) or instant on (default: never)")
 	c.Flags().StringArrayVar(&asked.Projects, "project", nil, "`NAME` of the only project that the token may use; repeat it for several (default: all projects of the site)")
 	registerSite(c, &site)
