@@ -275,7 +275,7 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := parser.ParseFile(token.NewFileSet(), "../../internal/catalogue/names.go", nil, 0)
+	names, err := parser.ParseFile(token.NewFileSet(), "../../internal/catalogue/names/names.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestRefusals(t *testing.T) {
 	}
 	collect(f)
 	for _, d := range names.Decls {
-		if fn, is := d.(*ast.FuncDecl); is && slices.Contains([]string{"CheckNames", "checkPath", "checkName"}, fn.Name.Name) {
+		if fn, is := d.(*ast.FuncDecl); is && slices.Contains([]string{"Project", "Check"}, fn.Name.Name) {
 			collect(fn)
 		}
 	}
