@@ -168,8 +168,10 @@ type Workflows interface {
 
 // Notifier sends notifications (server.md#settings).
 type Notifier interface {
-	// Notify returns once the message is delivered; an error fails the task that sent it.
+	// Notify returns once the message is delivered, or stored until it is; an error fails the task that sent it.
 	Notify(ctx context.Context, message string, t *Task) error
+	// NotifySlow is like Notify, for the warning that the task takes long.
+	NotifySlow(ctx context.Context, message string, t *Task) error
 }
 
 // HTTPClient creates clients for `http>`; the host controls proxies and limits.

@@ -15,7 +15,7 @@ func clientCommands(s cli.Streams) []*cobra.Command {
 		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newFork(s), newKill(s), newPause(s), newUnpause(s), newDelete(s),
 		newStatus(s), newWatch(s), newSessions(s), newAttempts(s), newAttempt(s), newTasks(s),
 		newSchedules(s), newReschedule(s), newBackfill(s), newEnable(s), newDisable(s),
-		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), operate.NewSecrets(s), transfer.NewImport(s), newTokens(s), operate.NewPool(s), operate.NewAdmin(s), newWhoami(s), newVersion(s), contexts.New(s),
+		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), operate.NewSecrets(s), transfer.NewImport(s), newTokens(s), operate.NewPool(s), operate.NewAdmin(s), operate.NewAlert(s), newWhoami(s), newVersion(s), contexts.New(s),
 	}
 }
 

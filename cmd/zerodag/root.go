@@ -67,7 +67,7 @@ func groups() []struct{ title, commands string } {
 		{"Monitor sessions and attempts", "status watch sessions attempts attempt tasks log"},
 		{"Projects and their schedules", "projects workflows push archive upload download delete secrets schedules enable disable reschedule calendar"},
 		{"Run a server", "server migrate backup restore aws"},
-		{"Administer a server", "admin pool tokens import whoami context"},
+		{"Administer a server", "admin alert pool tokens import whoami context"},
 		{"Help", "docs operators schema completion version help"},
 	}
 }

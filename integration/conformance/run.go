@@ -255,6 +255,8 @@ func (s secrets) Secret(key string) (string, bool, error) {
 // quiet sends no notices, like the recorded Digdag.
 type quiet struct{}
 
+func (quiet) NotifySlow(context.Context, string, *operators.Task) error { return nil }
+
 func (quiet) Notify(context.Context, string, *operators.Task) error { return nil }
 
 // logs keeps the lines of each task's log.

@@ -3,6 +3,7 @@ package rest_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +34,8 @@ func TestNotices(t *testing.T) {
 		if n.Since = now; n.GivenUpAt.IsZero() {
 			n.Since = now.Add(-time.Hour)
 		}
-		if err := store.PutNotice(t.Context(), n); err != nil {
+		n.Channel, n.Kind = "ops", host.NoticeFailure
+		if err := store.PutNotices(t.Context(), now, host.NoticeBatch{Notices: []host.StoredNotice{n}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +49,7 @@ func TestNotices(t *testing.T) {
 		return got
 	}
 	first := list("", 3)[0].(map[string]any)
-	if first["attemptId"] != "7" || first["tries"] != 3.0 || first["error"] != "no answer" || first["retryAt"] == nil || first["givenUpAt"] != nil || first["message"] != "failed" || first["workflow"] != "w" {
+	if first["attemptId"] != "7" || first["tries"] != 3.0 || first["error"] != "no answer" || first["retryAt"] == nil || first["givenUpAt"] != nil || first["message"] != "failed" || first["workflow"] != "w" || first["channel"] != "ops" || first["kind"] != "failure" {
 		t.Errorf("got %v", first)
 	}
 	given := list("?given_up=true", 2)[0].(map[string]any)
@@ -83,5 +85,51 @@ func TestNotices(t *testing.T) {
 	}
 	if other, err := store.Notices(t.Context(), host.NoticeQuery{Site: 2}); err != nil || len(other) != 1 || other[0].GivenUpAt.IsZero() {
 		t.Errorf("the other site's: %+v %v", other, err)
+	}
+}
+
+// TestAlerts checks that an owner sees the channels and routes with the outcome of the last tries, that a test shows the
+// answers of the receivers, and that no one else may ask.
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
+	owner, admin := caller{server, t, server.token(t, 0, "owner")}, caller{server, t, server.token(t, 1, "admin")}
+	if server.deployed() {
+		if a := owner.call(http.MethodGet, "/api/x/alerts", nil); a.status != http.StatusNotFound && a.status != http.StatusForbidden {
+			t.Errorf("where notifications go to a topic: %d %s", a.status, a.content)
+		}
+		return
+	}
+	for _, problem := range []string{"no_service", ""} {
+		if err := server.engine.DB.NoteDelivery(t.Context(), "ops", problem, time.Now().UTC()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := owner.must(http.MethodGet, "/api/x/alerts", nil)
+	channels, routes := all["channels"].([]any), all["routes"].([]any)
+	if len(channels) != 2 || len(routes) != 1 {
+		t.Fatalf("got %v", all)
+	}
+	ops, broken, route := channels[0].(map[string]any), channels[1].(map[string]any), routes[0].(map[string]any)
+	if ops["name"] != "ops" || ops["type"] != "webhook" || ops["error"] != "no_service" || ops["deliveredAt"] == nil || ops["failedAt"] == nil || ops["waiting"] != 0.0 {
+		t.Errorf("got %v", ops)
+	}
+	if broken["deliveredAt"] != nil || broken["error"] != nil {
+		t.Errorf("a channel that was never tried: %v", broken)
+	}
+	if route["name"] != "main" || route["quiet"] != 3600.0 || fmt.Sprint(route["kinds"], route["projects"], route["workflows"]) != "[sla] [none] []" {
+		t.Errorf("got %v", route)
+	}
+	for name, want := range map[string]string{"ops": "[map[answer:200 OK channel:ops delivered:true error:<nil>]]", "broken": "[map[answer:<nil> channel:broken delivered:false error:no_service]]",
+		"main": "[map[answer:200 OK channel:ops delivered:true error:<nil>] map[answer:<nil> channel:broken delivered:false error:no_service]]"} {
+		if got := fmt.Sprint(owner.must(http.MethodPost, "/api/x/alerts/"+name+"/test", nil)["tests"]); got != want {
+			t.Errorf("test of %s: %s, want %s", name, got, want)
+		}
+	}
+	if a := owner.call(http.MethodPost, "/api/x/alerts/other/test", nil); a.status != http.StatusNotFound || !strings.Contains(string(a.content), "alert.channels.other") {
+		t.Errorf("an unknown name: %d %s", a.status, a.content)
+	}
+	if a := admin.call(http.MethodGet, "/api/x/alerts", nil); a.status != http.StatusForbidden {
+		t.Errorf("an administrator of a site: %d", a.status)
 	}
 }

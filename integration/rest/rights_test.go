@@ -54,8 +54,8 @@ func newTenant(c caller, site int64, name string) tenant {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		kept := host.StoredNotice{Key: fmt.Sprint(site, name), Site: site, Attempt: number, Project: name, Message: name, Body: []byte(`{}`), CreatedAt: time.Now(), Since: time.Now(), GivenUpAt: time.Now(), Error: name}
-		if err := c.engine.DB.PutNotice(c.t.Context(), kept); err != nil {
+		kept := host.StoredNotice{Key: fmt.Sprint(site, name), Channel: name, Site: site, Attempt: number, Project: name, Message: name, Body: []byte(`{}`), CreatedAt: time.Now(), Since: time.Now(), GivenUpAt: time.Now(), Error: name}
+		if err := c.engine.DB.PutNotices(c.t.Context(), time.Now(), host.NoticeBatch{Notices: []host.StoredNotice{kept}}); err != nil {
 			c.t.Fatal(err)
 		}
 		notice = c.first("/api/x/notices?attempt=" + a)["id"].(string)
@@ -158,6 +158,7 @@ func (v tenant) questions() map[string]asked {
 		"revive":                 {want: 403},
 		"getNotices":             {query: "attempt=" + v.ids["attempts"]},
 		"retryNotices":           {},
+		"getAlerts":              {want: 403},
 		"putProject":             {query: "project=" + v.name + "&revision=r", body: v.project(), want: 404},
 		"openUpload":             {query: "project=" + v.name + "&revision=s", body: announce(v.project()), want: 404},
 	}
@@ -177,6 +178,7 @@ func bodies() map[string]string {
 		"releaseBackfill":   `{}`,
 		"killBackfill":      `{}`,
 		"retryNotice":       `{}`,
+		"testAlert":         `{}`,
 		"redriveDeadLetter": `{}`,
 		"pauseAttempt":      `{"reason":"stolen"}`,
 		"unpauseAttempt":    `{}`,
@@ -222,7 +224,7 @@ func leastRole() map[string]string {
 		"admin": `putProjectSecret deleteProjectSecret
 			getTokens createToken deleteToken getAudit getLimits setPool deletePool`,
 		"owner": `getBackup redrive revive getSites getServers getQueue getDeadLetters getDeadLetter redriveDeadLetter rekey
-			importAttempts importSchedules getUserInfo`,
+			importAttempts importSchedules getUserInfo getAlerts testAlert`,
 	} {
 		for name := range strings.FieldsSeq(names) {
 			all[name] = role

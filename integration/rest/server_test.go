@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,6 +28,7 @@ import (
 	"zerodag/internal/httpapi/access"
 	"zerodag/internal/iam"
 	"zerodag/internal/node"
+	"zerodag/internal/notice"
 	"zerodag/internal/postgres"
 	"zerodag/internal/shared"
 )
@@ -61,7 +63,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 		}
 		of := options
 		of.Node, of.Version, of.Stopping, of.Vitals = engine.Node, recordedVersion, stopping, engine.Vitals
-		of.Census, of.Meter, of.Outbox = engine.DB.Census, engine.Meter, engine.DB
+		of.Census, of.Meter, of.Outbox, of.Alerts = engine.DB.Census, engine.Meter, engine.DB, engine.Alerts()
 		of.Depths, of.Queued, of.Servers = engine.DB.Depths, engine.DB.Queued, engine.DB
 		of.Auth.Tokens, of.Auth.Audit, of.Auth.Seal = engine.DB, engine.DB, cmp.Or(options.Auth.Seal, first.Seal)
 		of.Bound = "127.0.0.1" // like `zerodag server`: the recorded calls must pass its rules
@@ -88,7 +90,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 // servers).
 func places(t *testing.T) []embedded.Options {
 	t.Helper()
-	own := embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKeys: [][]byte{[]byte(server.Key)}, Notices: silent{}}
+	own := embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKeys: [][]byte{[]byte(server.Key)}, Notices: alerts()}
 	place, found := server.Found()
 	if !found {
 		return []embedded.Options{own}
@@ -329,7 +331,19 @@ func (s *running) project() []byte {
 	})
 }
 
-// silent sends no notices, because Digdag was recorded without notifications.
-type silent struct{}
+// alerts returns channels that send nothing, because Digdag was recorded without notifications: one that accepts
+// everything, and one that refuses it.
+func alerts() notice.OutboxOptions {
+	return notice.OutboxOptions{Channels: []notice.Channel{{Name: "ops", Type: "webhook", Sender: silent("")}, {Name: "broken", Type: "slack", Sender: silent("no_service")}},
+		Routes: []notice.Route{{Name: "main", Channels: []string{"ops", "broken"}, Projects: []string{"none"}, Kinds: []host.NoticeKind{host.NoticeSLA}, Quiet: time.Hour}}}
+}
 
-func (silent) Send(context.Context, *param.Map) error { return nil }
+// silent is a receiver that answers with an error, unless it is "".
+type silent string
+
+func (s silent) Send(context.Context, *param.Map) (string, error) {
+	if s != "" {
+		return "", errors.New(string(s))
+	}
+	return "200 OK", nil
+}

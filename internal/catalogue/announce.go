@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/schedule"
 	"zerodag/events"
 	"zerodag/internal/host"
@@ -51,7 +52,7 @@ func (c lifecycle) trace(ctx context.Context, a host.Attempt, final *engine.Stat
 // notifying changes an attempt and notifies users of the change. A notice that is stored comes first: nothing looks at a
 // changed attempt again, so no one would be notified if this process died in between.
 func (c lifecycle) notifying(ctx context.Context, a host.Attempt, message string, change func() error) error {
-	first, second := change, func() error { return c.Notify(ctx, a, message) }
+	first, second := change, func() error { return c.NotifyOf(ctx, a, host.Notice{Kind: host.NoticeFailure, Message: message}) }
 	if c.o.Keeper != nil {
 		first, second = second, first
 	}
@@ -61,27 +62,22 @@ func (c lifecycle) notifying(ctx context.Context, a host.Attempt, message string
 	return second()
 }
 
-// Notify notifies users about an attempt. It returns once a Keeper has stored the notice. Without a Keeper it sends the
-// notice in the background, continues after the caller's ctx has ended, and returns no error; AwaitBackground waits for
-// it.
-func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) error {
-	return c.NotifyOf(ctx, a, "", message)
-}
-
-// NotifyOf is like Notify, but about one task of an attempt.
-func (c lifecycle) NotifyOf(ctx context.Context, a host.Attempt, task, message string) error {
-	n := host.Notice{Message: message, Attempt: a, Task: task}
+// NotifyOf notifies users about an attempt; n has the kind, the message and the task. It returns once a Keeper has stored
+// the notice. Without a Keeper it sends the notice in the background, continues after the caller's ctx has ended, and
+// returns no error; AwaitBackground waits for it.
+func (c lifecycle) NotifyOf(ctx context.Context, a host.Attempt, n host.Notice) error {
+	n.Attempt = a
 	if w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {
-		n.Revision = w.Revision.Name
+		n.Revision, n.Tags = w.Revision.Name, keys.TagsOf(w.Config)
 	}
 	if c.o.Keeper != nil {
-		return c.o.Keeper.Keep(ctx, n, fmt.Sprintf("%d/%s", a.ID, task))
+		return c.o.Keeper.Keep(ctx, n, fmt.Sprintf("%d/%s", a.ID, n.Task))
 	}
 	ctx = context.WithoutCancel(ctx)
 	c.telling.begin(func() {
 		err := host.Recover(c.o.Logger, fmt.Sprintf("notice of attempt %d", a.ID), func() error { return c.o.Notices.Notify(ctx, n) })
 		if err != nil {
-			c.o.Logger.Error("notification not delivered", "attempt", a.ID, "message", message, "error", err)
+			c.o.Logger.Error("notification not delivered", "attempt", a.ID, "message", n.Message, "error", err)
 			c.o.Observer.NoticeLost(a)
 		}
 	})

@@ -28,7 +28,12 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 	if e.GivenUp && !a.Done {
 		err = c.notifying(ctx, a, "Workflow session attempt failed", finish)
 	} else {
-		err = finish()
+		if e.Success && !a.Done && c.o.Keeper != nil { // before the change, like a notice of a failure
+			err = c.o.Keeper.Succeeded(ctx, a)
+		}
+		if err == nil {
+			err = finish()
+		}
 	}
 	if err != nil {
 		return a, err

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"zerodag/engine"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/schedule"
 	"zerodag/events"
 	"zerodag/internal/host"
@@ -127,6 +129,7 @@ func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
 		next.Run = s.Times.Run.Add(afterError)
 	default:
 		log.Error("schedule cannot start its workflow", "again in", afterError, "error", err)
+		c.notify(ctx, s, host.Attempt{}, host.NoticeStartFailed, "Schedule could not start the workflow: "+err.Error())
 		next = s.Times
 		next.Run = now.Add(afterError)
 	}
@@ -136,11 +139,29 @@ func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
 		return err
 	}
 	if full {
-		c.held.put(s)
+		if c.held.put(s) {
+			c.notify(ctx, s, host.Attempt{}, host.NoticeStartFailed, "Schedule waits to start the workflow: too many attempts are running")
+		}
 	} else {
 		c.held.forget(s.ID)
 	}
 	return c.moved(ctx, s)
+}
+
+// notify notifies users about a schedule, and about the attempt that it started, if any. A server without an outbox sends
+// no such notices, and a notice that cannot be stored is only logged: schedules do not wait for notices.
+func (c scheduling) notify(ctx context.Context, s host.Schedule, a host.Attempt, kind host.NoticeKind, message string) {
+	if c.o.Keeper == nil {
+		return
+	}
+	a.Site, a.Project, a.Workflow, a.SessionTime = s.Site, s.Project, s.Workflow, s.Times.Session
+	n := host.Notice{Kind: kind, Message: engine.Shortened(message), Attempt: a}
+	if w, err := c.o.Workflows.Workflow(ctx, s.Site, s.Workflow.ID); err == nil {
+		n.Revision, n.Tags, n.Attempt.Zone = w.Revision.Name, keys.TagsOf(w.Config), w.Zone
+	}
+	if err := c.o.Keeper.Keep(ctx, n, fmt.Sprintf("schedule %d/%s/%d", s.ID, kind, s.Times.Session.Unix())); err != nil {
+		c.o.Logger.Error("notification not stored", "schedule", s.ID, "message", message, "error", err)
+	}
 }
 
 // startScheduled starts the attempt unless it must be skipped, and returns the schedule's next times. It may be called
@@ -172,7 +193,7 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	if skip, err := c.skips(ctx, s, times); err != nil || skip {
 		return skipped, err
 	}
-	_, err = c.attempts.Start(ctx, StartRequest{Site: s.Site, Workflow: s.Workflow.ID, SessionTime: t.Session, Once: true, runTime: t.Run, lastExecuted: t.Last})
+	a, err := c.attempts.Start(ctx, StartRequest{Site: s.Site, Workflow: s.Workflow.ID, SessionTime: t.Session, Once: true, runTime: t.Run, lastExecuted: t.Last})
 	var e *host.Error
 	switch {
 	case errors.As(err, &e) && e.Existing != nil:
@@ -200,6 +221,7 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 		c.counts.delay.Store(int64(delay))
 		if delay > host.LateStart {
 			c.o.Observer.StartedLate(host.Attempt{Site: s.Site, Project: s.Project, Workflow: s.Workflow})
+			c.notify(ctx, s, a, host.NoticeLate, fmt.Sprintf("Workflow was started %v late", delay.Round(time.Second)))
 		}
 	}
 	return started, err

@@ -19,14 +19,16 @@ type held struct {
 	list map[int64]host.Schedule // by id, as they were put off
 }
 
-// put remembers a schedule.
-func (h *held) put(s host.Schedule) {
+// put remembers a schedule, and reports whether it did not wait before.
+func (h *held) put(s host.Schedule) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.list == nil {
 		h.list = map[int64]host.Schedule{}
 	}
+	before := len(h.list)
 	h.list[s.ID] = s
+	return len(h.list) > before
 }
 
 // forget forgets a schedule.

@@ -12,6 +12,8 @@ type Notice struct {
 	AttemptID *ID        `json:"attemptId"`
 	Project   *string    `json:"project"`
 	Workflow  *string    `json:"workflow"`
+	Channel   string     `json:"channel"`
+	Kind      *string    `json:"kind"`
 	Message   string     `json:"message"`
 	CreatedAt time.Time  `json:"createdAt"`
 	Tries     int        `json:"tries"`
@@ -46,4 +48,52 @@ func (c *Client) retryNotices(ctx context.Context, path string) (int, error) {
 	var answer struct{ Notices int }
 	err := c.send(ctx, http.MethodPost, path, nil, struct{}{}, &answer)
 	return answer.Notices, err
+}
+
+// Alerts are the channels and routes of notifications.
+type Alerts struct {
+	Channels []AlertChannel `json:"channels"`
+	Routes   []AlertRoute   `json:"routes"`
+}
+
+// AlertChannel is a receiver of notifications.
+type AlertChannel struct {
+	Name        string     `json:"name"`
+	Type        string     `json:"type"`
+	Waiting     int        `json:"waiting"`
+	DeliveredAt *time.Time `json:"deliveredAt"` // nil: never
+	FailedAt    *time.Time `json:"failedAt"`    // nil: never
+	Error       *string    `json:"error"`       // of the last failure
+}
+
+// AlertRoute selects notifications for channels; empty lists select all.
+type AlertRoute struct {
+	Name      string   `json:"name"`
+	Channels  []string `json:"channels"`
+	Sites     []int64  `json:"sites"`
+	Projects  []string `json:"projects"`
+	Workflows []string `json:"workflows"`
+	Tags      []string `json:"tags"`
+	Kinds     []string `json:"kinds"`
+	Quiet     *float64 `json:"quiet"` // seconds; nil: nothing is summarized
+}
+
+// AlertTest is the outcome of a test.
+type AlertTest struct {
+	Channel   string  `json:"channel"`
+	Delivered bool    `json:"delivered"`
+	Answer    *string `json:"answer"`
+	Error     *string `json:"error"`
+}
+
+// Alerts lists the channels and routes of notifications.
+func (c *Client) Alerts(ctx context.Context) (a Alerts, err error) {
+	return a, c.get(ctx, "/api/x/alerts", nil, &a)
+}
+
+// SendTestAlert sends a notification now to a channel, or to all channels of a route.
+func (c *Client) SendTestAlert(ctx context.Context, name string) ([]AlertTest, error) {
+	var answer struct{ Tests []AlertTest }
+	err := c.send(ctx, http.MethodPost, path("api", "x", "alerts", name, "test"), nil, struct{}{}, &answer)
+	return answer.Tests, err
 }

@@ -64,7 +64,7 @@ func TestToldBeforeTheEnd(t *testing.T) {
 				notices, logger := &slowNotices{takes: takes}, slog.New(slog.DiscardHandler)
 				e := &Engine{Logger: logger, Node: node.New(node.Options{Ports: host.Ports{Notices: notices, Workflows: noWorkflows{}, Logger: logger}})}
 				ctx, end := context.WithCancel(t.Context())
-				e.Notify(ctx, host.Attempt{ID: 1}, "late")
+				e.NotifyOf(ctx, host.Attempt{ID: 1}, host.Notice{Message: "late"})
 				began := time.Now()
 				err := call(ctx, e)
 				end()

@@ -60,7 +60,8 @@ func (e *Engine) alarm(account aws.Config) func(context.Context, string) error {
 	}
 	topic := sns.New(account, sns.Options{ARN: e.Config.Topic, Stage: e.Config.Stage})
 	return func(ctx context.Context, text string) error {
-		return topic.Send(ctx, notice.Fields(host.Notice{Message: text}, time.Now()))
+		_, err := topic.Send(ctx, notice.Fields(host.Notice{Message: text}, time.Now()))
+		return err
 	}
 }
 

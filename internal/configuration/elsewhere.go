@@ -66,6 +66,9 @@ func shownSetting(key, value string) string {
 // isSecret reports whether the value of a key may be a secret, judging by its name.
 func isSecret(key string) bool {
 	last := key[strings.LastIndexByte(key, '.')+1:]
+	if strings.HasPrefix(key, "alert.channels.") && (last == "url" || strings.Contains(key, ".headers.")) { // it contains a token
+		return true
+	}
 	return !strings.HasSuffix(key, "-file") && slices.ContainsFunc([]string{"key", "secret", "password", "token"},
 		func(word string) bool { return strings.Contains(last, word) })
 }

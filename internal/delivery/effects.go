@@ -204,7 +204,7 @@ func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 	}
 	if p.expiry != nil {
 		if task, message := a.state.Slow(*p.expiry); task != "" {
-			if err := w.Catalogue.NotifyOf(ctx, a.row, task, message); err != nil {
+			if err := w.Catalogue.NotifyOf(ctx, a.row, host.Notice{Kind: host.NoticeSlow, Message: message, Task: task}); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/dig/keys"
 	"zerodag/internal/execution"
 	"zerodag/internal/host"
 	"zerodag/operators"
@@ -28,7 +29,7 @@ type job struct {
 
 // job collects everything that a run can see; its contents do not change later. The lock is held.
 func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
-	row := l.row
+	row, workflow := l.row, l.workflow
 	a := &row
 	j := execution.JobOf(&w.Runtime, l.state, run.Task, operators.Task{
 		Identity: operators.Identity{
@@ -36,7 +37,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 			SessionUUID: a.SessionUUID, SessionTime: a.SessionTime.In(l.state.Definition().Zone), Zone: a.Zone, AttemptID: a.ID, RetryAttemptName: a.RetryName,
 		},
 		Now: now, TaskLimit: w.Limits.Tasks, Workflows: required{w.Catalogue, a},
-		Notifier: notifier{w, a, l.workflow.Revision.Name, failureOf(l.state, l.state.Task(run.Task))},
+		Notifier: notifier{w, a, &workflow, failureOf(l.state, l.state.Task(run.Task))},
 	})
 	j.EvalStored = w.Stored.Evaluated(l.workflow.Config)
 	return &job{Job: j, workflow: l.workflow, known: host.Entry{Seq: l.seq, Nonce: l.nonce}, created: row.CreatedAt, operator: execution.Operator(l.state.Task(run.Task)), hidden: l.state.HoldsSecrets()}
@@ -46,16 +47,32 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 type notifier struct {
 	worker   *Worker
 	attempt  *host.Attempt
-	revision string
+	workflow *host.Workflow
 	failure  *host.Failure // nil for none
 }
 
 // Notify implements operators.Notifier.
 func (n notifier) Notify(ctx context.Context, message string, t *operators.Task) error {
+	kind := host.NoticeMessage
+	switch _, handler, _ := engine.HandlerOf(t.TaskName); {
+	case strings.HasSuffix(handler, engine.FailureAlert):
+		kind = host.NoticeFailure
+	case strings.HasSuffix(handler, "^sla"):
+		kind = host.NoticeSLA
+	}
+	return n.notify(ctx, kind, message, t)
+}
+
+// NotifySlow implements operators.Notifier.
+func (n notifier) NotifySlow(ctx context.Context, message string, t *operators.Task) error {
+	return n.notify(ctx, host.NoticeSlow, message, t)
+}
+
+func (n notifier) notify(ctx context.Context, kind host.NoticeKind, message string, t *operators.Task) error {
 	if n.failure != nil {
 		n.failure.Lines = n.worker.LastLines(ctx, *n.attempt, n.failure.Task)
 	}
-	notice := host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName, Failure: n.failure}
+	notice := host.Notice{Kind: kind, Message: message, Attempt: *n.attempt, Revision: n.workflow.Revision.Name, Tags: keys.TagsOf(n.workflow.Config), Task: t.TaskName, Failure: n.failure}
 	if k := n.worker.Keeper; k != nil {
 		return k.Keep(ctx, notice, fmt.Sprintf("%d/%d.%d", n.attempt.ID, t.TaskID, t.Dispatch))
 	}

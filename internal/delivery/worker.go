@@ -22,8 +22,8 @@ type Catalogue interface {
 	// Announce announces progress of an attempt on the bus. It is called after the entry is in the log and before any
 	// other consequence: two announcements are better than none.
 	Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error
-	// NotifyOf notifies users about a task.
-	NotifyOf(ctx context.Context, a host.Attempt, task, message string) error
+	// NotifyOf notifies users about an attempt; n has the kind, the message and the task.
+	NotifyOf(ctx context.Context, a host.Attempt, n host.Notice) error
 	// Require starts an attempt for the `require>` of a task in the attempt from, or finds the existing attempt of that
 	// session. It returns the errors of operators.Workflows.
 	Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error)

@@ -71,8 +71,7 @@ type Options struct {
 	Stored   run.Stored
 	Network  operators.Network    // the network through which tasks connect; nil: the machine's
 	Defaults *param.Map           // parameters that the parameters of attempts override
-	Notices  notice.Sender        // delivers notices; nil: no one is notified
-	Notify   notice.OutboxOptions // Observer, Logger and Now are set here
+	Notices  notice.OutboxOptions // without channels, no one is notified; Observer, Logger and Now are set here
 	Traces   host.Tracer          // nil: attempts leave no traces
 	Series   int                  // the limit on the series of a metric; 0 means meter.DefaultSeries
 	Registry operators.Registry   // nil: all built-in operators
@@ -276,10 +275,10 @@ func (e *Engine) ports(o Options, kept *Shared) host.Ports {
 		Unpack: func(ctx context.Context, key string) (host.Archive, error) { return e.workspaces.Archive(ctx, key) },
 		Traces: o.Traces, Observer: e.Meter, Defaults: o.Defaults, Limits: o.Limits, Now: o.Now, Logger: o.Logger,
 	}
-	if o.Notices != nil {
-		of := o.Notify
+	if len(o.Notices.Channels) > 0 {
+		of := o.Notices
 		of.Observer, of.Logger, of.Now = e.Meter, o.Logger, o.Now
-		e.outbox = notice.NewOutbox(e.DB, o.Notices, of)
+		e.outbox = notice.NewOutbox(e.DB, of)
 		p.Keeper = e.outbox
 	}
 	return p
@@ -380,6 +379,9 @@ func (e *Engine) Run(ctx, accepting context.Context, p node.Parts) {
 	defer e.enroll(ctx, accepting, p)()
 	e.Node.Run(ctx, accepting, p)
 }
+
+// Alerts returns the channels and routes of notices; nil if there are none.
+func (e *Engine) Alerts() *notice.Outbox { return e.outbox }
 
 // deliver delivers notices until the returned function is called, unless this process only serves requests.
 func (e *Engine) deliver(ctx context.Context, p node.Parts) (stop func()) {

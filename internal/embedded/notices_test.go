@@ -17,20 +17,20 @@ import (
 // down is a notice receiver that does not respond.
 type down struct{ tried chan struct{} }
 
-func (d down) Send(context.Context, *param.Map) error {
+func (d down) Send(context.Context, *param.Map) (string, error) {
 	select {
 	case d.tried <- struct{}{}:
 	default:
 	}
-	return errors.New("no answer")
+	return "", errors.New("no answer")
 }
 
 // up is a receiver that passes on the notices.
 type up chan *param.Map
 
-func (u up) Send(_ context.Context, fields *param.Map) error {
+func (u up) Send(_ context.Context, fields *param.Map) (string, error) {
 	u <- fields
-	return nil
+	return "", nil
 }
 
 // TestNoticesOutliveTheServer proves that a failed attempt ends at once while its notice cannot be delivered, and that
@@ -59,8 +59,11 @@ func TestNoticesOutliveTheServer(t *testing.T) {
 		}
 	}
 	receiver := down{make(chan struct{}, 1)}
-	soon := notice.OutboxOptions{Options: notice.Options{Retries: 1000, Shortest: time.Millisecond, Longest: 10 * time.Millisecond}}
-	e, stop := run(embedded.Options{Notices: receiver, Notify: soon})
+	soon := func(s notice.Sender) embedded.Options {
+		return embedded.Options{Notices: notice.OutboxOptions{Channels: []notice.Channel{{Name: notice.Default, Sender: s}}, Routes: []notice.Route{notice.DefaultRoute()},
+			Options: notice.Options{Retries: 1000, Shortest: time.Millisecond, Longest: 10 * time.Millisecond}}}
+	}
+	e, stop := run(soon(receiver))
 	w := pushed(t, e, "+a:\n  fail>: broken\n")
 	a, err := e.Start(t.Context(), catalogue.StartRequest{Workflow: w.ID, SessionTime: time.Unix(0, 0), Params: param.New()})
 	if err != nil {
@@ -78,7 +81,7 @@ func TestNoticesOutliveTheServer(t *testing.T) {
 	}
 	stop()
 	told := make(up, 9)
-	e, stop = run(embedded.Options{Notices: told, Notify: soon})
+	e, stop = run(soon(told))
 	fields := <-told
 	stop()
 	if task, _ := fields.Get("failed_task"); task != "+main+a" {
@@ -89,5 +92,45 @@ func TestNoticesOutliveTheServer(t *testing.T) {
 	}
 	if _, err := e.DB.Notices(context.Background(), host.NoticeQuery{}); err == nil {
 		t.Error("the database is still open")
+	}
+}
+
+// TestRecovery proves that the first success of a workflow after a failure is reported, once.
+func TestRecovery(t *testing.T) {
+	t.Parallel()
+	told := make(up, 9)
+	e, err := embedded.Open(t.Context(), embedded.Options{Folder: t.TempDir(), Migrate: true,
+		Notices: notice.OutboxOptions{Channels: []notice.Channel{{Name: "ops", Sender: told}}, Routes: []notice.Route{{Name: "all", Channels: []string{"ops"}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.Run(ctx, ctx, node.Parts{Executor: true, Agent: true, Scheduler: true})
+	}()
+	w := pushed(t, e, "+a:\n  if>: ${works}\n  _do: {echo>: fine}\n  _else_do: {fail>: broken}\n")
+	for i, works := range []bool{true, false, true, true, false} {
+		a, err := e.Start(t.Context(), catalogue.StartRequest{Workflow: w.ID, SessionTime: time.Unix(int64(i), 0), Params: param.New("works", works)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range e.Watch(t.Context(), a) {
+		}
+	}
+	for _, want := range []string{"failure", "recovered", "failure"} {
+		fields := <-told
+		if kind, _ := fields.Get("kind"); kind != want {
+			t.Errorf("told %v, want %s", fields, want)
+		}
+	}
+	stop()
+	<-ended
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	if len(told) != 0 {
+		t.Errorf("told %d times more", len(told))
 	}
 }

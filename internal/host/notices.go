@@ -25,11 +25,32 @@ type Notices interface {
 
 // Notice is one notice; the task's name is empty if the notice is about an attempt.
 type Notice struct {
+	Kind     NoticeKind
 	Message  string
-	Attempt  Attempt
+	Attempt  Attempt // without an ID if no attempt was started
 	Revision string
+	Tags     []string // of the workflow
 	Task     string
 	Failure  *Failure // why the attempt failed, if it did
+}
+
+// NoticeKind says what a notice is about; routes select notices by it (server.md#settings).
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	NoticeFailure     NoticeKind = "failure"      // an attempt failed or was killed because of its age
+	NoticeSLA         NoticeKind = "sla"          // an attempt missed its `sla:`
+	NoticeSlow        NoticeKind = "slow"         // a task takes longer than `warn` of its `_timeout`
+	NoticeMessage     NoticeKind = "message"      // a task `notify>` ran
+	NoticeLate        NoticeKind = "late"         // a schedule started an attempt later than LateStart allows
+	NoticeStartFailed NoticeKind = "start_failed" // a schedule could not start an attempt
+	NoticeRecovered   NoticeKind = "recovered"    // a workflow succeeded after a notice of its failure
+)
+
+// NoticeKinds returns all kinds of notices.
+func NoticeKinds() []NoticeKind {
+	return []NoticeKind{NoticeFailure, NoticeSLA, NoticeSlow, NoticeMessage, NoticeLate, NoticeStartFailed, NoticeRecovered}
 }
 
 // Failure is the task that made an attempt fail.

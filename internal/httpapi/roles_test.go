@@ -59,7 +59,8 @@ func TestWhoCrossesSites(t *testing.T) {
 	t.Parallel()
 	for _, rt := range endpoints(&server.Room{}) {
 		crosses := map[string]bool{"getBackup": true, "redrive": true, "revive": true, "getUserInfo": true,
-			"getSites": true, "getServers": true, "getQueue": true, "getDeadLetters": true, "getDeadLetter": true, "redriveDeadLetter": true, "rekey": true}[rt.Name]
+			"getSites": true, "getServers": true, "getQueue": true, "getDeadLetters": true, "getDeadLetter": true, "redriveDeadLetter": true, "rekey": true,
+			"getAlerts": true, "testAlert": true}[rt.Name]
 		history := rt.Name == "importAttempts" || rt.Name == "importSchedules"
 		if (crosses || history) != (rt.Role == access.Owner) {
 			t.Errorf("%s %s: crosses sites %t, writes history %t, needs role %q", rt.Method, rt.Path, crosses, history, rt.Role)

@@ -110,9 +110,11 @@ func (w *world) slow(ctx context.Context, t *operators.Task) (operators.Result, 
 
 type discard struct{}
 
-func (discard) Write(p []byte) (int, error)                           { return len(p), nil }
-func (discard) Echo(string)                                           {}
-func (discard) Line(operators.Level, string, string)                  {}
+func (discard) Write(p []byte) (int, error)                               { return len(p), nil }
+func (discard) Echo(string)                                               {}
+func (discard) Line(operators.Level, string, string)                      {}
+func (discard) NotifySlow(context.Context, string, *operators.Task) error { return nil }
+
 func (discard) Notify(context.Context, string, *operators.Task) error { return nil }
 
 func (w *world) run(t *testing.T, ctx context.Context, workflow string) *engine.State {

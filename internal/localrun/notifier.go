@@ -13,6 +13,8 @@ type silent struct{}
 
 func (silent) Notify(context.Context, string, *operators.Task) error { return nil }
 
+func (silent) NotifySlow(context.Context, string, *operators.Task) error { return nil }
+
 // newNotifier chooses how users are notified of failures. `run` is watched by the user who started it: notifications
 // are for servers, and configuring them for a run is an error.
 func newNotifier(s configuration.Settings) (operators.Notifier, error) {

@@ -54,6 +54,10 @@ func (unheard) Echo(string)                          {}
 
 type toldCounter struct{ n int }
 
+func (c *toldCounter) NotifySlow(ctx context.Context, text string, t *operators.Task) error {
+	return c.Notify(ctx, text, t)
+}
+
 func (c *toldCounter) Notify(context.Context, string, *operators.Task) error {
 	c.n++
 	return nil

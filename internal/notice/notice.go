@@ -1,8 +1,9 @@
 // Package notice notifies users that an attempt failed or takes too long: by HTTP, by mail, or through a command
 // (server.md#settings).
 //
-// A server stores its notices until they are delivered (Outbox); functions on AWS send theirs at once (Notices). The
-// package retries failed deliveries and must never change what an attempt does.
+// A server stores its notices until they are delivered (Outbox): routes select the channels of each, and similar ones may
+// be summarized. Functions on AWS send theirs at once (Notices). The package retries failed deliveries and must never
+// change what an attempt does.
 package notice
 
 import (
@@ -18,10 +19,22 @@ import (
 	"zerodag/internal/host"
 )
 
-// Sender tries once to deliver a notice. fields are the fields of the JSON body.
+// Sender tries once to deliver a notice. fields are the fields of the JSON body. It returns the receiver's answer, or an
+// error that names no secret of the channel: users can read it. The error may be a Refusal.
 type Sender interface {
-	Send(ctx context.Context, fields *param.Map) error
+	Send(ctx context.Context, fields *param.Map) (answer string, err error)
 }
+
+// Refusal is the error of a receiver that answered that it does not accept a notice.
+type Refusal struct {
+	Err       error
+	Permanent bool          // repeating the request will not help until a user changes something
+	After     time.Duration // the receiver accepts notices again after this time; 0: it did not say
+}
+
+func (r *Refusal) Error() string { return r.Err.Error() }
+
+func (r *Refusal) Unwrap() error { return r.Err }
 
 // Options limits the retries of a delivery. A zero value means the default named.
 type Options struct {
@@ -61,7 +74,7 @@ func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 	fields := n.o.fields(notice)
 	wait := n.o.Shortest
 	for try := 0; ; try++ {
-		err := n.sender.Send(ctx, fields)
+		_, err := n.sender.Send(ctx, fields)
 		if err == nil || try >= n.o.Retries {
 			return err
 		}
@@ -76,8 +89,8 @@ func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 	}
 }
 
-// Fields returns the body of a notice, with Digdag's names; unknown values are null. For a failed attempt, it also has
-// the failed task, its error, its last output, and the command that resumes: these fields are zerodag's and come last.
+// Fields returns the body of a notice, with Digdag's names; unknown values are null. Its kind and, for a failed attempt,
+// the failed task, its error, its last output, and the command that resumes are zerodag's fields and come last.
 func Fields(n host.Notice, now time.Time) *param.Map {
 	a := &n.Attempt
 	known := func(id int64) param.Value {
@@ -106,6 +119,9 @@ func Fields(n host.Notice, now time.Time) *param.Map {
 		"workflow_name", text(a.Workflow.Name), "revision", text(n.Revision), "attempt_id", known(a.ID),
 		"session_id", known(a.SessionID), "task_name", text(n.Task), "timezone", text(a.Zone),
 		"session_uuid", text(a.SessionUUID), "session_time", session, "workflow_definition_id", known(a.Workflow.ID))
+	if n.Kind != "" {
+		m.Set("kind", string(n.Kind))
+	}
 	if f := n.Failure; f != nil {
 		m.Set("failed_task", f.Task)
 		m.Set("error", engine.Shortened(f.Message))

@@ -74,7 +74,7 @@ func TestErrorsOfANoticeTellNoAddress(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	defer server.Close()
 	for _, address := range []string{server.URL, "http://127.0.0.1:1", "nosuch://host", "http://[::1"} {
-		err := notice.HTTP{URL: address + "/hooks/secret-path?key=secret-key"}.Send(t.Context(), param.New())
+		_, err := notice.HTTP{URL: address + "/hooks/secret-path?key=secret-key"}.Send(t.Context(), param.New())
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -83,9 +83,9 @@ func TestErrorsOfANoticeTellNoAddress(t *testing.T) {
 
 type failing struct{ tries *[]time.Time }
 
-func (f failing) Send(context.Context, *param.Map) error {
+func (f failing) Send(context.Context, *param.Map) (string, error) {
 	*f.tries = append(*f.tries, time.Now())
-	return errors.New("no")
+	return "", errors.New("no")
 }
 
 // TestRetries checks how often a delivery is tried and how long it waits, and that it ends with its context.
@@ -118,14 +118,14 @@ func TestShell(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "out")
 	fields := notice.Fields(failed, now())
-	if err := (notice.Shell{Command: "cat > '" + file + "'"}).Send(t.Context(), fields); err != nil {
+	if _, err := (notice.Shell{Command: "cat > '" + file + "'"}).Send(t.Context(), fields); err != nil {
 		t.Fatal(err)
 	}
 	if text, _ := os.ReadFile(file); string(text) != wantJSON {
 		t.Errorf("got %s", text)
 	}
 	for command, want := range map[string]string{"exit 3": "exit status 3", "sleep 100": "it did not finish within 50ms"} {
-		err := notice.Shell{Command: command, Timeout: 50 * time.Millisecond}.Send(t.Context(), fields)
+		_, err := notice.Shell{Command: command, Timeout: 50 * time.Millisecond}.Send(t.Context(), fields)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", command, err, want)
 		}
@@ -143,7 +143,7 @@ func TestRedirectOfANoticeTellsNoAddress(t *testing.T) {
 		http.Redirect(w, r, to.URL, http.StatusTemporaryRedirect)
 	}))
 	defer from.Close()
-	if err := (notice.HTTP{URL: from.URL + "/?token=SECRET"}).Send(t.Context(), notice.Fields(failed, now())); err != nil {
+	if _, err := (notice.HTTP{URL: from.URL + "/?token=SECRET"}).Send(t.Context(), notice.Fields(failed, now())); err != nil {
 		t.Fatal(err)
 	}
 	if referer := <-told; referer != "" {
@@ -170,7 +170,7 @@ func TestNoticeNamesTheProgram(t *testing.T) {
 // kept keeps the sent notices.
 type kept struct{ fields *[]*param.Map }
 
-func (k kept) Send(_ context.Context, fields *param.Map) error {
+func (k kept) Send(_ context.Context, fields *param.Map) (string, error) {
 	*k.fields = append(*k.fields, fields)
-	return nil
+	return "", nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 type OutboxOptions struct {
 	// Options limits the first retries: after Retries retries, the wait grows up to longestWait.
 	Options
+	Channels []Channel
+	Routes   []Route
 	GiveUp   time.Duration // how long a notice is retried: 24 h
 	Observer host.Observer // optional
 	Logger   *slog.Logger
@@ -28,9 +31,9 @@ type OutboxOptions struct {
 // have an Outbox: only one process delivers a notice at a time.
 type Outbox struct {
 	store  host.Outbox
-	sender Sender
 	o      OutboxOptions
-	wake   chan struct{}
+	lanes  map[string]*lane // by the name of the channel
+	routes []Route          // by name
 }
 
 // Times of an Outbox.
@@ -43,60 +46,157 @@ const (
 	lastTime      = 5 * time.Second     // for notices that are due when the process ends
 	keepGivenUp   = 30 * 24 * time.Hour // after which a notice that was given up is removed
 	sweepEvery    = time.Hour
-	atOnce        = 16 // tries
 )
 
 // NewOutbox returns an Outbox, which delivers while Run runs.
-func NewOutbox(store host.Outbox, s Sender, o OutboxOptions) *Outbox {
+func NewOutbox(store host.Outbox, o OutboxOptions) *Outbox {
 	o.Options = o.withDefaults()
 	o.GiveUp = cmp.Or(o.GiveUp, defaultGiveUp)
 	if o.Observer == nil {
 		o.Observer = host.Unobserved{}
 	}
-	return &Outbox{store, s, o, make(chan struct{}, 1)}
+	b := &Outbox{store: store, o: o, lanes: map[string]*lane{}, routes: slices.Clone(o.Routes)}
+	// Groups are locked in the order of the routes: the same order in all processes prevents deadlocks.
+	slices.SortFunc(b.routes, func(x, y Route) int { return cmp.Compare(x.Name, y.Name) })
+	for _, c := range o.Channels {
+		b.lanes[c.Name] = &lane{outbox: b, channel: c, wake: make(chan struct{}, 1)}
+	}
+	return b
 }
 
-// Keep implements host.Keeper.
+// Keep implements host.Keeper. It does nothing if no route matches the notice.
 func (b *Outbox) Keep(ctx context.Context, n host.Notice, key string) error {
 	now := b.o.Now().UTC()
-	a := &n.Attempt
-	err := b.store.PutNotice(ctx, host.StoredNotice{Key: fmt.Sprintf("%s/%x", key, sha256.Sum256([]byte(n.Message)))[:len(key)+17], Site: a.Site, Attempt: a.ID,
-		Project: a.Project.Name, Workflow: a.Workflow.Name, Message: engine.Shortened(n.Message), Body: param.AppendJSON(nil, b.o.fields(n)), CreatedAt: now, Since: now, Due: now})
-	if err != nil {
+	event := fmt.Sprintf("%s/%x", key, sha256.Sum256([]byte(n.Message)))[:len(key)+17]
+	var batches []host.NoticeBatch
+	var body []byte
+	for _, r := range b.routes {
+		if !r.Matches(n) {
+			continue
+		}
+		if body == nil {
+			body = param.AppendJSON(nil, b.o.fields(n))
+		}
+		batches = append(batches, host.NoticeBatch{Event: event, Group: r.group(n, body, now), Notices: b.deliveries(n, event, body, r.Channels)})
+	}
+	if len(batches) == 0 {
+		return nil
+	}
+	if err := b.store.PutNotices(ctx, now, batches...); err != nil {
 		return fmt.Errorf("store notification: %w", err)
 	}
-	select {
-	case b.wake <- struct{}{}:
-	default: // a pass is about to begin
-	}
+	b.wake(batches...)
 	return nil
 }
 
-// Run delivers notices until ctx ends, and then delivers the notices that are due, within a few seconds.
+// deliveries returns a notice as it is stored for channels.
+func (b *Outbox) deliveries(n host.Notice, event string, body []byte, channels []string) (list []host.StoredNotice) {
+	now, a := b.o.Now().UTC(), &n.Attempt
+	for _, c := range channels {
+		list = append(list, host.StoredNotice{Key: event + "/" + c, Channel: c, Kind: n.Kind, Site: a.Site, Attempt: a.ID, Project: a.Project.Name, Workflow: a.Workflow.Name,
+			Message: engine.Shortened(n.Message), Body: body, CreatedAt: now, Since: now, Due: now})
+	}
+	return list
+}
+
+// wake makes channels look for notices that were just stored.
+func (b *Outbox) wake(batches ...host.NoticeBatch) {
+	for _, batch := range batches {
+		for _, n := range batch.Notices {
+			if l := b.lanes[n.Channel]; l != nil {
+				l.hurry()
+			}
+		}
+	}
+}
+
+// mostConflicts is how often Succeeded reads the groups of a workflow while they change.
+const mostConflicts = 5
+
+// Succeeded implements host.Keeper: if the failure of the workflow was reported on a route that also reports recoveries,
+// it ends the groups of that trouble and notifies the channels of the route.
+func (b *Outbox) Succeeded(ctx context.Context, a host.Attempt) error {
+	n := host.Notice{Kind: host.NoticeRecovered, Message: "Workflow succeeded again", Attempt: a}
+	if !slices.ContainsFunc(b.routes, func(r Route) bool { return len(r.Kinds) == 0 || slices.Contains(r.Kinds, n.Kind) }) {
+		return nil // nothing needs to be read
+	}
+	for try := 1; ; try++ {
+		groups, err := b.store.NoticeGroups(ctx, host.GroupQuery{Site: a.Site, Project: a.Project.Name, Workflow: a.Workflow.Name})
+		if err != nil {
+			return fmt.Errorf("read notification groups: %w", err)
+		}
+		// The tags of the workflow are not needed: a group exists only on routes that matched its failure.
+		groups = slices.DeleteFunc(groups, func(g host.NoticeGroup) bool { return !heals(g.Kind) || !b.recovers(g.Route) })
+		if len(groups) == 0 {
+			return nil
+		}
+		batch := host.NoticeBatch{Notices: b.recovery(n, groups)}
+		err = b.store.EndQuiet(ctx, groups, time.Time{}, batch.Notices...)
+		switch {
+		case err == nil:
+			b.wake(batch)
+			return nil
+		case !errors.Is(err, host.ErrConflict) || try == mostConflicts:
+			return fmt.Errorf("store notification: %w", err)
+		}
+	}
+}
+
+// recovers reports whether a route reports recoveries.
+func (b *Outbox) recovers(route string) bool {
+	r, is := b.route(route)
+	return is && (len(r.Kinds) == 0 || slices.Contains(r.Kinds, host.NoticeRecovered))
+}
+
+func (b *Outbox) route(name string) (Route, bool) {
+	i := slices.IndexFunc(b.routes, func(r Route) bool { return r.Name == name })
+	if i < 0 {
+		return Route{}, false
+	}
+	return b.routes[i], true
+}
+
+// recovery returns the notices that the trouble of some groups has ended.
+func (b *Outbox) recovery(n host.Notice, groups []host.NoticeGroup) []host.StoredNotice {
+	seen := map[string]int{} // by route: several routes see the same notices
+	var channels []string
+	for _, g := range groups {
+		seen[g.Route] += g.Seen
+		r, _ := b.route(g.Route)
+		channels = append(channels, r.Channels...)
+	}
+	slices.Sort(channels)
+	fields, most := b.o.fields(n), 0
+	for _, count := range seen {
+		most = max(most, count)
+	}
+	fields.Set("failures", int64(most))
+	return b.deliveries(n, fmt.Sprintf("%d/recovered", n.Attempt.ID), param.AppendJSON(nil, fields), slices.Compact(channels))
+}
+
+// Run delivers notices until ctx ends, and then delivers the notices that are due, within a few seconds. Each channel
+// has a loop, so that a dead receiver holds back no other.
 func (b *Outbox) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, l := range b.lanes {
+		all.Go(func() { l.run(ctx) })
+	}
 	var swept time.Time
 	for ctx.Err() == nil {
 		if now := b.o.Now(); now.Sub(swept).Abs() >= sweepEvery {
 			swept = now
 			b.report(ctx, "remove old notifications", b.store.DropNotices(ctx, now.Add(-keepGivenUp)))
+			b.report(ctx, "give up notifications of removed channels", b.giveUpOrphans(ctx))
 		}
-		all, err := b.pass(ctx)
-		b.report(ctx, "deliver notifications", err)
-		if err == nil && !all {
-			continue // there may be more
-		}
+		b.report(ctx, "summarize notifications", b.summarize(ctx))
 		timer := time.NewTimer(lookEvery)
 		select {
-		case <-b.wake:
 		case <-timer.C:
 		case <-ctx.Done():
 		}
 		timer.Stop()
 	}
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
-	defer stop()
-	_, err := b.pass(ctx)
-	b.report(ctx, "deliver notifications", err)
+	all.Wait()
 }
 
 // report logs an error unless the process ends.
@@ -106,88 +206,112 @@ func (b *Outbox) report(ctx context.Context, doing string, err error) {
 	}
 }
 
-// pass tries to deliver the notices that are due. It reports whether it has seen all due notices.
-func (b *Outbox) pass(ctx context.Context) (all bool, err error) {
-	list, err := b.store.DueNotices(ctx, b.o.Now(), atOnce)
-	if err != nil {
-		return false, err
-	}
-	var tries sync.WaitGroup
-	errs := make([]error, len(list))
-	for i, n := range list {
-		tries.Go(func() { errs[i] = b.try(ctx, n) })
-	}
-	tries.Wait()
-	return len(list) < atOnce, errors.Join(errs...)
-}
+// mostSummaries is how many groups one look summarizes.
+const mostSummaries = 100
 
-// try tries once to deliver a notice. It first postpones the notice, so that no other process tries in the meantime,
-// and a later one does if this process ends.
-func (b *Outbox) try(ctx context.Context, n host.StoredNotice) error {
-	n.Tries++
-	n.Due = b.o.Now().Add(claimTime).UTC()
-	err := b.store.UpdateNotice(ctx, n, n.Tries-1)
-	if errors.Is(err, host.ErrConflict) {
-		return nil // another process tries
-	}
-	if err != nil {
-		return err
-	}
-	sent := host.Recover(b.o.Logger, fmt.Sprintf("notification %d", n.ID), func() error { return b.send(ctx, n) })
-	ended := ctx.Err() != nil
-	ctx = context.WithoutCancel(ctx)
-	if sent == nil {
-		return b.store.DeleteNotice(ctx, n.ID)
-	}
+// summarize sends a summary of the unsent notices of each group whose quiet time has passed, and begins another quiet
+// time.
+func (b *Outbox) summarize(ctx context.Context) error {
 	now := b.o.Now().UTC()
-	n.Error = engine.Shortened(sent.Error())
-	lost := false
-	switch {
-	case ended: // that was not the receiver's fault
-		n.Due = now
-	case now.Sub(n.Since) >= b.o.GiveUp:
-		n.Due, n.GivenUpAt, lost = time.Time{}, now, true
-	default:
-		n.Due = now.Add(b.o.wait(n.Tries))
-	}
-	if err := b.store.UpdateNotice(ctx, n, n.Tries); err != nil {
-		if errors.Is(err, host.ErrConflict) {
-			return nil // a user has sent it again
-		}
+	groups, err := b.store.NoticeGroups(ctx, host.GroupQuery{Site: host.AnySite, Due: now, Count: mostSummaries})
+	if err != nil {
 		return err
 	}
-	line := []any{"notification", n.ID, "attempt", n.Attempt, "project", n.Project, "workflow", n.Workflow, "message", n.Message, "tries", n.Tries, "error", n.Error}
-	switch {
-	case lost:
-		b.o.Logger.Warn("notification given up: `zerodag admin notices retry` sends it again", line...)
-		b.o.Observer.NoticeLost(host.Attempt{ID: n.Attempt, Site: n.Site, Project: host.Ref{Name: n.Project}, Workflow: host.Ref{Name: n.Workflow}})
-	case n.Tries == 1:
-		b.o.Logger.Warn("notification not delivered, will be retried", line...)
+	var errs []error
+	for _, g := range groups {
+		batch := host.NoticeBatch{}
+		until := now
+		if r, is := b.route(g.Route); is {
+			until = now.Add(r.Quiet)
+			if batch.Notices, err = b.summary(g, r.Channels); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		switch err := b.store.EndQuiet(ctx, []host.NoticeGroup{g}, until, batch.Notices...); {
+		case err == nil:
+			b.wake(batch)
+		case !errors.Is(err, host.ErrConflict): // otherwise another process was faster, or another notice was counted
+			errs = append(errs, err)
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-func (b *Outbox) send(ctx context.Context, n host.StoredNotice) error {
-	ctx, stop := context.WithTimeout(ctx, tryTime)
-	defer stop()
-	v, err := param.ParseJSON(string(n.Body))
+// summary returns the newest notice of a group with the number of those that were not sent.
+func (b *Outbox) summary(g host.NoticeGroup, channels []string) ([]host.StoredNotice, error) {
+	fields, err := stored(g.Body)
 	if err != nil {
-		return fmt.Errorf("read stored notification: %w", err)
+		return nil, err
+	}
+	n := host.Notice{Kind: g.Kind, Message: fmt.Sprintf("%d more: %s", g.Unsent, text(fields, "message")), Attempt: host.Attempt{Site: g.Site, Project: host.Ref{Name: g.Project}, Workflow: host.Ref{Name: g.Workflow}}}
+	if id, _ := fields.Get("attempt_id"); id != nil {
+		n.Attempt.ID, _ = id.(int64)
+	}
+	fields.Set("message", n.Message)
+	fields.Set("more", int64(g.Unsent))
+	return b.deliveries(n, fmt.Sprintf("%s/%d", g.Key, g.Seen), param.AppendJSON(nil, fields), channels), nil
+}
+
+// orphanPage is how many notices giveUpOrphans reads at a time.
+const orphanPage = 500
+
+// giveUpOrphans marks the notices of channels that this server does not have: they stay visible, with the reason, and
+// another server of the database, or this one with another configuration, may deliver them until they are given up.
+func (b *Outbox) giveUpOrphans(ctx context.Context) error {
+	q := host.NoticeQuery{Site: host.AnySite, Waiting: true, Count: orphanPage}
+	for {
+		list, err := b.store.Notices(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, n := range list {
+			q.After = n.ID
+			if b.lanes[n.Channel] != nil {
+				continue
+			}
+			n.Error = fmt.Sprintf("the channel %s is no longer configured", n.Channel)
+			lost := b.o.Now().Sub(n.Since) >= b.o.GiveUp
+			if lost {
+				n.Due, n.GivenUpAt = time.Time{}, b.o.Now().UTC()
+			}
+			if err := b.store.UpdateNotice(ctx, n, n.Tries); err != nil && !errors.Is(err, host.ErrConflict) {
+				return err
+			} else if err == nil && lost {
+				b.lost(n)
+			}
+		}
+		if len(list) < orphanPage {
+			return nil
+		}
+	}
+}
+
+// lost reports that a notice was given up.
+func (b *Outbox) lost(n host.StoredNotice) {
+	b.o.Logger.Warn("notification given up: `zerodag admin notices retry` sends it again", line(n)...)
+	b.o.Observer.NoticeLost(host.Attempt{ID: n.Attempt, Site: n.Site, Project: host.Ref{Name: n.Project}, Workflow: host.Ref{Name: n.Workflow}})
+}
+
+func line(n host.StoredNotice) []any {
+	return []any{"notification", n.ID, "channel", n.Channel, "attempt", n.Attempt, "project", n.Project, "workflow", n.Workflow, "message", n.Message, "tries", n.Tries, "error", n.Error}
+}
+
+// stored returns the fields of a stored notice.
+func stored(body []byte) (*param.Map, error) {
+	v, err := param.ParseJSON(string(body))
+	if err != nil {
+		return nil, fmt.Errorf("read stored notification: %w", err)
 	}
 	fields, isMap := v.(*param.Map)
 	if !isMap {
-		return errors.New("read stored notification: it is not an object")
+		return nil, errors.New("read stored notification: it is not an object")
 	}
-	return b.sender.Send(ctx, fields)
+	return fields, nil
 }
 
-// wait returns how long to wait after a number of failed tries.
-func (o Options) wait(tries int) time.Duration {
-	grown := func(d time.Duration, times int, most time.Duration) time.Duration {
-		return min(d<<min(times, 20), most)
-	}
-	if tries <= o.Retries {
-		return grown(o.Shortest, tries-1, o.Longest)
-	}
-	return max(o.Longest, grown(o.Longest, tries-o.Retries, longestWait))
+func text(fields *param.Map, key string) string {
+	v, _ := fields.Get(key)
+	s, _ := v.(string)
+	return s
 }

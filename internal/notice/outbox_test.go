@@ -1,7 +1,6 @@
 package notice_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -19,69 +18,6 @@ import (
 	"zerodag/internal/notice"
 )
 
-// memory is a host.Outbox that is lost with the process.
-type memory struct {
-	mu   sync.Mutex
-	last int64
-	list []host.StoredNotice // ascending by id
-}
-
-func (m *memory) PutNotice(_ context.Context, n host.StoredNotice) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !slices.ContainsFunc(m.list, func(x host.StoredNotice) bool { return x.Key == n.Key }) {
-		m.last++
-		n.ID = m.last
-		m.list = append(m.list, n)
-	}
-	return nil
-}
-
-func (m *memory) Notices(_ context.Context, q host.NoticeQuery) (list []host.StoredNotice, _ error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, n := range m.list {
-		fits := n.ID > q.After && (q.Site == host.AnySite || n.Site == q.Site) && (q.ID == 0 || n.ID == q.ID) && (q.Attempt == 0 || n.Attempt == q.Attempt) && (!q.GivenUp || !n.GivenUpAt.IsZero())
-		if fits && (q.Count == 0 || len(list) < q.Count) {
-			list = append(list, n)
-		}
-	}
-	return list, nil
-}
-
-func (m *memory) DueNotices(_ context.Context, at time.Time, n int) ([]host.StoredNotice, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	list := slices.DeleteFunc(slices.Clone(m.list), func(n host.StoredNotice) bool { return n.Due.IsZero() || n.Due.After(at) })
-	slices.SortStableFunc(list, func(a, b host.StoredNotice) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.ID, b.ID)) })
-	return list[:min(n, len(list))], nil
-}
-
-func (m *memory) UpdateNotice(_ context.Context, n host.StoredNotice, tries int) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i := slices.IndexFunc(m.list, func(x host.StoredNotice) bool { return x.ID == n.ID && x.Tries == tries })
-	if i < 0 {
-		return host.ErrConflict
-	}
-	m.list[i] = n
-	return nil
-}
-
-func (m *memory) DeleteNotice(_ context.Context, id int64) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.list = slices.DeleteFunc(m.list, func(x host.StoredNotice) bool { return x.ID == id })
-	return nil
-}
-
-func (m *memory) DropNotices(_ context.Context, before time.Time) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.list = slices.DeleteFunc(m.list, func(x host.StoredNotice) bool { return !x.GivenUpAt.IsZero() && x.GivenUpAt.Before(before) })
-	return nil
-}
-
 // all returns the stored notices.
 func (m *memory) all() []host.StoredNotice {
 	m.mu.Lock()
@@ -93,7 +29,7 @@ func (m *memory) all() []host.StoredNotice {
 func TestOutboxInMemory(t *testing.T) {
 	t.Parallel()
 	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("it stores notices only", "Outbox"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
-		run(t, suite.Stores{Outbox: &memory{}})
+		run(t, suite.Stores{Outbox: newMemory()})
 	}})
 }
 
@@ -106,16 +42,16 @@ type receiver struct {
 	takes time.Duration
 }
 
-func (r *receiver) Send(ctx context.Context, fields *param.Map) error {
+func (r *receiver) Send(ctx context.Context, fields *param.Map) (string, error) {
 	time.Sleep(r.takes) // on the fake clock
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.at = append(r.at, time.Now())
 	if !r.works {
-		return errors.New("no answer")
+		return "", errors.New("no answer")
 	}
 	r.got = append(r.got, fields)
-	return ctx.Err()
+	return "thanks", ctx.Err()
 }
 
 // tries returns the times of all tries.
@@ -166,8 +102,9 @@ func (w *watched) text() string {
 	return w.log.String()
 }
 
-func (w *watched) options() notice.OutboxOptions {
-	return notice.OutboxOptions{Options: notice.Options{Retries: 3, Shortest: time.Second, Longest: 30 * time.Second, Now: time.Now, Program: "zerodag"}, Observer: w, Logger: slog.New(slog.NewTextHandler(w, nil))}
+// options returns the options of an outbox with one channel, for everything.
+func (w *watched) options(r notice.Sender) notice.OutboxOptions {
+	return notice.OutboxOptions{Channels: []notice.Channel{{Name: "ops", Sender: r}}, Routes: []notice.Route{{Name: "all", Channels: []string{"ops"}}}, Options: notice.Options{Retries: 3, Shortest: time.Second, Longest: 30 * time.Second, Now: time.Now, Program: "zerodag"}, Observer: w, Logger: slog.New(slog.NewTextHandler(w, nil))}
 }
 
 // running runs an outbox until the returned function is called.
@@ -184,8 +121,8 @@ func TestOutboxDelivers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var w watched
-		store, r := &memory{}, &receiver{works: true}
-		b := notice.NewOutbox(store, r, w.options())
+		store, r := newMemory(), &receiver{works: true}
+		b := notice.NewOutbox(store, w.options(r))
 		n := failed
 		n.Failure = &host.Failure{Task: "+main+b", Message: "no", Lines: []string{"one"}}
 		for range 2 {
@@ -212,8 +149,8 @@ func TestOutboxRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var w watched
-		store, r := &memory{}, &receiver{}
-		b := notice.NewOutbox(store, r, w.options())
+		store, r := newMemory(), &receiver{}
+		b := notice.NewOutbox(store, w.options(r))
 		stop := running(t, b)
 		began := time.Now()
 		if err := b.Keep(t.Context(), failed, "7/1.1"); err != nil {
@@ -229,7 +166,7 @@ func TestOutboxRetries(t *testing.T) {
 		if n := store.all()[0]; n.Error != "no answer" || n.Due.IsZero() || n.Tries != first {
 			t.Errorf("stored %+v", n)
 		}
-		defer running(t, notice.NewOutbox(store, r, w.options()))()
+		defer running(t, notice.NewOutbox(store, w.options(r)))()
 		time.Sleep(26 * time.Hour)
 		synctest.Wait()
 		n := store.all()[0]
@@ -269,8 +206,8 @@ func TestOutboxesShareAStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var w watched
-		store, r := &memory{}, &receiver{works: true, takes: 20 * time.Second}
-		one, two := notice.NewOutbox(store, r, w.options()), notice.NewOutbox(store, r, w.options())
+		store, r := newMemory(), &receiver{works: true, takes: 20 * time.Second}
+		one, two := notice.NewOutbox(store, w.options(r)), notice.NewOutbox(store, w.options(r))
 		defer running(t, one)()
 		defer running(t, two)()
 		for i := range int64(40) {
@@ -294,8 +231,8 @@ func TestOutboxSurvivesItsProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var w watched
-		store, r := &memory{}, &receiver{works: true}
-		if err := notice.NewOutbox(store, r, w.options()).Keep(t.Context(), failed, "7/1.1"); err != nil {
+		store, r := newMemory(), &receiver{works: true}
+		if err := notice.NewOutbox(store, w.options(r)).Keep(t.Context(), failed, "7/1.1"); err != nil {
 			t.Fatal(err)
 		}
 		n := store.all()[0] // as a process leaves it that is killed during its first try
@@ -303,7 +240,7 @@ func TestOutboxSurvivesItsProcess(t *testing.T) {
 		if err := store.UpdateNotice(t.Context(), n, 0); err != nil {
 			t.Fatal(err)
 		}
-		defer running(t, notice.NewOutbox(store, r, w.options()))()
+		defer running(t, notice.NewOutbox(store, w.options(r)))()
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if len(r.accepted()) != 0 {

@@ -20,7 +20,7 @@ type Shell struct {
 const shellTime = 30 * time.Second
 
 // Send implements Sender.
-func (s Shell) Send(ctx context.Context, fields *param.Map) error {
+func (s Shell) Send(ctx context.Context, fields *param.Map) (string, error) {
 	limit := s.Timeout
 	if limit == 0 {
 		limit = shellTime
@@ -32,10 +32,10 @@ func (s Shell) Send(ctx context.Context, fields *param.Map) error {
 	c.WaitDelay = time.Second // a child may keep its pipes
 	err := c.Run()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("run notification command: it did not finish within %v", limit)
+		return "", fmt.Errorf("run notification command: it did not finish within %v", limit)
 	}
 	if err != nil {
-		return fmt.Errorf("run notification command: %w", err)
+		return "", fmt.Errorf("run notification command: %w", err)
 	}
-	return nil
+	return "the command succeeded", nil
 }

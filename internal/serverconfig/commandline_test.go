@@ -100,7 +100,7 @@ func TestContradictions(t *testing.T) {
 		{"server.access-log.pattern = xml", []string{"-m"}, "json, combined or common", false},
 		{"notification.type = pager", []string{"-m"}, "use mail, http or shell", false},
 		{"notification.type = http", []string{"-m"}, "notification.http.url is missing", false},
-		{"notification.type = mail\nnotification.mail.host = h\nnotification.mail.from = f\nnotification.mail.body_template_file = /nonexistent", []string{"-m"}, "read notification.mail.body_template_file", false},
+		{"notification.type = mail\nnotification.mail.host = h\nnotification.mail.from = f\nnotification.mail.body_template_file = /nonexistent", []string{"-m"}, "configuration key notification.mail.body_template_file", false},
 		{"traces.otlp.endpoint = localhost:4318", []string{"-m"}, "traces.otlp.endpoint must be a URL", false},
 		{"digdag.secret-encryption-key = short", []string{"-m"}, "must be base64 of 16 random bytes", false},
 		{"digdag.secret-encryption-key = short", []string{"-m"}, "head -c 16 /dev/urandom | base64", false},

@@ -41,7 +41,7 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 	if o.Commands = r.Commands(); c.Project != "" {
 		o.Commands = configuration.OwnFolder(o.Commands)
 	}
-	o.Commands.Hidden = c.Files()
+	o.Commands.Hidden = append(c.Files(), alertFiles(r.Settings)...)
 	for _, key := range []string{"server.secret-key-file", "server.tls.key-file"} {
 		if file, err := filepath.Abs(r.Text(key, "")); err == nil && r.Settings[key] != "" {
 			o.Commands.Hidden = append(o.Commands.Hidden, file)

@@ -36,7 +36,7 @@ func TestSettingKeys(t *testing.T) {
 		if _, err := c.webOptions(r); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := readNotices(r, nil); err != nil {
+		if _, err := readNotices(r, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := newTraces(r); err != nil {

@@ -17,13 +17,12 @@ import (
 	"zerodag/internal/program"
 )
 
-// readNotices reads the notice settings (server.md#settings). Without notification.type, there is no sender.
-func readNotices(r *configuration.Reading, pool *evaluators.Pool) (notice.Sender, notice.OutboxOptions, error) {
-	sender, err := noticeSender(r, pool)
+// readNotices reads the notice settings (server.md#settings). Without any, there are no channels.
+func readNotices(r *configuration.Reading, pool *evaluators.Pool) (notice.OutboxOptions, error) {
 	milliseconds := func(key string, otherwise int) time.Duration {
 		return time.Duration(r.Number(key, otherwise)) * time.Millisecond
 	}
-	return sender, notice.OutboxOptions{
+	o := notice.OutboxOptions{
 		Options: notice.Options{
 			Program:  program.Called(),
 			Retries:  r.Number("notification.retries", 10),
@@ -31,7 +30,16 @@ func readNotices(r *configuration.Reading, pool *evaluators.Pool) (notice.Sender
 			Longest:  milliseconds("notification.max_retry_wait", 30_000),
 		},
 		GiveUp: r.Duration("notification.give_up_after", 0),
-	}, err
+	}
+	sender, err := noticeSender(r, pool)
+	if err != nil {
+		return o, err
+	}
+	if sender != nil {
+		o.Channels = append(o.Channels, notice.Channel{Name: notice.Default, Type: r.Text("notification.type", ""), Sender: sender})
+		o.Routes = append(o.Routes, notice.DefaultRoute())
+	}
+	return o, readAlerts(r, pool, &o)
 }
 
 func noticeSender(r *configuration.Reading, pool *evaluators.Pool) (notice.Sender, error) {
@@ -51,23 +59,27 @@ func noticeSender(r *configuration.Reading, pool *evaluators.Pool) (notice.Sende
 		command, err := required("notification.shell.command")
 		return notice.Shell{Command: command, Timeout: time.Duration(r.Number("notification.shell.timeout", 30_000)) * time.Millisecond}, err
 	case "mail":
-		return mailNotices(r, pool, required)
+		m, err := mailNotices(r, pool, "notification.mail.", required)
+		if err != nil {
+			return nil, err
+		}
+		return m, nil
 	default:
 		return nil, fmt.Errorf("configuration key notification.type is %q: use mail, http or shell", kind)
 	}
 }
 
-func mailNotices(r *configuration.Reading, pool *evaluators.Pool, required func(string) (string, error)) (notice.Sender, error) {
-	const prefix = "notification.mail."
+// mailNotices reads the settings of mails, whose keys begin with prefix.
+func mailNotices(r *configuration.Reading, pool *evaluators.Pool, prefix string, required func(string) (string, error)) (m mail.Sender, err error) {
 	host, err := required(prefix + "host")
 	if err != nil {
-		return nil, err
+		return m, err
 	}
 	from, err := required(prefix + "from")
 	if err != nil {
-		return nil, err
+		return m, err
 	}
-	m := mail.Sender{
+	m = mail.Sender{
 		Server: param.New("host", host, "tls", r.Text(prefix+"tls", "true"), "ssl", r.Text(prefix+"ssl", "false")),
 		Message: param.New("from", from, "subject", r.Text(prefix+"subject", "Digdag Notification"),
 			"html", r.Text(prefix+"html", "false"), "to", []param.Value{}),
@@ -84,7 +96,7 @@ func mailNotices(r *configuration.Reading, pool *evaluators.Pool, required func(
 	}
 	if file := r.Text(prefix+"body_template_file", ""); file != "" {
 		if m.Body, err = noticeTemplate(file, pool); err != nil {
-			return nil, err
+			return m, fmt.Errorf("configuration key %sbody_template_file: %w", prefix, err)
 		}
 	}
 	return m, nil
@@ -105,13 +117,13 @@ func addressList(text string) []param.Value {
 func noticeTemplate(file string, pool *evaluators.Pool) (func(*param.Map) (string, error), error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read notification.mail.body_template_file: %w", err)
+		return nil, err
 	}
 	body := func(fields *param.Map) (string, error) {
 		return pool.Template(context.Background(), string(text), fields, expr.Scope{Zone: time.UTC, Now: time.Now()})
 	}
 	if _, err := body(notice.Fields(host.Notice{Message: "test"}, time.Now())); err != nil {
-		return nil, fmt.Errorf("notification.mail.body_template_file %s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return body, nil
 }

@@ -14,7 +14,7 @@ import (
 
 // notifies reads how users are notified of attempts, and where traces are sent.
 func notifies(r *configuration.Reading, o *embedded.Options) (err error) {
-	if o.Notices, o.Notify, err = readNotices(r, o.Evaluators); err != nil {
+	if o.Notices, err = readNotices(r, o.Evaluators); err != nil {
 		return err
 	}
 	o.Traces, err = newTraces(r)

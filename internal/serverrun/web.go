@@ -54,6 +54,9 @@ func connect(o *serverconfig.Web, engine *embedded.Engine) {
 	o.API.Backup, o.API.Writable, o.API.Vitals = engine.Backup, engine.Writable, engine.Vitals
 	o.API.Rekey = engine.DB.RekeySecrets
 	o.API.Census, o.API.Meter, o.API.Outbox = engine.DB.Census, engine.Meter, engine.DB
+	if alerts := engine.Alerts(); alerts != nil {
+		o.API.Alerts = alerts
+	}
 	o.API.Depths, o.API.Queued, o.API.Servers = engine.DB.Depths, engine.DB.Queued, engine.DB
 	o.API.Auth.Tokens, o.API.Auth.Audit, o.API.Auth.Seal, o.API.Auth.Required = engine.DB, engine.DB, engine.Seal, o.Token
 }

@@ -26,7 +26,7 @@ import (
 // Options holds the settings of a Topic.
 type Options struct {
 	ARN   string
-	Stage string // names the deployment to users
+	Stage string // names the deployment to users; "": none
 	Tries int    // how many times a call that was throttled or got no response is tried: border.Tries
 }
 
@@ -45,20 +45,23 @@ func New(c aws.Config, o Options) *Topic {
 const maxSubject = 99
 
 // Send publishes a notice: a subject for people, its fields as JSON, and attributes by which subscribers may filter.
-func (t *Topic) Send(ctx context.Context, fields *param.Map) error {
+func (t *Topic) Send(ctx context.Context, fields *param.Map) (string, error) {
 	attributes := map[string]types.MessageAttributeValue{}
-	for _, name := range []string{"project_name", "workflow_name", "task_name"} {
+	for _, name := range []string{"kind", "project_name", "workflow_name", "task_name"} {
 		if v, ok := fields.Get(name); ok && v != nil { // SNS accepts no empty value
 			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String(fmt.Sprint(v))}
 		}
 	}
-	_, err := t.client.Publish(ctx, &sns.PublishInput{TopicArn: &t.ARN, Subject: aws.String(t.subject(fields)),
+	out, err := t.client.Publish(ctx, &sns.PublishInput{TopicArn: &t.ARN, Subject: aws.String(t.subject(fields)),
 		Message: aws.String(string(param.AppendJSON(nil, fields))), MessageAttributes: attributes})
-	return border.Translate("publish notice to "+t.ARN, err)
+	if err != nil {
+		return "", border.Translate("publish notice to "+t.ARN, err)
+	}
+	return "published as " + aws.ToString(out.MessageId), nil
 }
 
 func (t *Topic) subject(fields *param.Map) string {
-	s := "zerodag " + t.Stage + ":"
+	s := strings.TrimSpace("zerodag "+t.Stage) + ":"
 	for _, name := range []string{"message", "project_name", "workflow_name"} {
 		if v, ok := fields.Get(name); ok && v != nil {
 			s += fmt.Sprint(" ", v)

@@ -50,6 +50,8 @@ func (a *away) StartAttempt(context.Context, operators.StartRequest) (operators.
 	return operators.StartedAttempt{}, a.call("start an attempt")
 }
 
+func (a *away) NotifySlow(context.Context, string, *operators.Task) error { return a.call("notify") }
+
 func (a *away) Notify(context.Context, string, *operators.Task) error { return a.call("notify") }
 
 // aloneTasks returns the operators that need nothing from the deployment, or at most a file.

@@ -162,3 +162,8 @@ func (n *Notes) Notify(_ context.Context, message string, _ *operators.Task) err
 	n.Messages = append(n.Messages, message)
 	return n.Err
 }
+
+// NotifySlow implements operators.Notifier.
+func (n *Notes) NotifySlow(ctx context.Context, message string, t *operators.Task) error {
+	return n.Notify(ctx, message, t)
+}

@@ -71,7 +71,7 @@ func (j *Job) tellSlow(ctx context.Context) (stop func()) {
 		defer stop()
 		text := j.Timeout.Slow(j.TaskName)
 		j.Log.Line(operators.Warn, "OperatorManager", text)
-		if err := j.Notifier.Notify(ctx, text, &j.Task); err != nil {
+		if err := j.Notifier.NotifySlow(ctx, text, &j.Task); err != nil {
 			j.Log.Line(operators.Error, "OperatorManager", "The notification could not be sent: "+err.Error())
 		}
 	})

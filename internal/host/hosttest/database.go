@@ -235,7 +235,9 @@ func changes(s suite.Stores, a host.Attempt, event host.Delivery) map[string]fun
 			return s.Semaphore.TakeSlots(ctx, ref("a"), claim("1/2/3", 1, 0, 1), []int{0}, false, suite.Instant(1))
 		},
 		"server": func(ctx context.Context) error { return s.Servers.PutServer(ctx, host.Server{ID: "s"}) },
-		"notice": func(ctx context.Context) error { return s.Outbox.PutNotice(ctx, storedNotice(1, a.ID, "key", 10)) },
+		"notice": func(ctx context.Context) error {
+			return s.Outbox.PutNotices(ctx, suite.Instant(1), host.NoticeBatch{Notices: []host.StoredNotice{storedNotice(1, a.ID, "key", 10)}})
+		},
 		"record": func(ctx context.Context) error {
 			return s.Audit.Record(ctx, host.Record{At: suite.Instant(0), Site: 1})
 		},

@@ -1,6 +1,8 @@
 package hosttest
 
 import (
+	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,13 +14,21 @@ import (
 
 // outboxSuite checks a host.Outbox.
 func outboxSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"store and list": outboxKept, "keys are unique": outboxNamed, "due notices": outboxDue, "one process tries": outboxClaimed, "old notices": outboxDropped}.Run(t, h)
+	suite.Cases{"store and list": outboxKept, "keys are unique": outboxNamed, "due notices": outboxDue, "one process tries": outboxClaimed, "old notices": outboxDropped,
+		"a group is quiet": outboxQuiet, "a summary": outboxSummary, "concurrent notices of a group": outboxConcurrent, "groups of a workflow": outboxGroups,
+		"a repeated event": outboxRepeated, "outcomes of channels": outboxChannels}.Run(t, h)
 }
 
 // storedNotice returns a notice of an attempt that is due after some seconds.
 func storedNotice(site, attempt int64, key string, due int64) host.StoredNotice {
-	return host.StoredNotice{Key: key, Site: site, Attempt: attempt, Project: "demo", Workflow: "main", Message: "failed: ü", Body: []byte(`{"message":"failed: ü"}`),
+	return host.StoredNotice{Key: key, Channel: "ops", Kind: host.NoticeFailure, Site: site, Attempt: attempt, Project: "demo", Workflow: "main", Message: "failed: ü", Body: []byte(`{"message":"failed: ü"}`),
 		CreatedAt: suite.Instant(1), Since: suite.Instant(2), Due: suite.Instant(due)}
+}
+
+// putNotices stores notices without a group.
+func putNotices(t *testing.T, s suite.Stores, list ...host.StoredNotice) {
+	t.Helper()
+	suite.Must(t, s.Outbox.PutNotices(t.Context(), suite.Instant(1), host.NoticeBatch{Notices: list}))
 }
 
 // stored lists the keys of notices.
@@ -40,9 +50,9 @@ func wantKeys(t *testing.T, what string, got []string, want ...string) {
 func outboxKept(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	want := storedNotice(1, 7, "a", 10)
-	suite.Must(t, s.Outbox.PutNotice(ctx, want))
-	suite.Must(t, s.Outbox.PutNotice(ctx, storedNotice(1, 8, "b", 10)))
-	suite.Must(t, s.Outbox.PutNotice(ctx, storedNotice(2, 9, "c", 10)))
+	putNotices(t, s, want)
+	putNotices(t, s, storedNotice(1, 8, "b", 10))
+	putNotices(t, s, storedNotice(2, 9, "c", 10))
 	list := suite.Got(s.Outbox.Notices(ctx, host.NoticeQuery{Site: 1, Attempt: 7}))(t)
 	if len(list) != 1 || list[0].ID == 0 {
 		t.Fatalf("got %+v, want one notice with an id", list)
@@ -54,6 +64,9 @@ func outboxKept(t *testing.T, s suite.Stores) {
 	wantKeys(t, "of a site", stored(t, s, host.NoticeQuery{Site: 1}), "a", "b")
 	wantKeys(t, "of all sites", stored(t, s, host.NoticeQuery{Site: host.AnySite}), "a", "b", "c")
 	wantKeys(t, "the rest of a list", stored(t, s, host.NoticeQuery{Site: host.AnySite, After: want.ID, Count: 1}), "b")
+	wantKeys(t, "of a channel", stored(t, s, host.NoticeQuery{Site: 1, Channel: "ops"}), "a", "b")
+	wantKeys(t, "waiting", stored(t, s, host.NoticeQuery{Site: 1, Waiting: true}), "a", "b")
+	wantKeys(t, "of another channel", stored(t, s, host.NoticeQuery{Site: 1, Channel: "chat"}))
 	wantKeys(t, "by id", stored(t, s, host.NoticeQuery{Site: 1, ID: want.ID}), "a")
 	wantKeys(t, "by id, of another site", stored(t, s, host.NoticeQuery{Site: 2, ID: want.ID}))
 	suite.Must(t, s.Outbox.DeleteNotice(ctx, want.ID))
@@ -63,26 +76,29 @@ func outboxKept(t *testing.T, s suite.Stores) {
 
 func outboxNamed(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	suite.Must(t, s.Outbox.PutNotice(ctx, storedNotice(1, 7, "a", 10)))
+	putNotices(t, s, storedNotice(1, 7, "a", 10))
 	again := storedNotice(1, 7, "a", 20)
 	again.Message = "another"
-	suite.Must(t, s.Outbox.PutNotice(ctx, again))
+	putNotices(t, s, again)
 	list := suite.Got(s.Outbox.Notices(ctx, host.NoticeQuery{Site: 1}))(t)
 	if len(list) != 1 || list[0].Message == "another" {
 		t.Fatalf("got %+v, want the first notice", list)
 	}
 	suite.Must(t, s.Outbox.DeleteNotice(ctx, list[0].ID))
-	suite.Must(t, s.Outbox.PutNotice(ctx, again))
+	putNotices(t, s, again)
 	wantKeys(t, "a key that is free again", stored(t, s, host.NoticeQuery{Site: 1}), "a")
 }
 
 func outboxDue(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
+	other := storedNotice(1, 7, "of another channel", 1)
+	other.Channel = "chat"
+	putNotices(t, s, other)
 	for key, due := range map[string]int64{"third": 30, "first": 10, "second": 20} {
-		suite.Must(t, s.Outbox.PutNotice(ctx, storedNotice(1, 7, key, due)))
+		putNotices(t, s, storedNotice(1, 7, key, due))
 	}
 	due := func(at int64, n int) (keys []string) {
-		for _, x := range suite.Got(s.Outbox.DueNotices(ctx, suite.Instant(at), n))(t) {
+		for _, x := range suite.Got(s.Outbox.DueNotices(ctx, "ops", suite.Instant(at), n))(t) {
 			keys = append(keys, x.Key)
 		}
 		return keys
@@ -94,8 +110,8 @@ func outboxDue(t *testing.T, s suite.Stores) {
 
 func outboxClaimed(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	suite.Must(t, s.Outbox.PutNotice(ctx, storedNotice(1, 7, "a", 10)))
-	n := suite.Got(s.Outbox.DueNotices(ctx, suite.Instant(10), 1))(t)[0]
+	putNotices(t, s, storedNotice(1, 7, "a", 10))
+	n := suite.Got(s.Outbox.DueNotices(ctx, "ops", suite.Instant(10), 1))(t)[0]
 	n.Tries, n.Due = 1, suite.Instant(100)
 	suite.Must(t, s.Outbox.UpdateNotice(ctx, n, 0))
 	suite.WantError(t, "a second process", s.Outbox.UpdateNotice(ctx, n, 0), host.ErrConflict)
@@ -106,7 +122,8 @@ func outboxClaimed(t *testing.T, s suite.Stores) {
 	if diff := cmp.Diff([]host.StoredNotice{n}, list); diff != "" {
 		t.Errorf("given up (-want +got):\n%s", diff)
 	}
-	if due := suite.Got(s.Outbox.DueNotices(ctx, suite.Instant(1<<30), 1))(t); len(due) != 0 {
+	wantKeys(t, "waiting", stored(t, s, host.NoticeQuery{Site: 1, Waiting: true}))
+	if due := suite.Got(s.Outbox.DueNotices(ctx, "ops", suite.Instant(1<<30), 1))(t); len(due) != 0 {
 		t.Errorf("given up and due: %+v", due)
 	}
 	suite.Must(t, s.Outbox.DeleteNotice(ctx, n.ID))
@@ -120,7 +137,7 @@ func outboxDropped(t *testing.T, s suite.Stores) {
 		if at != 0 {
 			n.Due, n.GivenUpAt = time.Time{}, suite.Instant(at)
 		}
-		suite.Must(t, s.Outbox.PutNotice(ctx, n))
+		putNotices(t, s, n)
 	}
 	suite.Must(t, s.Outbox.DropNotices(ctx, suite.Instant(15)))
 	left := map[string]bool{}
@@ -129,5 +146,147 @@ func outboxDropped(t *testing.T, s suite.Stores) {
 	}
 	if diff := cmp.Diff(map[string]bool{"young": true, "waiting": true}, left); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+// grouped returns an event of a group that is quiet until some second after a notice was sent.
+func grouped(event string, until int64) host.NoticeBatch {
+	return host.NoticeBatch{Event: event, Group: host.NoticeGroup{Key: "route/sign", Route: "route", Site: 1, Project: "demo", Workflow: "main", Kind: host.NoticeFailure,
+		Until: suite.Instant(until), Body: []byte(`{"event":"` + event + `"}`)}, Notices: []host.StoredNotice{storedNotice(1, 7, event+"/ops", 10)}}
+}
+
+func wantGroup(t *testing.T, s suite.Stores, what string, want host.NoticeGroup) host.NoticeGroup {
+	t.Helper()
+	list := suite.Got(s.Outbox.NoticeGroups(t.Context(), host.GroupQuery{Site: 1}))(t)
+	if diff := cmp.Diff([]host.NoticeGroup{want}, list); diff != "" {
+		t.Fatalf("%s (-want +got):\n%s", what, diff)
+	}
+	return want
+}
+
+func outboxQuiet(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(10), grouped("first", 100)))
+	want := grouped("first", 100).Group
+	want.Seen, want.Last = 1, "first"
+	wantGroup(t, s, "the first", want)
+	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(99), grouped("second", 199)))
+	wantKeys(t, "in the quiet time", stored(t, s, host.NoticeQuery{Site: 1}), "first/ops")
+	want.Seen, want.Unsent, want.Last, want.Body = 2, 1, "second", grouped("second", 0).Group.Body
+	wantGroup(t, s, "the second", want)
+	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(101), grouped("third", 201)))
+	wantKeys(t, "while a summary is due", stored(t, s, host.NoticeQuery{Site: 1}), "first/ops")
+	want.Seen, want.Unsent, want.Last, want.Body = 3, 2, "third", grouped("third", 0).Group.Body
+	wantGroup(t, s, "the third", want)
+	suite.Must(t, s.Outbox.EndQuiet(ctx, []host.NoticeGroup{want}, suite.Instant(150)))
+	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(150), grouped("fourth", 250)))
+	wantKeys(t, "after the quiet time", stored(t, s, host.NoticeQuery{Site: 1}), "first/ops", "fourth/ops")
+	want.Seen, want.Unsent, want.Last, want.Body, want.Until = 4, 0, "fourth", grouped("fourth", 0).Group.Body, suite.Instant(250)
+	wantGroup(t, s, "the fourth", want)
+	suite.Must(t, s.Outbox.DropNotices(ctx, suite.Instant(250)))
+	wantGroup(t, s, "a group that is not old", want)
+	suite.Must(t, s.Outbox.DropNotices(ctx, suite.Instant(251)))
+	if list := suite.Got(s.Outbox.NoticeGroups(ctx, host.GroupQuery{Site: host.AnySite}))(t); len(list) != 0 {
+		t.Errorf("an old group is left: %+v", list)
+	}
+}
+
+func outboxSummary(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(10), grouped("first", 100)))
+	due := func(at int64) []host.NoticeGroup {
+		return suite.Got(s.Outbox.NoticeGroups(ctx, host.GroupQuery{Site: host.AnySite, Due: suite.Instant(at), Count: 9}))(t)
+	}
+	if list := due(500); len(list) != 0 {
+		t.Errorf("due without unsent notices: %+v", list)
+	}
+	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(20), grouped("second", 120)))
+	suite.Must(t, s.Outbox.DropNotices(ctx, suite.Instant(1000))) // what is unsent stays
+	if list := due(99); len(list) != 0 {
+		t.Errorf("due in the quiet time: %+v", list)
+	}
+	list := due(100)
+	if len(list) != 1 || list[0].Unsent != 1 {
+		t.Fatalf("got %+v, want one group with an unsent notice", list)
+	}
+	suite.Must(t, s.Outbox.EndQuiet(ctx, list, suite.Instant(200), storedNotice(1, 7, "summary", 10)))
+	suite.WantError(t, "a second process", s.Outbox.EndQuiet(ctx, list, suite.Instant(300), storedNotice(1, 7, "again", 10)), host.ErrConflict)
+	wantKeys(t, "sent", stored(t, s, host.NoticeQuery{Site: 1}), "first/ops", "summary")
+	after := suite.Got(s.Outbox.NoticeGroups(ctx, host.GroupQuery{Site: 1}))(t)
+	if len(after) != 1 || after[0].Unsent != 0 || after[0].Seen != 2 || !after[0].Until.Equal(suite.Instant(200)) {
+		t.Errorf("after the summary: %+v", after)
+	}
+	suite.Must(t, s.Outbox.EndQuiet(ctx, after, time.Time{}, storedNotice(1, 7, "recovered", 10)))
+	suite.WantError(t, "a removed group", s.Outbox.EndQuiet(ctx, after, time.Time{}, storedNotice(1, 7, "again", 10)), host.ErrConflict)
+	wantKeys(t, "sent with the end", stored(t, s, host.NoticeQuery{Site: 1}), "first/ops", "summary", "recovered")
+	if list := suite.Got(s.Outbox.NoticeGroups(ctx, host.GroupQuery{Site: 1}))(t); len(list) != 0 {
+		t.Errorf("a removed group is left: %+v", list)
+	}
+}
+
+// outboxConcurrent proves that of notices that several processes store at the same time, one is sent and none is lost.
+func outboxConcurrent(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	const n = 8
+	var all sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		all.Go(func() { errs[i] = s.Outbox.PutNotices(ctx, suite.Instant(10), grouped(string(rune('a'+i)), 100)) })
+	}
+	all.Wait()
+	suite.Must(t, errors.Join(errs...))
+	if keys := stored(t, s, host.NoticeQuery{Site: 1}); len(keys) != 1 {
+		t.Errorf("sent %v, want one notice", keys)
+	}
+	list := suite.Got(s.Outbox.NoticeGroups(ctx, host.GroupQuery{Site: 1}))(t)
+	if len(list) != 1 || list[0].Seen != n || list[0].Unsent != n-1 {
+		t.Errorf("got %+v, want %d notices", list, n)
+	}
+}
+
+func outboxGroups(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	for key, of := range map[string]host.NoticeGroup{"a": {Site: 1, Project: "demo", Workflow: "main"}, "b": {Site: 1, Project: "demo", Workflow: "other"},
+		"c": {Site: 1, Project: "other", Workflow: "main"}, "d": {Site: 2, Project: "demo", Workflow: "main"}} {
+		of.Key, of.Kind, of.Until = key, host.NoticeFailure, suite.Instant(100)
+		suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(1), host.NoticeBatch{Event: key, Group: of}))
+	}
+	keys := func(q host.GroupQuery) (keys []string) {
+		for _, g := range suite.Got(s.Outbox.NoticeGroups(ctx, q))(t) {
+			keys = append(keys, g.Key)
+		}
+		return keys
+	}
+	wantKeys(t, "of a workflow", keys(host.GroupQuery{Site: 1, Project: "demo", Workflow: "main"}), "a")
+	wantKeys(t, "of a site", keys(host.GroupQuery{Site: 1}), "a", "b", "c")
+	wantKeys(t, "the first", keys(host.GroupQuery{Site: host.AnySite, Count: 1}), "a")
+}
+
+func outboxRepeated(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	for range 2 {
+		suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(10), grouped("first", 100)))
+	}
+	for range 2 {
+		suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(20), grouped("second", 120)))
+	}
+	wantKeys(t, "sent", stored(t, s, host.NoticeQuery{Site: 1}), "first/ops")
+	if list := suite.Got(s.Outbox.NoticeGroups(ctx, host.GroupQuery{Site: 1}))(t); len(list) != 1 || list[0].Seen != 2 || list[0].Unsent != 1 {
+		t.Errorf("got %+v, want two notices, one of them unsent", list)
+	}
+}
+
+func outboxChannels(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	suite.Must(t, s.Outbox.NoteDelivery(ctx, "ops", "no answer: ü", suite.Instant(1)))
+	suite.Must(t, s.Outbox.NoteDelivery(ctx, "chat", "", suite.Instant(2)))
+	suite.Must(t, s.Outbox.NoteDelivery(ctx, "ops", "", suite.Instant(3)))
+	suite.Must(t, s.Outbox.NoteDelivery(ctx, "chat", "", suite.Instant(4)))
+	given := storedNotice(1, 7, "given up", 10)
+	given.Due, given.GivenUpAt = time.Time{}, suite.Instant(5)
+	putNotices(t, s, storedNotice(1, 7, "waits", 10), given)
+	want := []host.ChannelDelivery{{Channel: "chat", DeliveredAt: suite.Instant(4)}, {Channel: "ops", DeliveredAt: suite.Instant(3), FailedAt: suite.Instant(1), Error: "no answer: ü", Waiting: 1}}
+	if diff := cmp.Diff(want, suite.Got(s.Outbox.Deliveries(ctx))(t)); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 }

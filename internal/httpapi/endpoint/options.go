@@ -56,6 +56,8 @@ type Options struct {
 	Meter *meter.Meter
 	// Outbox holds the notices that are not delivered; nil if they are not stored.
 	Outbox host.Outbox
+	// Alerts holds the channels and routes of notices; nil if none are configured.
+	Alerts Alerts
 	// Redrive sends dead letters back and returns their number; nil if the queues have none.
 	Redrive func(ctx context.Context) (int, error)
 	// Depths counts the messages of all sites in the queues; nil if that is unknown.
@@ -83,6 +85,16 @@ type Options struct {
 	Limits   Limits
 	Logger   *slog.Logger     // slog.Default()
 	Now      func() time.Time // time.Now
+}
+
+// Alerts provides the channels and routes of notices.
+type Alerts interface {
+	// Channels lists the channels, by name, and how they fared.
+	Channels(ctx context.Context) ([]host.NoticeChannel, error)
+	// Routes lists the routes, by name.
+	Routes() []host.NoticeRoute
+	// Test sends a notice now to a channel or to those of a route. It returns host.ErrNotFound if there is neither.
+	Test(ctx context.Context, name string) ([]host.NoticeTest, error)
 }
 
 // Uploads provides slots: places in the store that accept one announced archive each, bypassing this API. The

@@ -23,28 +23,36 @@ type Sender struct {
 	Message *param.Map
 	// Body writes the text; nil means one line per field.
 	Body func(fields *param.Map) (string, error)
+	// Subject writes the subject; nil means that of Message.
+	Subject func(fields *param.Map) string
 }
 
 // Send implements notice.Sender.
-func (m Sender) Send(ctx context.Context, fields *param.Map) error {
+func (m Sender) Send(ctx context.Context, fields *param.Map) (string, error) {
 	body := m.Body
 	if body == nil {
 		body = lines
 	}
 	text, err := body(fields)
 	if err != nil {
-		return fmt.Errorf("write notification: %w", err)
+		return "", fmt.Errorf("write notification: %w", err)
+	}
+	message := m.Message
+	if m.Subject != nil {
+		message = param.Merge(message, param.New("subject", m.Subject(fields)))
 	}
 	t := &operators.Task{
-		Params:   operators.NewParams(param.Merge(m.Message, param.New("_command", param.New("data", text)))),
+		Params:   operators.NewParams(param.Merge(message, param.New("_command", param.New("data", text)))),
 		Config:   param.New("mail", m.Server),
 		State:    param.New(),
 		Secrets:  noSecrets{},
 		Template: func(text string) (string, error) { return text, nil },
 		Now:      time.Now(),
 	}
-	_, err = mail.Operator().Run(ctx, t)
-	return err
+	if _, err = mail.Operator().Run(ctx, t); err != nil {
+		return "", err
+	}
+	return "the mail server accepted the message", nil
 }
 
 // title is the first line of an e-mail.

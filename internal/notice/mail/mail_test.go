@@ -34,7 +34,7 @@ func TestMail(t *testing.T) {
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	m := mail.Sender{Server: param.New("host", host, "port", port, "tls", "false"),
 		Message: param.New("from", "z@example.com", "to", []param.Value{"a@example.com"}, "subject", "s", "html", "false")}
-	if err := m.Send(t.Context(), notice.Fields(failed, now)); err != nil {
+	if _, err := m.Send(t.Context(), notice.Fields(failed, now)); err != nil {
 		t.Fatal(err)
 	}
 	text := <-got
@@ -79,7 +79,7 @@ func TestMailSaysWhatFailed(t *testing.T) {
 	m := mail.Sender{Server: param.New("host", address, "port", port, "tls", "false"), Message: param.New("from", "z@example.com", "to", []param.Value{"a@example.com"}, "subject", "s", "html", "false")}
 	n := failed
 	n.Failure = &host.Failure{Task: "+main+b", Message: "no ${such} file", Lines: []string{"one", "two"}}
-	if err := m.Send(t.Context(), notice.Fields(n, now)); err != nil {
+	if _, err := m.Send(t.Context(), notice.Fields(n, now)); err != nil {
 		t.Fatal(err)
 	}
 	_, body, _ := strings.Cut(<-got, "\r\n\r\n")

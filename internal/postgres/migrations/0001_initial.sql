@@ -275,10 +275,12 @@ CREATE TABLE pool_claims (
   PRIMARY KEY (pool_id, rank, since, holder)
 );
 
--- Notifications that are not delivered yet, and those that were given up (host.Outbox).
+-- Notifications that are not delivered yet, and those that were given up, for each channel (host.Outbox).
 CREATE TABLE notices (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   unique_name bytea NOT NULL UNIQUE,
+  channel bytea NOT NULL,
+  kind bytea NOT NULL,
   site_id bigint NOT NULL,
   attempt_id bigint NOT NULL,
   project_name bytea NOT NULL,
@@ -294,8 +296,33 @@ CREATE TABLE notices (
 );
 CREATE INDEX notices_of_site ON notices (site_id, id);
 CREATE INDEX notices_of_attempt ON notices (attempt_id, id);
-CREATE INDEX notices_due ON notices (due, id) WHERE due IS NOT NULL;
+CREATE INDEX notices_due ON notices (channel, due, id) WHERE due IS NOT NULL;
 CREATE INDEX notices_given_up ON notices (given_up_at) WHERE given_up_at IS NOT NULL;
+
+-- Notifications about the same trouble, of which only the first is sent for a while (host.NoticeGroup).
+CREATE TABLE notice_groups (
+  unique_name bytea NOT NULL PRIMARY KEY,
+  route bytea NOT NULL,
+  site_id bigint NOT NULL,
+  project_name bytea NOT NULL,
+  workflow_name bytea NOT NULL,
+  kind bytea NOT NULL,
+  quiet_until bigint NOT NULL,
+  seen bigint NOT NULL,
+  unsent bigint NOT NULL,
+  last_event bytea NOT NULL,
+  body bytea NOT NULL             -- JSON, of the newest one
+);
+CREATE INDEX notice_groups_of_workflow ON notice_groups (site_id, project_name, workflow_name);
+CREATE INDEX notice_groups_quiet ON notice_groups (quiet_until);
+
+-- The newest outcomes of each channel of notifications (host.ChannelDelivery).
+CREATE TABLE notice_channels (
+  name bytea NOT NULL PRIMARY KEY,
+  delivered_at bigint,
+  failed_at bigint,
+  error bytea NOT NULL
+);
 
 -- Sessions of workflows that are started as one thing (host.Backfills).
 CREATE TABLE backfills (

@@ -242,10 +242,12 @@ CREATE TABLE pool_claims (
   PRIMARY KEY (pool_id, rank, since, holder)
 ) STRICT, WITHOUT ROWID;
 
--- Notifications that are not delivered yet, and those that were given up (host.Outbox).
+-- Notifications that are not delivered yet, and those that were given up, for each channel (host.Outbox).
 CREATE TABLE notices (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   unique_name TEXT NOT NULL UNIQUE,
+  channel TEXT NOT NULL,
+  kind TEXT NOT NULL,
   site_id INTEGER NOT NULL,
   attempt_id INTEGER NOT NULL,
   project_name TEXT NOT NULL,
@@ -261,8 +263,33 @@ CREATE TABLE notices (
 ) STRICT;
 CREATE INDEX notices_of_site ON notices (site_id, id);
 CREATE INDEX notices_of_attempt ON notices (attempt_id, id);
-CREATE INDEX notices_due ON notices (due, id) WHERE due IS NOT NULL;
+CREATE INDEX notices_due ON notices (channel, due, id) WHERE due IS NOT NULL;
 CREATE INDEX notices_given_up ON notices (given_up_at) WHERE given_up_at IS NOT NULL;
+
+-- Notifications about the same trouble, of which only the first is sent for a while (host.NoticeGroup).
+CREATE TABLE notice_groups (
+  unique_name TEXT NOT NULL PRIMARY KEY,
+  route TEXT NOT NULL,
+  site_id INTEGER NOT NULL,
+  project_name TEXT NOT NULL,
+  workflow_name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  quiet_until INTEGER NOT NULL,
+  seen INTEGER NOT NULL,
+  unsent INTEGER NOT NULL,
+  last_event TEXT NOT NULL,
+  body BLOB NOT NULL             -- JSON, of the newest one
+) STRICT, WITHOUT ROWID;
+CREATE INDEX notice_groups_of_workflow ON notice_groups (site_id, project_name, workflow_name);
+CREATE INDEX notice_groups_quiet ON notice_groups (quiet_until);
+
+-- The newest outcomes of each channel of notifications (host.ChannelDelivery).
+CREATE TABLE notice_channels (
+  name TEXT NOT NULL PRIMARY KEY,
+  delivered_at INTEGER,
+  failed_at INTEGER,
+  error TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Sessions of workflows that are started as one thing (host.Backfills).
 CREATE TABLE backfills (

@@ -41,7 +41,7 @@ notifications again.`}
 }
 
 func noticeTable(list []client.Notice, now time.Time) *term.Table {
-	t := term.NewTable(term.Column{Title: "ID"}, term.Column{Title: "ATTEMPT"}, term.Column{Title: "WORKFLOW", Name: true}, term.Column{Title: "SINCE"}, term.Column{Title: "TRIES"},
+	t := term.NewTable(term.Column{Title: "ID"}, term.Column{Title: "CHANNEL", Name: true}, term.Column{Title: "ATTEMPT"}, term.Column{Title: "WORKFLOW", Name: true}, term.Column{Title: "SINCE"}, term.Column{Title: "TRIES"},
 		term.Column{Title: "NEXT TRY"}, term.Column{Title: "MESSAGE", Name: true}, term.Column{Title: "ERROR", Name: true})
 	text := func(s *string) string {
 		if s == nil {
@@ -61,7 +61,7 @@ func noticeTable(list []client.Notice, now time.Time) *term.Table {
 		if n.Workflow != nil {
 			workflow += "/" + *n.Workflow
 		}
-		t.Add(string(n.ID), attempt, workflow, term.Ago(now, &n.CreatedAt), strconv.Itoa(n.Tries), next, n.Message, text(n.Error))
+		t.Add(string(n.ID), n.Channel, attempt, workflow, term.Ago(now, &n.CreatedAt), strconv.Itoa(n.Tries), next, n.Message, text(n.Error))
 	}
 	return t
 }

@@ -1,0 +1,48 @@
+package channel
+
+import (
+	"net/url"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// discordContent is the longest content that Discord accepts, in UTF-16 code units. A text has at most as many of them as
+// bytes.
+const discordContent = 2000
+
+// Discord returns a channel for a webhook of Discord.
+func Discord(address string) Hook {
+	if u, err := url.Parse(address); err == nil { // with wait, Discord reports errors of the message instead of only accepting it
+		q := u.Query()
+		q.Set("wait", "true")
+		u.RawQuery = q.Encode()
+		address = u.String()
+	}
+	return Hook{url: address, payload: func(m message, _ *param.Map) *param.Map { return discordMessage(m) }}
+}
+
+func discordMessage(m message) *param.Map {
+	lines := []string{m.mark() + " **" + discordPlain(m.title) + "**"}
+	for _, f := range m.facts {
+		lines = append(lines, f.name+": "+discordPlain(f.value))
+	}
+	if m.commands != "" {
+		lines = append(lines, "Resume: `"+discordCode(oneLine(m.commands, longestFact))+"`")
+	}
+	text := joined(lines, discordContent)
+	const begin, end = "\n```\n", "\n```"
+	if room := discordContent - len(text) - len(begin) - len(end); m.output != "" && room > len(ellipsis) {
+		text += begin + tail(discordCode(m.output), room) + end
+	}
+	// Without allowed mentions, an error that contains @everyone notifies no one.
+	return param.New("content", text, "allowed_mentions", param.New("parse", []param.Value{}))
+}
+
+// discordCode replaces the backticks, which would end code.
+func discordCode(text string) string { return strings.ReplaceAll(text, "`", "'") }
+
+// discordPlain escapes the characters of Discord's Markdown.
+func discordPlain(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, ">", `\>`, "[", `\[`).Replace(text)
+}

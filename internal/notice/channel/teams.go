@@ -1,0 +1,45 @@
+package channel
+
+import (
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// teamsPart is how many bytes each part of a card may have: Teams accepts messages of 28 KB.
+const teamsPart = 4000
+
+// Teams returns a channel for a workflow of Teams that starts "when a Teams webhook request is received". It takes
+// Adaptive Cards.
+func Teams(url string) Hook {
+	return Hook{url: url, payload: func(m message, _ *param.Map) *param.Map { return teamsMessage(m) }}
+}
+
+func teamsMessage(m message) *param.Map {
+	text := func(s string, more ...any) *param.Map {
+		return param.Merge(param.New("type", "TextBlock", "text", s, "wrap", true), param.New(more...))
+	}
+	body := []param.Value{text(m.mark()+" "+teamsPlain(m.title), "weight", "Bolder", "size", "Medium")}
+	var facts []param.Value
+	for _, f := range m.facts {
+		facts = append(facts, param.New("title", f.name, "value", teamsPlain(f.value)))
+	}
+	if m.commands != "" {
+		facts = append(facts, param.New("title", "Resume", "value", teamsPlain(oneLine(m.commands, longestFact))))
+	}
+	if len(facts) > 0 {
+		body = append(body, param.New("type", "FactSet", "facts", facts))
+	}
+	if m.output != "" {
+		body = append(body, text(strings.ReplaceAll(teamsPlain(tail(m.output, teamsPart)), "\n", "\n\n"), "fontType", "Monospace", "size", "Small"))
+	}
+	card := param.New("$schema", "http://adaptivecards.io/schemas/adaptive-card.json", "type", "AdaptiveCard", "version", "1.4", "body", body)
+	return param.New("type", "message", "attachments", []param.Value{
+		param.New("contentType", "application/vnd.microsoft.card.adaptive", "contentUrl", nil, "content", card)})
+}
+
+// teamsPlain escapes the characters with which Markdown in a card begins links, lists and emphasis. `<at>` would mention a
+// user only with an entity in the card, which this package never writes.
+func teamsPlain(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`, "`", "\\`").Replace(text)
+}

@@ -1,0 +1,101 @@
+package notice
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Channel is a receiver of notices.
+type Channel struct {
+	Name   string
+	Type   string // "slack", "mail" ...
+	Sender Sender
+	// Ordered channels get the notices of a workflow one after the other, because a later one changes what an earlier one
+	// has caused: it resolves an incident.
+	Ordered bool
+}
+
+// Route is a host.NoticeRoute that decides.
+type Route host.NoticeRoute
+
+// Default is the name of the channel and the route of the settings notification.*.
+const Default = "notification"
+
+// DefaultRoute returns the route of the settings notification.*: everything that Digdag notifies about.
+func DefaultRoute() Route {
+	return Route{Name: Default, Channels: []string{Default}, Kinds: []host.NoticeKind{host.NoticeFailure, host.NoticeSLA, host.NoticeSlow, host.NoticeMessage}}
+}
+
+// Matches reports whether the route delivers a notice.
+func (r Route) Matches(n host.Notice) bool {
+	within := func(globs []string, name string) bool {
+		return len(globs) == 0 || slices.ContainsFunc(globs, func(glob string) bool { return matches(glob, name) })
+	}
+	tagged := func(tag string) bool { return slices.Contains(n.Tags, tag) }
+	return (len(r.Sites) == 0 || slices.Contains(r.Sites, n.Attempt.Site)) &&
+		(len(r.Kinds) == 0 || slices.Contains(r.Kinds, n.Kind)) &&
+		(len(r.Tags) == 0 || slices.ContainsFunc(r.Tags, tagged)) &&
+		within(r.Projects, n.Attempt.Project.Name) && within(r.Workflows, n.Attempt.Workflow.Name)
+}
+
+// CheckGlob returns an error if a pattern is malformed.
+func CheckGlob(glob string) error {
+	_, err := path.Match(glob, "")
+	return err
+}
+
+// matches reports whether a glob matches a name, in which a slash is a letter like any other.
+func matches(glob, name string) bool {
+	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+	is, err := path.Match(flat(glob), flat(name))
+	return is && err == nil
+}
+
+// heals reports whether the next success of the workflow ends the trouble.
+func heals(k host.NoticeKind) bool { return k == host.NoticeFailure || k == host.NoticeStartFailed }
+
+// group returns the group that a notice belongs to on this route. A route that reports recoveries also needs to remember
+// failures when it has no quiet time.
+func (r Route) group(n host.Notice, body []byte, now time.Time) host.NoticeGroup {
+	a := &n.Attempt
+	recovery := n
+	recovery.Kind = host.NoticeRecovered
+	if n.Kind == host.NoticeRecovered || r.Quiet == 0 && !(heals(n.Kind) && r.Matches(recovery)) {
+		return host.NoticeGroup{}
+	}
+	return host.NoticeGroup{Key: r.Name + "/" + sign(n), Route: r.Name, Site: a.Site, Project: a.Project.Name, Workflow: a.Workflow.Name, Kind: n.Kind,
+		Until: now.Add(r.Quiet), Body: body}
+}
+
+// sign names the trouble that a notice is about: equal signs mean the same trouble.
+func sign(n host.Notice) string {
+	a, task, text := &n.Attempt, n.Task, ""
+	switch {
+	case n.Failure != nil:
+		task, text = n.Failure.Task, n.Failure.Message
+	case n.Kind == host.NoticeFailure || n.Kind == host.NoticeMessage:
+		text = n.Message
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\n%q\n%q\n%s\n%q\n%q", a.Site, a.Project.Name, a.Workflow.Name, n.Kind, task, class(text)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// longestClass is how many bytes of an error tell it apart from others.
+const longestClass = 200
+
+// class returns an error without the parts that differ between two errors of the same cause: numbers.
+func class(text string) string {
+	text = numbers().ReplaceAllString(text, "#")
+	return text[:min(len(text), longestClass)]
+}
+
+var numbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+`) })
