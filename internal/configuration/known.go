@@ -21,7 +21,7 @@ var settingKeys = []string{
 	"agent.command_executor.process.environment", "agent.command_executor.process.isolation", "agent.command_executor.process.user", "agent.command_executor.type",
 	"agent.enabled", "agent.heartbeat-interval", "agent.id", "agent.lock-retention-time", "agent.max-task-threads",
 	"agent.max_crashes", "agent.self-fencing", "agent.task-types", "agent.workspaces.disk",
-	"alert.channels.*", "alert.routes.*",
+	"alert.channels.*", "alert.console", "alert.routes.*",
 	"api.max_archive_total_size_limit", "api.max_attempts_page_size", "api.max_sessions_page_size",
 	"archive.local.path", "archive.s3.bucket", "archive.s3.credentials.access-key-id", "archive.s3.credentials.secret-access-key",
 	"archive.s3.direct_download", "archive.s3.endpoint", "archive.s3.path", "archive.s3.path-style-access", "archive.s3.region", "archive.type",

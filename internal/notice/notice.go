@@ -43,6 +43,7 @@ type Options struct {
 	Longest  time.Duration // 30 s
 	Now      func() time.Time
 	Program  string // the name of the command in messages: "zerodag"
+	Console  string // the address of the console, to which notices link; "": they contain no link
 }
 
 // Notices is a host.Notices.
@@ -65,6 +66,9 @@ func (o Options) fields(notice host.Notice) *param.Map {
 	fields := Fields(notice, o.Now())
 	if notice.Failure != nil && o.Program != "" {
 		fields.Set("resume", resume(o.Program, notice.Attempt.ID))
+	}
+	if o.Console != "" && notice.Attempt.ID != 0 {
+		fields.Set("url", fmt.Sprintf("%s/attempts/%d", o.Console, notice.Attempt.ID))
 	}
 	return fields
 }

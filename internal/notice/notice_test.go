@@ -2,6 +2,9 @@ package notice_test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"net/http"
@@ -173,4 +176,28 @@ type kept struct{ fields *[]*param.Map }
 func (k kept) Send(_ context.Context, fields *param.Map) (string, error) {
 	*k.fields = append(*k.fields, fields)
 	return "", nil
+}
+
+// TestSignature proves that a receiver with the secret can check that a request is from this server and new, and that
+// an error contains neither the secret nor a header of the configuration.
+func TestSignature(t *testing.T) {
+	t.Parallel()
+	status, signed := http.StatusOK, false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mac := hmac.New(sha256.New, []byte("the secret"))
+		mac.Write([]byte(r.Header.Get("X-Zerodag-Timestamp") + "." + string(body)))
+		signed = r.Header.Get("X-Zerodag-Signature") == "sha256="+hex.EncodeToString(mac.Sum(nil)) && r.Header.Get("X-Zerodag-Timestamp") == "1706933106"
+		w.WriteHeader(status)
+		io.WriteString(w, "wrong "+r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+	h := notice.HTTP{URL: server.URL, Secret: "the secret", Headers: map[string]string{"Authorization": "Bearer of-the-configuration"}, Now: now}
+	if answer, err := h.Send(t.Context(), notice.Fields(failed, now())); err != nil || answer != "200 OK" || !signed {
+		t.Errorf("answer %q, signed: %v, %v", answer, signed, err)
+	}
+	status = http.StatusUnauthorized
+	if _, err := h.Send(t.Context(), notice.Fields(failed, now())); err == nil || strings.Contains(err.Error(), "Bearer") || !strings.Contains(err.Error(), "401 Unauthorized: wrong") {
+		t.Errorf("a refusal: %v", err)
+	}
 }

@@ -104,7 +104,7 @@ func (w *watched) text() string {
 
 // options returns the options of an outbox with one channel, for everything.
 func (w *watched) options(r notice.Sender) notice.OutboxOptions {
-	return notice.OutboxOptions{Channels: []notice.Channel{{Name: "ops", Sender: r}}, Routes: []notice.Route{{Name: "all", Channels: []string{"ops"}}}, Options: notice.Options{Retries: 3, Shortest: time.Second, Longest: 30 * time.Second, Now: time.Now, Program: "zerodag"}, Observer: w, Logger: slog.New(slog.NewTextHandler(w, nil))}
+	return notice.OutboxOptions{Channels: []notice.Channel{{Name: "ops", Sender: r}}, Routes: []notice.Route{{Name: "all", Channels: []string{"ops"}}}, Options: notice.Options{Retries: 3, Shortest: time.Second, Longest: 30 * time.Second, Now: time.Now, Program: "zerodag", Console: "https://z.example.com"}, Observer: w, Logger: slog.New(slog.NewTextHandler(w, nil))}
 }
 
 // running runs an outbox until the returned function is called.
@@ -135,7 +135,7 @@ func TestOutboxDelivers(t *testing.T) {
 		if len(r.accepted()) != 1 || len(store.all()) != 0 {
 			t.Fatalf("delivered %d times, %d left", len(r.accepted()), len(store.all()))
 		}
-		for key, want := range map[string]any{"message": n.Message, "failed_task": "+main+b", "last_lines": "one", "resume": "zerodag retry 7 --latest-revision --resume", "attempt_id": int64(7)} {
+		for key, want := range map[string]any{"message": n.Message, "failed_task": "+main+b", "last_lines": "one", "resume": "zerodag retry 7 --latest-revision --resume", "attempt_id": int64(7), "url": "https://z.example.com/attempts/7"} {
 			if got, _ := r.accepted()[0].Get(key); got != want {
 				t.Errorf("%s is %v, want %v", key, got, want)
 			}

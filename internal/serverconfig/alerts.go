@@ -30,6 +30,7 @@ import (
 // The settings of channels and routes (server.md#settings).
 const (
 	alertKeys   = "alert."
+	consoleKey  = "alert.console"
 	channelKeys = "alert.channels."
 	routeKeys   = "alert.routes."
 	fileKey     = "-file" // ends the key of a file that holds the value of a secret setting
@@ -150,9 +151,13 @@ func (s section) urlOr(key, otherwise string) (string, error) {
 	return address, s.checkURL(key, address)
 }
 
-func (s section) checkURL(key, address string) error {
+func isURL(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+}
+
+func (s section) checkURL(key, address string) error {
+	if !isURL(address) {
 		return fmt.Errorf("configuration key %s must be a URL that begins with https:// or http://", s.prefix+key)
 	}
 	return nil
@@ -241,9 +246,15 @@ func sections(s configuration.Settings, prefix string) (map[string][]string, err
 // readAlerts adds the channels and routes below alert.* to the options.
 func readAlerts(r *configuration.Reading, pool *evaluators.Pool, o *notice.OutboxOptions) error {
 	for _, key := range slices.Sorted(maps.Keys(r.Settings)) {
-		if strings.HasPrefix(key, alertKeys) && !strings.HasPrefix(key, channelKeys) && !strings.HasPrefix(key, routeKeys) {
+		if strings.HasPrefix(key, alertKeys) && key != consoleKey && !strings.HasPrefix(key, channelKeys) && !strings.HasPrefix(key, routeKeys) {
 			return fmt.Errorf("unknown configuration key %s: write %sNAME.KEY or %sNAME.KEY", key, channelKeys, routeKeys)
 		}
+	}
+	if address := r.Text(consoleKey, ""); address != "" {
+		if !isURL(address) {
+			return fmt.Errorf("configuration key %s must be a URL such as https://zerodag.example.com but is %q", consoleKey, address)
+		}
+		o.Console = strings.TrimSuffix(address, "/")
 	}
 	if err := readChannels(r, pool, o); err != nil {
 		return err

@@ -1,6 +1,9 @@
 package serverconfig
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +39,7 @@ func TestAlerts(t *testing.T) {
 		c + "topic.type": "sns", c + "topic.topic": "arn:aws:sns:eu-west-1:123456789012:t", c + "topic.credentials.access-key-id": "k", c + "topic.credentials.secret-access-key": "s", c + "topic.endpoint": "http://localhost:4566",
 		c + "post.type": "mail", c + "post.host": "h", c + "post.from": "f@x", c + "post.to": "a@x, b@x", c + "post.password": "p", c + "post.port": "25",
 		"alert.routes.a.channels": "slack, pager", "alert.routes.a.kinds": "failure,recovered", "alert.routes.a.projects": "shop* x", "alert.routes.a.workflows": "*", "alert.routes.a.sites": "0,2", "alert.routes.a.tags": "team=sales", "alert.routes.a.quiet": "1h",
+		"alert.console":           "https://zerodag.example.com/",
 		"alert.routes.b.channels": "teams discord telegram hook script topic post",
 	}
 	r := s.Reading()
@@ -67,6 +71,9 @@ func TestAlerts(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("channels %q, want %q", names, want)
 	}
+	if o.Console != "https://zerodag.example.com" {
+		t.Errorf("the console is %q", o.Console)
+	}
 	a := o.Routes[1]
 	if len(o.Routes) != 3 || o.Routes[0].Name != notice.Default || a.Name != "a" || a.Quiet != time.Hour || !slices.Equal(a.Channels, []string{"slack", "pager"}) || !slices.Equal(a.Projects, []string{"shop*", "x"}) ||
 		!slices.Equal(a.Sites, []int64{0, 2}) || !slices.Equal(a.Kinds, []host.NoticeKind{host.NoticeFailure, host.NoticeRecovered}) || a.Tags[0] != "team=sales" {
@@ -85,6 +92,7 @@ func TestWrongAlerts(t *testing.T) {
 	ok := configuration.Settings{c + "type": "slack", c + "url": "https://hooks.example.com/SECRET"}
 	for want, more := range map[string]configuration.Settings{
 		"unknown configuration key alert.quiet: write alert.channels.NAME.KEY or":                                       {"alert.quiet": "1h"},
+		"alert.console must be a URL such as https://zerodag.example.com":                                               {"alert.console": "zerodag.example.com"},
 		"unknown configuration key alert.channels.ops: write":                                                           {"alert.channels.ops": "slack"},
 		`the name "o p" must have`:                                                                                      {"alert.channels.o p.type": "slack"},
 		"the name notification belongs to":                                                                              {"alert.channels.notification.type": "slack"},
@@ -126,5 +134,37 @@ func TestWrongAlerts(t *testing.T) {
 	r := ok.Reading()
 	if _, err := readNotices(r, nil); err != nil || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "the channel ops gets no notifications") {
 		t.Errorf("a channel without a route: %v, notes %q", err, r.Notes)
+	}
+}
+
+// TestSNS proves that the channel of a topic publishes the notice in the topic's region, with the credentials of the
+// configuration, and that a refusal names the topic but no credential.
+func TestSNS(t *testing.T) {
+	t.Parallel()
+	refuses := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		subject := r.FormValue("Subject")
+		if r.FormValue("Action") != "Publish" || r.FormValue("TopicArn") != "arn:aws:sns:eu-west-1:123456789012:night" || len(subject) >= 100 || refuses ||
+			!strings.Contains(r.Header.Get("Authorization"), "Credential=ACCESS/") || !strings.Contains(r.Header.Get("Authorization"), "/eu-west-1/sns/aws4_request") {
+			w.WriteHeader(http.StatusForbidden)
+			io.WriteString(w, `<ErrorResponse><Error><Type>Sender</Type><Code>AuthorizationError</Code><Message>not allowed</Message></Error></ErrorResponse>`)
+			return
+		}
+		io.WriteString(w, `<PublishResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishResult><MessageId>m-1</MessageId></PublishResult></PublishResponse>`)
+	}))
+	defer server.Close()
+	const c = "alert.channels.topic."
+	o, err := readNotices(configuration.Settings{c + "type": "sns", c + "topic": "arn:aws:sns:eu-west-1:123456789012:night", c + "endpoint": server.URL,
+		c + "credentials.access-key-id": "ACCESS", c + "credentials.secret-access-key": "SECRET"}.Reading(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := notice.Fields(host.Notice{Kind: host.NoticeFailure, Message: strings.Repeat("ü", 200), Attempt: host.Attempt{Project: host.Ref{Name: "shop"}}}, time.Now())
+	if answer, err := o.Channels[0].Sender.Send(t.Context(), fields); err != nil || answer != "published as m-1" {
+		t.Errorf("got %q, %v", answer, err)
+	}
+	refuses = true
+	if _, err := o.Channels[0].Sender.Send(t.Context(), fields); err == nil || !strings.Contains(err.Error(), "not allowed") || strings.Contains(err.Error(), "SECRET") {
+		t.Errorf("a refusal: %v", err)
 	}
 }

@@ -39,7 +39,8 @@ func readNotices(r *configuration.Reading, pool *evaluators.Pool) (notice.Outbox
 		o.Channels = append(o.Channels, notice.Channel{Name: notice.Default, Type: r.Text("notification.type", ""), Sender: sender})
 		o.Routes = append(o.Routes, notice.DefaultRoute())
 	}
-	return o, readAlerts(r, pool, &o)
+	err = readAlerts(r, pool, &o)
+	return o, err
 }
 
 func noticeSender(r *configuration.Reading, pool *evaluators.Pool) (notice.Sender, error) {

@@ -24,9 +24,11 @@ func at() time.Time { return time.Date(2024, 2, 3, 4, 5, 6, 0, time.UTC) }
 
 // failed returns the fields of a failed attempt with an error and an output.
 func failed(kind host.NoticeKind, message, output string) *param.Map {
-	return notice.Fields(host.Notice{Kind: kind, Message: "Workflow session attempt failed", Task: "+nightly^failure-alert",
+	fields := notice.Fields(host.Notice{Kind: kind, Message: "Workflow session attempt failed", Task: "+nightly^failure-alert",
 		Attempt: host.Attempt{ID: 7, Site: 1, SessionID: 3, Project: host.Ref{ID: 1, Name: "shop"}, Workflow: host.Ref{ID: 5, Name: "nightly"}},
 		Failure: &host.Failure{Task: "+nightly+load", Message: message, Lines: strings.Split(output, "\n")}}, at())
+	fields.Set("url", "https://zerodag.example.com/attempts/7")
+	return fields
 }
 
 // received is what a receiver got.
@@ -101,7 +103,7 @@ func services(t *testing.T, got func(name string, r received)) map[string]Hook {
 		n := letters(text(r.body, "content"))
 		return strings.HasSuffix(r.path, "?wait=true") && n > 0 && n <= 2000 && is && len(parse) == 0
 	})
-	tag := regexp.MustCompile(`</?(b|code|pre)>`)
+	tag := regexp.MustCompile(`</?(b|code|pre|a)( href="[^"<>]*")?>`)
 	telegram := accepting("telegram", `{"ok":true,"result":{"message_id":1}}`, `{"ok":false,"error_code":400,"description":"Bad Request"}`, 200, func(r received) bool {
 		plain := tag.ReplaceAllString(text(r.body, "text"), "")
 		for _, escape := range []string{"&amp;", "&lt;", "&gt;"} {
@@ -140,7 +142,7 @@ func TestServices(t *testing.T) {
 		if err != nil || !strings.HasPrefix(answer, "20") {
 			t.Errorf("%s: %q, %v", name, answer, err)
 		}
-		for _, want := range []string{"shop/nightly: Workflow session attempt failed", "+nightly+load", "Command failed with code 1", "3 rows are missing", "zerodag retry 7"} {
+		for _, want := range []string{"shop/nightly: Workflow session attempt failed", "+nightly+load", "Command failed with code 1", "3 rows are missing", "zerodag retry 7", "https://zerodag.example.com/attempts/7"} {
 			if !strings.Contains(texts[name], want) {
 				t.Errorf("%s does not show %q: %s", name, want, texts[name])
 			}
@@ -255,14 +257,14 @@ func FuzzMessages(f *testing.F) {
 		for _, b := range blocks.([]param.Value) {
 			text, _ := b.(*param.Map).Map("text").Get("text")
 			check("slack", text.(string), 3000)
-			if rest := regexp.MustCompile(`&(amp|lt|gt);`).ReplaceAllString(text.(string), ""); strings.ContainsAny(rest, "<>&") {
+			if rest := regexp.MustCompile(`&(amp|lt|gt);`).ReplaceAllString(strings.Replace(text.(string), "<https://zerodag.example.com/attempts/7|Open the attempt>", "", 1), ""); strings.ContainsAny(rest, "<>&") {
 				t.Errorf("slack: markup in %q", rest)
 			}
 		}
 		content, _ := discordMessage(m).Get("content")
 		check("discord", content.(string), 2000)
 		check("telegram", telegramMessage(m), 4096)
-		if rest := regexp.MustCompile(`&(amp|lt|gt);|</?(b|code|pre)>`).ReplaceAllString(telegramMessage(m), ""); strings.ContainsAny(rest, "<>&") {
+		if rest := regexp.MustCompile(`&(amp|lt|gt);|</?(b|code|pre)>|<a href="[^"<>]*">|</a>`).ReplaceAllString(telegramMessage(m), ""); strings.ContainsAny(rest, "<>&") {
 			t.Errorf("telegram: markup in %q", rest)
 		}
 		if n := len(param.AppendJSON(nil, teamsMessage(m))); n > 28<<10 {

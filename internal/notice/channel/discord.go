@@ -30,6 +30,9 @@ func discordMessage(m message) *param.Map {
 	if m.commands != "" {
 		lines = append(lines, "Resume: `"+discordCode(oneLine(m.commands, longestFact))+"`")
 	}
+	if m.link != "" {
+		lines = append(lines, "["+linkText+"](<"+m.link+">)") // without the brackets, Discord would add a preview
+	}
 	text := joined(lines, discordContent)
 	const begin, end = "\n```\n", "\n```"
 	if room := discordContent - len(text) - len(begin) - len(end); m.output != "" && room > len(ellipsis) {

@@ -17,7 +17,11 @@ type message struct {
 	facts    []fact
 	output   string // the last lines of the failed task
 	commands string // what to do next
+	link     string // to the attempt; "" for none
 }
+
+// linkText is what users select to open the attempt.
+const linkText = "Open the attempt"
 
 // fact is one line about the notice.
 type fact struct{ name, value string }
@@ -43,7 +47,7 @@ func read(fields *param.Map) message {
 			return param.Text(v)
 		}
 	}
-	m := message{kind: host.NoticeKind(get("kind")), output: get("last_lines"), commands: get("resume")}
+	m := message{kind: host.NoticeKind(get("kind")), output: get("last_lines"), commands: get("resume"), link: get("url")}
 	m.subject = strings.Trim(get("project_name")+"/"+get("workflow_name"), "/")
 	m.title = strings.Trim(m.subject+": "+get("message"), ": ")
 	m.title = oneLine(m.title, longestTitle)

@@ -49,6 +49,10 @@ func pagerEvent(key string, m message, fields *param.Map) *param.Map {
 	}
 	event.Set("payload", payload)
 	event.Set("client", "zerodag")
+	if m.link != "" {
+		event.Set("client_url", m.link)
+		event.Set("links", []param.Value{param.New("href", m.link, "text", linkText)})
+	}
 	return event
 }
 

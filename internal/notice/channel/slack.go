@@ -31,6 +31,9 @@ func slackMessage(m message) *param.Map {
 	if m.commands != "" {
 		lines = append(lines, "Resume: `"+slackEscaped(slackPlain(m.commands), longestFact)+"`")
 	}
+	if m.link != "" {
+		lines = append(lines, "<"+slackEscape(m.link)+"|"+linkText+">")
+	}
 	if len(lines) > 0 {
 		blocks = append(blocks, section(joined(lines, slackSection)))
 	}

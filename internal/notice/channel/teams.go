@@ -34,6 +34,9 @@ func teamsMessage(m message) *param.Map {
 		body = append(body, text(strings.ReplaceAll(teamsPlain(tail(m.output, teamsPart)), "\n", "\n\n"), "fontType", "Monospace", "size", "Small"))
 	}
 	card := param.New("$schema", "http://adaptivecards.io/schemas/adaptive-card.json", "type", "AdaptiveCard", "version", "1.4", "body", body)
+	if m.link != "" {
+		card.Set("actions", []param.Value{param.New("type", "Action.OpenUrl", "title", linkText, "url", m.link)})
+	}
 	return param.New("type", "message", "attachments", []param.Value{
 		param.New("contentType", "application/vnd.microsoft.card.adaptive", "contentUrl", nil, "content", card)})
 }

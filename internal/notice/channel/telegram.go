@@ -1,7 +1,7 @@
 package channel
 
 import (
-	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +37,9 @@ func telegramMessage(m message) string {
 	if m.commands != "" {
 		lines = append(lines, "<code>"+telegramEscape(oneLine(m.commands, longestFact))+"</code>")
 	}
+	if m.link != "" {
+		lines = append(lines, `<a href="`+strings.ReplaceAll(telegramEscape(m.link), `"`, "%22")+`">`+linkText+"</a>")
+	}
 	text := joined(lines, telegramText)
 	const begin, end = "\n<pre>", "</pre>"
 	if room := telegramText - len(text) - len(begin) - len(end); m.output != "" && room > len(ellipsis) {
@@ -59,7 +62,7 @@ func telegramAnswer(a notice.Answer) error {
 	}
 	if ok, _ := answer.Get("ok"); ok == false {
 		why, _ := answer.Get("description")
-		refused := &notice.Refusal{Err: errors.New("Telegram refused the message: " + param.Text(why))}
+		refused := &notice.Refusal{Err: fmt.Errorf("Telegram refused the message: %v", why)}
 		if p := answer.Map("parameters"); p != nil {
 			if s, _ := p.Get("retry_after"); s != nil {
 				seconds, _ := s.(int64)

@@ -76,7 +76,11 @@ func lines(fields *param.Map) (string, error) {
 		}
 		text = append(text, line[0]+": "+value)
 	}
-	return strings.Join(append(text, failure(fields)...), "\n"), nil
+	text = append(text, failure(fields)...)
+	if link, _ := fields.Get("url"); link != nil {
+		text = append(text, "", fmt.Sprint("Console: ", link))
+	}
+	return strings.Join(text, "\n"), nil
 }
 
 // failure describes the failure, if known.

@@ -79,11 +79,13 @@ func TestMailSaysWhatFailed(t *testing.T) {
 	m := mail.Sender{Server: param.New("host", address, "port", port, "tls", "false"), Message: param.New("from", "z@example.com", "to", []param.Value{"a@example.com"}, "subject", "s", "html", "false")}
 	n := failed
 	n.Failure = &host.Failure{Task: "+main+b", Message: "no ${such} file", Lines: []string{"one", "two"}}
-	if _, err := m.Send(t.Context(), notice.Fields(n, now)); err != nil {
+	fields := notice.Fields(n, now)
+	fields.Set("url", "https://zerodag.example.com/attempts/7")
+	if _, err := m.Send(t.Context(), fields); err != nil {
 		t.Fatal(err)
 	}
 	_, body, _ := strings.Cut(<-got, "\r\n\r\n")
-	want := wantMail + "\n\nFailed Task: +main+b\nError: no ${such} file\nLast Lines:\n  one\n  two\nResume: zerodag retry 7 --latest-revision --resume"
+	want := wantMail + "\n\nFailed Task: +main+b\nError: no ${such} file\nLast Lines:\n  one\n  two\nResume: zerodag retry 7 --latest-revision --resume\n\nConsole: https://zerodag.example.com/attempts/7"
 	if diff := cmp.Diff(want, strings.ReplaceAll(strings.TrimSuffix(body, "\r\n.\r\n"), "\r\n", "\n")); diff != "" {
 		t.Error(diff)
 	}
