@@ -56,14 +56,14 @@ type Settings struct {
 	MachinesURL  string   `yaml:"machinesUrl" enum:"api,domain" doc:"how machines reach the API: through its execute-api address, or through domain, which a VPC with an execute-api endpoint requires"`
 	DomainOnly   bool     `yaml:"domainOnly" doc:"disables the execute-api address, so that all requests use domain; requires machinesUrl: domain"`
 
-	IAMGrants []string `yaml:"iamGrants" doc:"permissions of principals that sign requests (--iam): ARN=ROLE or ARN=ROLE/SITE, where ARN is a role, a user, or arn:aws:iam::ACCOUNT:root for a whole account; the first match applies; empty: every principal is an owner"`
+	IAMGrants []string `yaml:"iamGrants" doc:"permissions of principals that sign requests (--iam): ARN=ROLE, ARN=ROLE/SITE or ARN=ROLE/SITE/PROJECT (more projects after further slashes), where ARN is a role, a user, or arn:aws:iam::ACCOUNT:root for a whole account; the first match applies; empty: every principal is an owner"`
 
 	OIDCIssuer  string   `yaml:"oidcIssuer" doc:"URL of an identity provider (OpenID Connect) for signing in to the web console; its client secret is the parameter /zerodag-keys/STAGE/oidc"`
 	OIDCClient  string   `yaml:"oidcClient" doc:"client ID of the deployment at the provider"`
 	OIDCAddress string   `yaml:"oidcAddress" doc:"address of the API as browsers call it, https://...; register oidcAddress/api/x/session/oidc/callback with the provider"`
 	OIDCName    string   `yaml:"oidcName" doc:"name of the provider on the sign-in button"`
 	OIDCGroups  string   `yaml:"oidcGroups" doc:"the claim of id tokens that lists groups; Cognito has cognito:groups"`
-	OIDCGrants  []string `yaml:"oidcGrants" doc:"who may sign in: WHO=ROLE or WHO=ROLE/SITE, where WHO is an email address, @DOMAIN or group:NAME; the first match applies"`
+	OIDCGrants  []string `yaml:"oidcGrants" doc:"who may sign in: WHO=ROLE, WHO=ROLE/SITE or WHO=ROLE/SITE/PROJECT (more projects after further slashes), where WHO is an email address, @DOMAIN or group:NAME; the first match applies"`
 
 	Cognito       bool   `yaml:"cognito" doc:"creates a Cognito user pool for signing in to the web console; leave oidcIssuer and oidcClient empty"`
 	CognitoDomain string `yaml:"cognitoDomain" doc:"first part of the address of its sign-in page, unique in the region; empty is zerodag-STAGE-ACCOUNT"`
@@ -314,15 +314,18 @@ var qualifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // policyName matches the name of a managed policy in IAM.
 var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w+=,.@-]{1,128}$`) })
 
+// right matches the end of a grant: only roles that do not act on all sites can be limited to projects.
+const right = `((metrics|owner)(/[0-9]{1,18})?|(viewer|operator|developer|admin)(/[0-9]{1,18}(/[^/,=\n]+)*)?)$`
+
 // grant matches a grant of a role. It is compiled when it is needed, so that other commands of the program do not pay
 // for it.
 var grant = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(metrics|viewer|operator|developer|admin|owner)(/[0-9]{1,18})?$`)
+	return regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=` + right)
 })
 
 // principal matches a grant to an IAM principal.
 var principal = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/([!-~]+/)?[\w+=,.@-]{1,128})=(metrics|viewer|operator|developer|admin|owner)(/[0-9]{1,18})?$`)
+	return regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/([!-~]+/)?[\w+=,.@-]{1,128})=` + right)
 })
 
 // principals validates the grants to IAM principals.
@@ -330,7 +333,7 @@ func (s Settings) principals() error {
 	known := map[string]bool{}
 	for _, g := range s.IAMGrants {
 		if !principal().MatchString(g) {
-			return fmt.Errorf("iamGrants must be ARN=ROLE or ARN=ROLE/SITE, where ARN is arn:aws:iam::ACCOUNT:role/NAME, arn:aws:iam::ACCOUNT:user/NAME or arn:aws:iam::ACCOUNT:root, but has %q", g)
+			return fmt.Errorf("iamGrants must be ARN=ROLE, ARN=ROLE/SITE or ARN=ROLE/SITE/PROJECT, where ARN is arn:aws:iam::ACCOUNT:role/NAME, arn:aws:iam::ACCOUNT:user/NAME or arn:aws:iam::ACCOUNT:root, but has %q", g)
 		}
 		arn := g[:strings.LastIndex(g, "=")]
 		if known[arn] {
@@ -408,7 +411,7 @@ func (s Settings) cognito() error {
 func (s Settings) grants() error {
 	for _, g := range s.OIDCGrants {
 		if !grant().MatchString(g) {
-			return fmt.Errorf("oidcGrants must be WHO=ROLE or WHO=ROLE/SITE, where WHO is an e-mail address, @DOMAIN or group:NAME, but has %q", g)
+			return fmt.Errorf("oidcGrants must be WHO=ROLE, WHO=ROLE/SITE or WHO=ROLE/SITE/PROJECT, where WHO is an e-mail address, @DOMAIN or group:NAME, but has %q", g)
 		}
 	}
 	return nil

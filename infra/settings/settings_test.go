@@ -230,7 +230,7 @@ func TestWrong(t *testing.T) {
 		"cognitoDomain must be at most 63 lower-case":    func(s *settings.Settings) { s.Cognito, s.CognitoDomain = true, "My_Team" },
 		"cognitoMfa must be optional or required or off": func(s *settings.Settings) { s.Cognito, s.CognitoMFA = true, "sms" },
 		"must name groups as Cognito allows them":        func(s *settings.Settings) { s.Cognito, s.OIDCGrants = true, []string{"group:data admins=admin"} },
-		"oidcGrants must be WHO=ROLE or WHO=ROLE/SITE":   func(s *settings.Settings) { s.Cognito, s.OIDCGrants = true, []string{"group:a=boss"} },
+		"oidcGrants must be WHO=ROLE, WHO=ROLE/SITE":     func(s *settings.Settings) { s.Cognito, s.OIDCGrants = true, []string{"group:a=boss"} },
 		"warmThroughput must be 0 or at least 4000":      func(s *settings.Settings) { s.WarmThroughput = 3999 },
 		"domain must be given together":                  func(s *settings.Settings) { s.Domain = "x.example.com" },
 		"hostedZone must have an id":                     func(s *settings.Settings) { s.HostedZone.ID = "Z1" },

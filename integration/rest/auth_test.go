@@ -79,6 +79,27 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
+// TestUserOfProjects checks that a user with a password may be limited to projects of a site, as a token may.
+func TestUserOfProjects(t *testing.T) {
+	t.Parallel()
+	server := serve(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "u", Password: "p", Site: 2, Role: access.Viewer, Projects: []string{"crm"}}}}})
+	if server.deployed() {
+		t.Skip("NOT RUN on a deployed stack: it has no users with passwords")
+	}
+	admin := caller{server, t, server.token(t, 2, "admin")}
+	for _, name := range []string{"crm", "sales"} {
+		admin.must(http.MethodPut, "/api/projects?project="+name+"&revision=1", admin.project())
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/projects", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.SetBasicAuth("u", "p")
+	if a := (caller{server, t, ""}).send(request); a.status != http.StatusOK || !strings.Contains(string(a.content), `"crm"`) || strings.Contains(string(a.content), "sales") {
+		t.Errorf("projects: %d %s", a.status, a.content)
+	}
+}
+
 func basic(name, password string) string {
 	r := http.Request{Header: http.Header{}}
 	r.SetBasicAuth(name, password)

@@ -119,6 +119,31 @@ func TestSignInAtAProvider(t *testing.T) {
 	}
 }
 
+// TestGrantOfProjects checks that a user whose grant names projects sees and changes only those: others do not exist for
+// them, and neither do calls about the whole site.
+func TestGrantOfProjects(t *testing.T) {
+	t.Parallel()
+	server, fake := known(t, "group:crm=developer/2/crm/leads", nil)
+	admin := caller{server, t, server.token(t, 2, "admin")}
+	for _, name := range []string{"crm", "sales"} {
+		admin.must(http.MethodPut, "/api/projects?project="+name+"&revision=1", admin.project())
+	}
+	fake.Says(map[string]any{"sub": "7", "groups": []string{"crm"}}, nil)
+	b := server.sitting(t)
+	b.land(b.leave("/"))
+	if a := b.do(http.MethodGet, "/api/projects", ""); !strings.Contains(string(a.content), `"crm"`) || strings.Contains(string(a.content), "sales") {
+		t.Errorf("projects: %d %s", a.status, a.content)
+	}
+	for path, status := range map[string]int{"/api/project?name=crm": 200, "/api/project?name=sales": 404, "/api/tokens": 403} {
+		if a := b.do(http.MethodGet, path, ""); a.status != status {
+			t.Errorf("%s: %d %s, want %d", path, a.status, a.content, status)
+		}
+	}
+	if a := b.do(http.MethodGet, "/api/whoami", ""); !strings.Contains(string(a.content), `"projects":["crm","leads"]`) {
+		t.Errorf("whoami: %s", a.content)
+	}
+}
+
 // TestGrantsAreLookedAtAgain checks that a user's session ends when the grant is removed, and that its role changes
 // with the grant.
 func TestGrantsAreLookedAtAgain(t *testing.T) {
@@ -200,7 +225,8 @@ func TestComingBack(t *testing.T) {
 func TestGrantsOfAStage(t *testing.T) {
 	t.Parallel()
 	for _, grant := range []string{"alice@example.com=owner", "@example.com=viewer/3", "group:Data Team=operator", "group:a=b=admin", "@example.com=king", "@example.com=", "alice=viewer", "=viewer",
-		"*=viewer", "@=viewer", "*@example.com=viewer", "group:=viewer", "a@b@c=viewer", "@example.com=viewer/x", "@example.com=viewer/-1", "@example.com=viewer/", "a b@example.com=viewer"} {
+		"*=viewer", "@=viewer", "*@example.com=viewer", "group:=viewer", "a@b@c=viewer", "@example.com=viewer/x", "@example.com=viewer/-1", "@example.com=viewer/", "a b@example.com=viewer",
+		"group:sales=developer/0/sales/big crm", "group:a=viewer/0/", "group:a=viewer/0/a//b", "group:a=viewer/sales", "group:a=owner/1/x", "group:a=metrics/1/x"} {
 		s := settings.Default("main")
 		s.OIDCIssuer, s.OIDCAddress, s.OIDCClient, s.OIDCGrants = "https://id.example.com", "https://a.example.com", "c", []string{grant}
 		_, err := access.ParseGrants(grant)

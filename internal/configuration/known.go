@@ -49,7 +49,7 @@ var settingKeys = []string{
 	"retention.archives", "retention.attempts", "retention.audit", "retention.logs",
 	"schedule.enabled", "secrets.*", "security.local_addresses", "security.profile",
 	"server.access-log.path", "server.access-log.pattern", "server.admin.bind", "server.admin.port",
-	"server.allow-unauthenticated", "server.authenticator.basic.admin", "server.authenticator.basic.password",
+	"server.allow-unauthenticated", "server.authenticator.basic.admin", "server.authenticator.basic.grant", "server.authenticator.basic.password",
 	"server.authenticator.basic.username", "server.authenticator.oidc.address", "server.authenticator.oidc.client-id",
 	"server.authenticator.oidc.client-secret", "server.authenticator.oidc.grants", "server.authenticator.oidc.groups-claim",
 	"server.authenticator.oidc.issuer", "server.authenticator.oidc.name", "server.authenticator.oidc.scopes",

@@ -144,7 +144,18 @@ func (o *Web) authentication(r *configuration.Reading) error {
 		if password == "" {
 			return errors.New("configuration key server.authenticator.basic.password is missing: the user needs a password")
 		}
-		o.API.Auth.Users = []access.User{{Name: name, Password: password, Admin: admin}}
+		user := access.User{Name: name, Password: password, Admin: admin}
+		if grant := r.Text("server.authenticator.basic.grant", ""); grant != "" {
+			right, err := access.ParseRight(grant)
+			if err != nil {
+				return fmt.Errorf("configuration key server.authenticator.basic.grant: %w", err)
+			}
+			if admin {
+				return errors.New("configuration keys server.authenticator.basic.grant and .admin contradict each other: remove .admin, and grant the role owner if the user should be one")
+			}
+			user.Role, user.Site, user.Projects = right.Role, right.Site, right.Projects
+		}
+		o.API.Auth.Users = []access.User{user}
 	case "token":
 		o.Token = true
 		if name != "" {

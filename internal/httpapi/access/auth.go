@@ -51,13 +51,13 @@ func (c *Caller) bySignature() error {
 	if !ok {
 		return unauthorized()
 	}
-	g := Grant{Role: Owner}
+	g := Grant{Right: Right{Role: Owner}}
 	if c.gate.Auth.Principals != nil {
 		if g, ok = c.gate.Auth.Principals.of(arn); !ok {
 			return Refuse(http.StatusForbidden, fmt.Sprintf("Access denied: the grants to principals (iamGrants) do not name %s", arn))
 		}
 	}
-	c.Actor = Actor{Name: arn, By: ByIAM, Site: g.Site, Role: g.Role, Info: param.New("iam", arn)}
+	c.Actor = Actor{Name: arn, By: ByIAM, Site: g.Site, Role: g.Role, Projects: g.Projects, Info: param.New("iam", arn)}
 	return nil
 }
 
@@ -93,7 +93,7 @@ func actorOf(u User) Actor {
 	case u.Role == 0:
 		u.Role = Admin
 	}
-	return Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role}
+	return Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role, Projects: u.Projects}
 }
 
 // Same compares two strings in constant time; it compares hashes, which also hides the lengths.

@@ -49,6 +49,8 @@ type User struct {
 	Site           int64
 	Role           Role // 0 means Admin, or Owner if Admin is set: Digdag has no roles
 	Admin          bool // may call /api/admin
+	// Projects are the names of the only projects of the site that they may use; none means all projects.
+	Projects []string
 }
 
 // OIDC lets users sign in at an identity provider.

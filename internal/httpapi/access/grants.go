@@ -12,16 +12,23 @@ import (
 // Grant gives a role to users that an identity provider has authenticated.
 type Grant struct {
 	// Who is an e-mail address, "@" followed by a domain, or "group:" and a group's name.
-	Who  string
+	Who string
+	Right
+}
+
+// Right is what someone may do, and where.
+type Right struct {
 	Role Role
 	Site int64
+	// Projects are the names of the only projects of the site that they may use; none means all projects.
+	Projects []string
 }
 
 // groupPrefix is the prefix of a Who that names a group.
 const groupPrefix = "group:"
 
-// ParseGrants reads grants, separated by commas or line breaks: WHO=ROLE, or WHO=ROLE/SITE for a site other than 0. At
-// least one is required: by default no one can sign in.
+// ParseGrants reads grants, separated by commas or line breaks: WHO=RIGHT, as ParseRight reads it. At least one is
+// required: by default no one can sign in.
 func ParseGrants(text string) ([]Grant, error) {
 	var list []Grant
 	for entry := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == '\n' }) {
@@ -48,10 +55,11 @@ func parseGrant(entry string) (Grant, error) {
 	if cut < 0 {
 		return Grant{}, fmt.Errorf("%q is not WHO=ROLE", entry)
 	}
-	g, err := parseRight(entry, strings.TrimSpace(entry[cut+1:]))
+	right, err := ParseRight(strings.TrimSpace(entry[cut+1:]))
 	if err != nil {
-		return Grant{}, err
+		return Grant{}, fmt.Errorf("%q: %w", entry, err)
 	}
+	g := Grant{Right: right}
 	who := strings.TrimSpace(entry[:cut])
 	g.Who = who
 	if group, is := strings.CutPrefix(who, groupPrefix); is {
@@ -68,18 +76,30 @@ func parseGrant(entry string) (Grant, error) {
 	return g, nil
 }
 
-// parseRight parses the ROLE or ROLE/SITE of an entry.
-func parseRight(entry, text string) (g Grant, err error) {
-	name, site, other := strings.Cut(text, "/")
-	if g.Role, err = ParseRole(name); err != nil {
-		return g, fmt.Errorf("%q: %w", entry, err)
+// ParseRight reads ROLE, ROLE/SITE for a site other than 0, or ROLE/SITE/PROJECT/PROJECT for some of its projects: no
+// project's name contains a slash.
+func ParseRight(text string) (r Right, err error) {
+	parts := strings.Split(text, "/")
+	if r.Role, err = ParseRole(parts[0]); err != nil {
+		return r, err
 	}
-	if other {
-		if g.Site, err = strconv.ParseInt(site, 10, 64); err != nil || g.Site < 0 {
-			return g, fmt.Errorf("%q: %q is not a site: write a number", entry, site)
-		}
+	if len(parts) == 1 {
+		return r, nil
 	}
-	return g, nil
+	if r.Site, err = strconv.ParseInt(parts[1], 10, 64); err != nil || r.Site < 0 {
+		return r, fmt.Errorf("%q is not a site: write a number", parts[1])
+	}
+	if len(parts) == 2 {
+		return r, nil
+	}
+	r.Projects = parts[2:]
+	if !r.Role.Limitable() {
+		return r, fmt.Errorf("the role %s acts on all sites and cannot be limited to projects: choose another role", r.Role)
+	}
+	if i := slices.IndexFunc(r.Projects, func(name string) bool { return name == "" || strings.ContainsAny(name, ",=\n") }); i >= 0 {
+		return r, fmt.Errorf("%q is not a project: write ROLE/SITE/PROJECT, where the name has no comma and no equals sign", r.Projects[i])
+	}
+	return r, nil
 }
 
 // GrantOf returns the first grant that matches a user.

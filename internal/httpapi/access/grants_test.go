@@ -12,13 +12,15 @@ import (
 // TestGrants checks how grants are read, and that ambiguous grants are refused.
 func TestGrants(t *testing.T) {
 	t.Parallel()
-	got, err := ParseGrants(" Alice@Example.com=owner,\n@example.com = viewer/3 ,group:Data Team=operator\n\ngroup:a=b=admin,")
-	want := []Grant{{"alice@example.com", Owner, 0}, {"@example.com", Viewer, 3}, {"group:Data Team", Operator, 0}, {"group:a=b", Admin, 0}}
+	got, err := ParseGrants(" Alice@Example.com=owner,\n@example.com = viewer/3 ,group:Data Team=operator\n\ngroup:a=b=admin,group:sales=developer/0/sales/big crm")
+	want := []Grant{{"alice@example.com", Right{Role: Owner}}, {"@example.com", Right{Role: Viewer, Site: 3}}, {"group:Data Team", Right{Role: Operator}}, {"group:a=b", Right{Role: Admin}},
+		{"group:sales", Right{Developer, 0, []string{"sales", "big crm"}}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	for _, wrong := range []string{"", " , \n", "alice", "alice=viewer", "alice@example.com", "=viewer", "*=viewer", "@=viewer", "@*=viewer", "*@example.com=viewer", "group:=viewer",
-		"a@b@c=viewer", "@example.com=king", "@example.com=", "@example.com=viewer/x", "@example.com=viewer/-1", "@example.com=viewer/", "@a.b=viewer,@A.B=admin"} {
+		"a@b@c=viewer", "@example.com=king", "@example.com=", "@example.com=viewer/x", "@example.com=viewer/-1", "@example.com=viewer/", "@a.b=viewer,@A.B=admin",
+		"@example.com=viewer/0/", "@example.com=viewer/0/a//b", "@example.com=viewer/sales", "@example.com=owner/0/a", "@example.com=metrics/0/a"} {
 		if list, err := ParseGrants(wrong); err == nil {
 			t.Errorf("%q is read as %v", wrong, list)
 		}

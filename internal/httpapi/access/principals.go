@@ -19,7 +19,7 @@ var principalForms = sync.OnceValue(func() (forms struct{ granted, signed *regex
 	return forms
 })
 
-// ParsePrincipals reads grants of the form ARN=ROLE or ARN=ROLE/SITE. The ARN names an IAM role or user, or ends in
+// ParsePrincipals reads grants of the form ARN=RIGHT, as ParseRight reads it. The ARN names an IAM role or user, or ends in
 // ":root" for all principals of the account, as in policies.
 func ParsePrincipals(entries []string) (Principals, error) {
 	var list Principals
@@ -38,10 +38,11 @@ func parsePrincipal(entry string) (Grant, error) {
 	if cut < 0 {
 		return Grant{}, fmt.Errorf("%q is not ARN=ROLE", entry)
 	}
-	g, err := parseRight(entry, entry[cut+1:])
+	right, err := ParseRight(entry[cut+1:])
 	if err != nil {
-		return Grant{}, err
+		return Grant{}, fmt.Errorf("%q: %w", entry, err)
 	}
+	g := Grant{Right: right}
 	m := principalForms().granted.FindStringSubmatch(entry[:cut])
 	if m == nil {
 		return Grant{}, fmt.Errorf("%q: %q is not the ARN of a role, a user or an account: arn:aws:iam::ACCOUNT:role/NAME, arn:aws:iam::ACCOUNT:user/NAME or arn:aws:iam::ACCOUNT:root", entry, entry[:cut])

@@ -12,14 +12,15 @@ func TestPrincipals(t *testing.T) {
 	t.Parallel()
 	got, err := ParsePrincipals([]string{
 		"arn:aws:iam::111122223333:role/team-a=admin/7", " arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/AWSReservedSSO_Ops_0123=owner",
-		"arn:aws-cn:iam::111122223333:user/people/a=b,c@d=operator", "arn:aws:iam::444455556666:root=viewer/3",
+		"arn:aws-cn:iam::111122223333:user/people/a=b,c@d=operator", "arn:aws:iam::444455556666:root=viewer/3", "arn:aws:iam::111122223333:role/crm=developer/7/crm",
 	})
-	want := Principals{{"111122223333:role/team-a", Admin, 7}, {"111122223333:role/AWSReservedSSO_Ops_0123", Owner, 0}, {"111122223333:user/a=b,c@d", Operator, 0}, {"444455556666:", Viewer, 3}}
+	want := Principals{{"111122223333:role/team-a", Right{Role: Admin, Site: 7}}, {"111122223333:role/AWSReservedSSO_Ops_0123", Right{Role: Owner}}, {"111122223333:user/a=b,c@d", Right{Role: Operator}},
+		{"444455556666:", Right{Role: Viewer, Site: 3}}, {"111122223333:role/crm", Right{Developer, 7, []string{"crm"}}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	for _, wrong := range []string{
-		"", "=viewer", "arn:aws:iam::111122223333:role/a", "arn:aws:iam::111122223333:role/a=king", "arn:aws:iam::111122223333:role/a=viewer/", "arn:aws:iam::111122223333:role/a=viewer/-1",
+		"", "=viewer", "arn:aws:iam::111122223333:role/a", "arn:aws:iam::111122223333:role/a=king", "arn:aws:iam::111122223333:role/a=viewer/", "arn:aws:iam::111122223333:role/a=viewer/-1", "arn:aws:iam::111122223333:role/a=viewer/0/", "arn:aws:iam::111122223333:role/a=owner/0/x",
 		"arn:aws:iam::1:role/a=viewer", "arn:aws:iam::111122223333:role/*=viewer", "arn:aws:iam::*:role/a=viewer", "arn:aws:iam::111122223333:role/=viewer", "arn:aws:iam::111122223333:group/a=viewer",
 		"arn:aws:sts::111122223333:assumed-role/a/b=viewer", "111122223333=viewer", "*=owner", "a@example.com=viewer",
 	} {

@@ -29,6 +29,9 @@ func (r Role) String() string {
 	return [...]string{"", "metrics", "viewer", "operator", "developer", "admin", "owner"}[r]
 }
 
+// Limitable reports whether a caller with the role can be limited to some projects of a site.
+func (r Role) Limitable() bool { return r != Metrics && r != Owner }
+
 // ParseRole reads a role's name.
 func ParseRole(name string) (Role, error) {
 	for r := Metrics; r <= Owner; r++ {

@@ -117,7 +117,7 @@ func (c *Caller) recognize(s *signedIn) (bool, error) {
 			return false, nil
 		}
 		if g, granted := grantTo(c.gate.Auth.OIDC.Grants, s.Grant); granted {
-			c.Actor = Actor{Name: s.User, By: ByOIDC, Site: g.Site, Role: g.Role, Info: param.New("oidc", s.User)}
+			c.Actor = Actor{Name: s.User, By: ByOIDC, Site: g.Site, Role: g.Role, Projects: g.Projects, Info: param.New("oidc", s.User)}
 			return true, nil
 		}
 	}

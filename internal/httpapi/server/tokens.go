@@ -117,7 +117,7 @@ func projectsAsked(role access.Role, projects []string) ([]string, error) {
 	if len(projects) > mostProjects {
 		return nil, wire.Invalid("A token may name at most %d projects, not %d", mostProjects, len(projects))
 	}
-	if len(projects) > 0 && (role == access.Owner || role == access.Metrics) {
+	if len(projects) > 0 && !role.Limitable() {
 		return nil, wire.Invalid("A token of the role %s acts on all sites and cannot be limited to projects: choose another role", role)
 	}
 	for _, name := range projects {

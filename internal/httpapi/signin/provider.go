@@ -116,7 +116,7 @@ func getCallback(c *endpoint.Call) (any, error) {
 		c.Logger.Warn("login failed", "remote", c.Remote(), "user", p.Name, "with", "an identity provider", "reason", "no grant fits")
 		return cameBack(c, l.Return, access.Refuse(http.StatusForbidden, o.Name+" identified you as "+wire.Beginning(p.Name)+", who has no access to this server: ask its administrator"))
 	}
-	c.Actor = access.Actor{Name: p.Name, By: access.ByOIDC, Site: g.Site, Role: g.Role, Info: param.New("oidc", p.Name)}
+	c.Actor = access.Actor{Name: p.Name, By: access.ByOIDC, Site: g.Site, Role: g.Role, Projects: g.Projects, Info: param.New("oidc", p.Name)}
 	c.SetCookie(access.LandingCookie, "", 0, false)
 	if err := c.Begin(g.Who); err != nil {
 		return nil, err
