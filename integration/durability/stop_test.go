@@ -168,7 +168,7 @@ func TestOneServerPerFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.ExecContext(t.Context(), "INSERT INTO schema_migrations (version, name, applied_at) VALUES (9999, 'later', 0)"); err != nil {
+	if _, err := db.ExecContext(t.Context(), "INSERT INTO schema_migrations (version, oldest, name, applied_at) VALUES (9999, 9999, 'later', 0)"); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -142,8 +143,8 @@ func buildNext(t *testing.T) string {
 }
 
 // TestRollingUpgrade checks that servers can be replaced by servers of a later release one after the other under load,
-// while the first new server migrates the database that the others are using: all attempts succeed, and each task runs
-// once; and that a server of this release does not start on an unknown schema.
+// while the first new server migrates the database that the others are using, and then by servers of this release again,
+// which do not know the new schema: all attempts succeed, and each task runs once.
 func TestRollingUpgrade(t *testing.T) {
 	in := place(t)
 	program, next := server.Build(t), buildNext(t)
@@ -157,7 +158,7 @@ func TestRollingUpgrade(t *testing.T) {
 			"+side:\n  loop>: 3\n  _parallel: true\n  _do:\n    +y:\n      sh>: sleep 0.2; echo y$i >> " + out + "/${session_unixtime}\n+wait:\n  wait>: 1s\n+z:\n  call>: last\n",
 		"last.dig": "+end:\n  sh>: echo z >> " + out + "/${session_unixtime}\n",
 	})
-	const rounds = 5 // before, between and after the two changes
+	const rounds = 3 // before, between and after the changes
 	var attempts []string
 	load := func(of *server.Server) {
 		for range rounds {
@@ -165,17 +166,18 @@ func TestRollingUpgrade(t *testing.T) {
 		}
 	}
 	load(servers[1])
-	for i, s := range servers {
+	for i, s := range slices.Concat(servers, servers) {
 		if err := s.Process().Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Wait(); err != nil {
 			t.Errorf("server %d ended with %v:\n%s", i, err, s.Log())
 		}
-		load(servers[1-i])
-		s.Replace(next)
+		other := servers[1-i%2]
+		load(other)
+		s.Replace([]string{next, program}[i/2])
 		s.Start()
-		load(servers[1-i])
+		load(other)
 		load(s)
 	}
 	for _, a := range attempts {
@@ -195,10 +197,6 @@ func TestRollingUpgrade(t *testing.T) {
 		if n := strings.Count(string(text), "y"); n != 3 {
 			t.Errorf("the tasks of the loop of %s ran %d times, want 3", f.Name(), n)
 		}
-	}
-	late := exec.CommandContext(t.Context(), program, append([]string{"server", "-n", "0", "-X", "server.folder=" + t.TempDir()}, in.Options()...)...)
-	if text, err := late.CombinedOutput(); err == nil || !strings.Contains(string(text), "a later one") {
-		t.Errorf("the earlier release says of a newer schema: %v\n%s", err, text)
 	}
 	if t.Failed() {
 		t.Log(servers[0].Log(), servers[1].Log())

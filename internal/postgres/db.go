@@ -82,7 +82,11 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	if db.now == nil {
 		db.now = time.Now
 	}
-	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKeys: o.SecretKeys}); err != nil {
+	migrations, err := o.known()
+	if err != nil {
+		return nil, err
+	}
+	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKeys: o.SecretKeys, Schema: len(migrations)}); err != nil {
 		return nil, err
 	}
 	config.BeforeConnect = db.prepares
@@ -95,7 +99,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	}
 	db.queues["tasks"].only(o.Types)
 	err = db.alone(ctx, func(c *conn) error {
-		if err := prepare(c, schema, o, db.now()); err != nil {
+		if err := db.prepare(c, schema, o, db.now()); err != nil {
 			return err
 		}
 		if err := db.enterTimeline(c); err != nil { // this connection may be older than the schema

@@ -94,7 +94,11 @@ func (o Options) missing(c *conn, schema string) (sqlstore.Migrations, error) {
 	if err != nil {
 		return nil, err
 	}
-	if list, err = list.After(at); err != nil {
+	oldest, _, err := sqlstore.One(c, (*row).Int, "SELECT max(oldest) FROM @schema_migrations")
+	if err != nil {
+		return nil, err
+	}
+	if list, err = list.After(at, oldest); err != nil {
 		return nil, fmt.Errorf("the schema %q %w", schema, err)
 	}
 	return list, nil
@@ -102,7 +106,7 @@ func (o Options) missing(c *conn, schema string) (sqlstore.Migrations, error) {
 
 // prepare checks the schema and, if allowed, brings it up to date: each migration is one transaction, and only one
 // process at a time applies migrations. Repeating it does nothing.
-func prepare(c *conn, schema string, o Options, now time.Time) error {
+func (db *DB) prepare(c *conn, schema string, o Options, now time.Time) error {
 	list, err := o.missing(c, schema)
 	if err != nil || len(list) == 0 {
 		return err
@@ -111,15 +115,16 @@ func prepare(c *conn, schema string, o Options, now time.Time) error {
 		return fmt.Errorf("the schema %q lacks %s: run `zerodag migrate run`", schema, strings.Join(list.Names(), ", "))
 	}
 	for _, m := range list {
-		if err := c.apply(schema, m, now); err != nil {
+		if err := db.apply(c, schema, m, now); err != nil {
 			return fmt.Errorf("migrate the schema %q: %s: %w", schema, m.Name, err)
 		}
 	}
 	return nil
 }
 
-// apply applies one migration, unless another process has applied it in the meantime.
-func (c *conn) apply(schema string, m sqlstore.Migration, now time.Time) (err error) {
+// apply applies one migration, unless another process has applied it in the meantime. It refuses one that running servers
+// of an earlier release would not survive.
+func (db *DB) apply(c *conn, schema string, m sqlstore.Migration, now time.Time) (err error) {
 	if _, err := c.Exec("BEGIN"); err != nil {
 		return err
 	}
@@ -144,6 +149,9 @@ func (c *conn) apply(schema string, m sqlstore.Migration, now time.Time) (err er
 			_, err := c.Exec("COMMIT")
 			return err
 		}
+		if older, err := db.OlderServers(c, m.Oldest); err != nil || len(older) > 0 {
+			return errors.Join(err, stillRunning(older, m.Oldest))
+		}
 	}
 	if _, err := c.Exec("SET LOCAL search_path TO " + pgx.Identifier{schema}.Sanitize()); err != nil { // the files do not know the schema
 		return err
@@ -151,11 +159,20 @@ func (c *conn) apply(schema string, m sqlstore.Migration, now time.Time) (err er
 	if _, err := c.to.Exec(c.ctx, m.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return translated(c.ctx, err)
 	}
-	if _, err := c.Exec("INSERT INTO @schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)", m.Version, m.Name, now); err != nil {
+	if _, err := c.Exec("INSERT INTO @schema_migrations (version, oldest, name, applied_at) VALUES ($1, $2, $3, $4)", m.Version, m.Oldest, m.Name, now); err != nil {
 		return err
 	}
 	_, err = c.Exec("COMMIT")
 	return err
+}
+
+// stillRunning returns the error about servers of an earlier release, nil if there are none.
+func stillRunning(servers []string, version int) error {
+	if len(servers) == 0 {
+		return nil
+	}
+	return fmt.Errorf("it removes something that servers of an earlier release use, and these are running: %s."+
+		" Stop them, or upgrade them to a release that knows schema version %d, first", strings.Join(servers, ", "), version)
 }
 
 // madeSchema creates the schema and the table of migrations unless they exist. A user without the right to create
@@ -174,6 +191,6 @@ func (c *conn) madeSchema(schema string) (there bool, err error) {
 			return false, err
 		}
 	}
-	_, err = c.Exec("CREATE TABLE @schema_migrations (version bigint PRIMARY KEY, name bytea NOT NULL, applied_at bigint NOT NULL)")
+	_, err = c.Exec("CREATE TABLE @schema_migrations (version bigint PRIMARY KEY, oldest bigint NOT NULL, name bytea NOT NULL, applied_at bigint NOT NULL)")
 	return false, err
 }

@@ -31,7 +31,7 @@ func testVersions(t *testing.T, l *lab) {
 	}
 	db := open(t, o)
 	if err := db.write(ctx, func(c *conn) error {
-		_, err := c.Exec("INSERT INTO @schema_migrations (version, name, applied_at) VALUES (99, 'later', 0)")
+		_, err := c.Exec("INSERT INTO @schema_migrations (version, oldest, name, applied_at) VALUES (99, 99, 'later', 0)")
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -43,19 +43,24 @@ func testVersions(t *testing.T, l *lab) {
 	wantText(t, err, "version 99")
 }
 
-// planted returns the migrations of a later release, which has one more.
-func planted(t *testing.T, name, sql string) fs.FS {
+// planted returns the migrations of a later release, which has more: names and texts.
+func planted(t *testing.T, more ...string) fs.FS {
 	t.Helper()
 	initial, err := fs.ReadFile(migrationFiles, "migrations/0001_initial.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fstest.MapFS{"0001_initial.sql": {Data: initial}, name: {Data: []byte(sql)}}
+	all := fstest.MapFS{"0001_initial.sql": {Data: initial}}
+	for i := 0; i < len(more); i += 2 {
+		all[more[i]] = &fstest.MapFile{Data: []byte(more[i+1])}
+	}
+	return all
 }
 
 // testUpgrade proves that servers of a later release that start together bring an older schema and its data up to date
-// once, and only if that is allowed; that a migration that fails halfway changes nothing; and that this release then
-// refuses the schema.
+// once, and only if that is allowed; that a migration that fails halfway changes nothing; and that this release works
+// with the result. A migration that removes something is refused while a server runs that needs it, and then keeps such
+// servers from starting.
 func testUpgrade(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()
@@ -95,8 +100,30 @@ func testUpgrade(t *testing.T, l *lab) {
 		t.Errorf("Migrate after that: %v, %v", list, err)
 	}
 	serves(t, open(t, later), a.ID)
+	back := open(t, o)
+	serves(t, back, a.ID)
+	if _, err := back.Push(ctx, pushOf("other", "r1")); err != nil {
+		t.Errorf("push to the later schema: %v", err)
+	}
+	removing := later
+	removing.migrations = planted(t, "0002_motto.sql", change, "0003_params.sql", "-- oldest: 2\nDROP TABLE params;")
+	older, newer := host.Server{ID: "a", Name: "1", Host: "old", Lease: time.Minute}, host.Server{ID: "b", Name: "2", Host: "new", Lease: time.Minute}
+	if err := errors.Join(back.PutServer(ctx, older), open(t, later).PutServer(ctx, newer)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(ctx, removing)
+	wantText(t, err, "0003_params", "these are running: 1 on old.", "knows schema version 2")
+	if err := back.RemoveServer(ctx, older.ID); err != nil {
+		t.Fatal(err)
+	}
+	older.Lease = -time.Minute // it has been silent for longer than its lease
+	if err := back.PutServer(ctx, older); err != nil {
+		t.Fatal(err)
+	}
+	open(t, removing)
 	_, err = Open(ctx, o)
-	wantText(t, err, "version 2", "versions up to 1", "a later one")
+	wantText(t, err, "version 3", "that know version 2", "versions up to 1", "a later one")
+	open(t, later)
 }
 
 // serves checks that the data was converted and that everything else that was stored before is still there.

@@ -60,7 +60,11 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	if db.now == nil {
 		db.now = time.Now
 	}
-	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKeys: o.SecretKeys}); err != nil {
+	migrations, err := o.known()
+	if err != nil {
+		return nil, err
+	}
+	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKeys: o.SecretKeys, Schema: len(migrations)}); err != nil {
 		return nil, err
 	}
 	defer func() {

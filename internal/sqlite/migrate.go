@@ -75,7 +75,11 @@ func missing(c *conn, path string, list sqlstore.Migrations) (sqlstore.Migration
 	if err != nil {
 		return nil, err
 	}
-	if list, err = list.After(at); err != nil {
+	oldest, _, err := sqlstore.One(c, (*row).Int, "SELECT max(oldest) FROM schema_migrations")
+	if err != nil {
+		return nil, err
+	}
+	if list, err = list.After(at, oldest); err != nil {
 		return nil, fmt.Errorf("open database %s: its schema %w", path, err)
 	}
 	return list, nil
@@ -112,13 +116,13 @@ func (c *conn) apply(m sqlstore.Migration, now time.Time) (err error) {
 			err = errors.Join(err, c.script("ROLLBACK"))
 		}
 	}()
-	if err := c.script("CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT"); err != nil {
+	if err := c.script("CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, oldest INTEGER NOT NULL, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT"); err != nil {
 		return err
 	}
 	if err := c.script(m.SQL); err != nil {
 		return err
 	}
-	if _, err := c.Exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)", m.Version, m.Name, now); err != nil {
+	if _, err := c.Exec("INSERT INTO schema_migrations (version, oldest, name, applied_at) VALUES (?, ?, ?, ?)", m.Version, m.Oldest, m.Name, now); err != nil {
 		return err
 	}
 	return c.script("COMMIT")

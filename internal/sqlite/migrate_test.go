@@ -12,14 +12,18 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// planted returns the migrations of a later release, which has one more.
-func planted(t *testing.T, name, sql string) fs.FS {
+// planted returns the migrations of a later release, which has more: names and texts.
+func planted(t *testing.T, more ...string) fs.FS {
 	t.Helper()
 	initial, err := fs.ReadFile(migrationFiles, "migrations/0001_initial.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fstest.MapFS{"0001_initial.sql": {Data: initial}, name: {Data: []byte(sql)}}
+	all := fstest.MapFS{"0001_initial.sql": {Data: initial}}
+	for i := 0; i < len(more); i += 2 {
+		all[more[i]] = &fstest.MapFile{Data: []byte(more[i+1])}
+	}
+	return all
 }
 
 // TestVersions proves that a missing schema is created only if that is allowed, and that a newer schema is refused with
@@ -40,7 +44,7 @@ func TestVersions(t *testing.T) {
 	}
 	db := open(t, Options{Path: path})
 	if err := db.write(ctx, func(c *conn) error {
-		_, err := c.Exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES (99, 'later', 0)")
+		_, err := c.Exec("INSERT INTO schema_migrations (version, oldest, name, applied_at) VALUES (99, 99, 'later', 0)")
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -55,7 +59,8 @@ func TestVersions(t *testing.T) {
 }
 
 // TestUpgrade proves that a later release brings an older schema and its data up to date only if that is allowed; that
-// a migration that fails halfway changes nothing; and that this release then refuses the schema.
+// a migration that fails halfway changes nothing; and that this release works with the result, unless the later release
+// has removed something.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	path, ctx := fileOf(t), t.Context()
@@ -89,8 +94,18 @@ func TestUpgrade(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+	back := open(t, Options{Path: path, Migrate: true, SecretKeys: [][]byte{testKey}})
+	serves(t, back, id)
+	if err := back.Close(); err != nil {
+		t.Fatal(err)
+	}
+	removing := open(t, Options{Path: path, Migrate: true, migrations: planted(t, "0002_motto.sql", change, "0003_params.sql", "-- oldest: 2\nDROP TABLE params;")})
+	if err := removing.Close(); err != nil {
+		t.Fatal(err)
+	}
 	_, err = Open(ctx, Options{Path: path, Migrate: true})
-	wantText(t, err, "version 2", "versions up to 1", "a later one")
+	wantText(t, err, "version 3", "that know version 2", "versions up to 1", "a later one")
+	open(t, Options{Path: path, Migrate: true, migrations: planted(t, "0002_motto.sql", change)})
 }
 
 // serves checks that everything that was stored before is still there.

@@ -9,8 +9,13 @@ import (
 
 // Migration is one step from a schema version to the next one, in a file NNNN_name.sql. Once released, it never
 // changes.
+//
+// A migration that removes or changes something that earlier releases use names the schema version that a release must
+// know to work with the result, in a first line "-- oldest: N". All other migrations only add, so that releases that do
+// not know them continue to work.
 type Migration struct {
 	Version int
+	Oldest  int    // 0: every release works with the result
 	Name    string // includes its number
 	SQL     string
 }
@@ -35,9 +40,23 @@ func ReadMigrations(files fs.FS) (Migrations, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read migration: %w", err)
 		}
-		list = append(list, Migration{version, strings.TrimSuffix(file, ".sql"), string(sql)})
+		oldest, err := oldestOf(string(sql))
+		if err != nil || oldest > version {
+			return nil, fmt.Errorf("list migrations: %s: `-- oldest: N` must name a version up to its own", file)
+		}
+		list = append(list, Migration{version, oldest, strings.TrimSuffix(file, ".sql"), string(sql)})
 	}
 	return list, nil
+}
+
+// oldestOf reads the first line of a migration.
+func oldestOf(sql string) (int, error) {
+	line, _, _ := strings.Cut(sql, "\n")
+	number, is := strings.CutPrefix(line, "-- oldest:")
+	if !is {
+		return 0, nil
+	}
+	return strconv.Atoi(strings.TrimSpace(number))
 }
 
 // Names returns the names in order.
@@ -49,12 +68,13 @@ func (l Migrations) Names() []string {
 	return names
 }
 
-// After returns the migrations that a schema with a given version lacks. A version from a later release causes an
-// error, because this program may not understand the schema.
-func (l Migrations) After(version int) (Migrations, error) {
-	if version > len(l) {
-		return nil, fmt.Errorf("has version %d, but this release supports versions up to %d: use the release that wrote it, or"+
-			" a later one", version, len(l))
+// After returns the migrations that a schema with a given version lacks. A later release may have brought the schema to
+// a version that this program does not know: that causes an error only if the program must know the version oldest to
+// work with it.
+func (l Migrations) After(version, oldest int) (Migrations, error) {
+	if oldest > len(l) {
+		return nil, fmt.Errorf("has version %d, which can only be used by releases that know version %d, but this release supports versions up to %d:"+
+			" use the release that wrote it, or a later one", version, oldest, len(l))
 	}
-	return l[version:], nil
+	return l[min(version, len(l)):], nil
 }

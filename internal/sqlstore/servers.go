@@ -43,15 +43,25 @@ func (s *Store) PutServer(ctx context.Context, x host.Server) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec("INSERT INTO @servers ("+serverColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)"+
+		_, err = t.Exec("INSERT INTO @servers ("+serverColumns+", schema_version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)"+
 			" ON CONFLICT (id) DO UPDATE SET name = excluded.name, host_name = excluded.host_name, process_id = excluded.process_id,"+
 			" version = excluded.version, executor = excluded.executor, scheduler = excluded.scheduler, agent = excluded.agent,"+
 			" task_types = excluded.task_types, running = excluded.running, slots = excluded.slots, ahead = excluded.ahead,"+
-			" stopping = excluded.stopping, lease = excluded.lease, exposed = excluded.exposed, seen_at = excluded.seen_at, lost_at = NULL",
+			" stopping = excluded.stopping, lease = excluded.lease, exposed = excluded.exposed, seen_at = excluded.seen_at, lost_at = NULL, schema_version = excluded.schema_version",
 			x.ID, x.Name, x.Host, x.PID, x.Version, x.Executor, x.Scheduler, x.Agent, strings.Join(x.Types, ","), x.Running, x.Slots,
-			x.Ahead.Microseconds(), x.Stopping, x.Lease.Microseconds(), x.Exposed, now, now)
+			x.Ahead.Microseconds(), x.Stopping, x.Lease.Microseconds(), x.Exposed, now, now, s.schema)
 		return err
 	})
+}
+
+// OlderServers lists the servers that do not know a version of the schema and may still be running, as "NAME on HOST".
+func (s *Store) OlderServers(c Conn, version int) ([]string, error) {
+	now, err := s.clock(c)
+	if err != nil {
+		return nil, err
+	}
+	return Collect(c, func(r *Row) string { return r.Text() + " on " + r.Text() },
+		"SELECT name, host_name FROM @servers WHERE schema_version < ? AND lost_at IS NULL AND seen_at + lease >= ? ORDER BY name, id", version, now)
 }
 
 // RemoveServer removes a record: see host.Servers.

@@ -100,22 +100,30 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// TestMigrations proves that migrations are read in order and without gaps, and that a later version is refused with an
-// error that names the remedy.
+// TestMigrations proves that migrations are read in order and without gaps, and that a later version is accepted unless
+// it needs a later release, which an error names as the remedy.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
-	list, err := ReadMigrations(fstest.MapFS{"0001_one.sql": {Data: []byte("a")}, "0002_two.sql": {Data: []byte("b")}})
-	if diff := cmp.Diff(Migrations{{1, "0001_one", "a"}, {2, "0002_two", "b"}}, list); diff != "" || err != nil {
+	list, err := ReadMigrations(fstest.MapFS{"0001_one.sql": {Data: []byte("a")}, "0002_two.sql": {Data: []byte("-- oldest: 1\nb")}})
+	if diff := cmp.Diff(Migrations{{1, 0, "0001_one", "a"}, {2, 1, "0002_two", "-- oldest: 1\nb"}}, list); diff != "" || err != nil {
 		t.Errorf("read %s, %v", diff, err)
 	}
-	if rest, err := list.After(1); err != nil || !cmp.Equal(rest.Names(), []string{"0002_two"}) {
+	if rest, err := list.After(1, 0); err != nil || !cmp.Equal(rest.Names(), []string{"0002_two"}) {
 		t.Errorf("after 1: %v, %v", rest, err)
 	}
-	if rest, err := list.After(2); err != nil || len(rest) != 0 {
+	if rest, err := list.After(2, 1); err != nil || len(rest) != 0 {
 		t.Errorf("after 2: %v, %v", rest, err)
 	}
-	if _, err := list.After(3); err == nil || !strings.Contains(err.Error(), "version 3, but this release supports versions up to 2") {
-		t.Errorf("after 3: %v", err)
+	if rest, err := list.After(3, 2); err != nil || len(rest) != 0 {
+		t.Errorf("after 3, which only added something: %v, %v", rest, err)
+	}
+	if _, err := list.After(4, 3); err == nil || !strings.Contains(err.Error(), "version 4, which can only be used by releases that know version 3, but this release supports versions up to 2") {
+		t.Errorf("after 4: %v", err)
+	}
+	for _, line := range []string{"-- oldest: 2\n", "-- oldest: x\n", "-- oldest:"} {
+		if _, err := ReadMigrations(fstest.MapFS{"0001_one.sql": {Data: []byte(line)}}); err == nil || !strings.Contains(err.Error(), "0001_one.sql") {
+			t.Errorf("%q: %v", line, err)
+		}
 	}
 	for _, name := range []string{"0003_gap.sql", "x.sql"} {
 		if _, err := ReadMigrations(fstest.MapFS{"0001_one.sql": {}, name: {}}); err == nil || !strings.Contains(err.Error(), name) {

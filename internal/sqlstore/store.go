@@ -35,6 +35,8 @@ type Options struct {
 	UUID func() string // creates the UUIDs of new sessions; random if nil
 	// SecretKeys encrypt and decrypt secrets; without any, secrets can be neither stored nor read.
 	SecretKeys aesgcm.Keys
+	// Schema is the newest schema version that this program knows.
+	Schema int
 }
 
 // Store implements the ports that both databases have in common. It implements host.Projects, host.Workflows,
@@ -47,6 +49,7 @@ type Store struct {
 	now     func() time.Time
 	uuid    func() string
 	keys    aesgcm.Keys
+	schema  int
 }
 
 // New returns a Store, which uses the driver only when its methods are called.
@@ -57,7 +60,7 @@ func New(d Driver, words Dialect, o Options) (*Store, error) {
 	if o.UUID == nil {
 		o.UUID = host.NewUUID
 	}
-	return &Store{driver: d, dialect: words, texts: textsOf(words), now: o.Now, uuid: o.UUID, keys: o.SecretKeys}, nil
+	return &Store{driver: d, dialect: words, texts: textsOf(words), now: o.Now, uuid: o.UUID, keys: o.SecretKeys, schema: o.Schema}, nil
 }
 
 // tries limits how many times a transaction looks for a row that others insert and delete.

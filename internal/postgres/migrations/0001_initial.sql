@@ -380,7 +380,8 @@ CREATE TABLE servers (
   lease bigint NOT NULL,           -- microseconds
   started_at bigint NOT NULL,
   seen_at bigint NOT NULL,
-  lost_at bigint
+  lost_at bigint,
+  schema_version bigint NOT NULL   -- the newest that it knows
 );
 
 -- Views for reports, which users read with tools of their own: docs/reporting.md promises their columns. A role needs USAGE on the schema and

@@ -332,5 +332,6 @@ CREATE TABLE servers (
   lease INTEGER NOT NULL,          -- microseconds
   started_at INTEGER NOT NULL,
   seen_at INTEGER NOT NULL,
-  lost_at INTEGER
+  lost_at INTEGER,
+  schema_version INTEGER NOT NULL   -- the newest that it knows
 ) STRICT;
