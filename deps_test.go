@@ -122,7 +122,7 @@ func imports() []allowed {
 		{"internal/files", core + "operators/run internal/datafolder internal/limits internal/plainfile internal/projectfiles internal/tasklog golang.org/x/sys/...", "drivers do not know each other"},
 		{"internal/sqlstore", core + "internal/aesgcm", "it knows SQL and no database"},
 		{"internal/sqlite", core + "internal/sqlstore modernc.org/sqlite/...", "drivers do not know each other"},
-		{"internal/postgres", core + "internal/sqlstore internal/tasklog github.com/jackc/pgx/v5/...", "drivers do not know each other"},
+		{"internal/postgres", core + "internal/sqlstore internal/tasklog internal/turns github.com/jackc/pgx/v5/...", "drivers do not know each other"},
 		{"internal/httpclient", "operators golang.org/x/net/...", "it knows what operators ask for"},
 		{"internal/notice", core + "internal/httpclient", "a function has notices, but no mail"},
 		{"internal/trace", core + "internal/execution", "spans of an attempt, as pure data"},

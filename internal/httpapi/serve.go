@@ -41,6 +41,7 @@ func serve(c *endpoint.Call, rt *endpoint.Route) (any, error) {
 	if err := permit(c, rt); err != nil {
 		return nil, err
 	}
+	c.R = c.R.WithContext(host.WithSite(c.Ctx(), c.Actor.Site))
 	c.Confine()
 	if err := consumes(c, rt.Consumes); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"zerodag/internal/sqlstore"
+	"zerodag/internal/turns"
 )
 
 // DefaultSchema is the schema of the tables; Digdag's tables are in another one.
@@ -53,6 +54,7 @@ type DB struct {
 	server  string
 	channel string // the notification channel
 	pool    *pgxpool.Pool
+	turns   *turns.Places // of the requests of sites for connections
 	bound   time.Duration // how long to ask whether a commit was made
 	queues  map[string]*Queue
 	done    chan struct{} // closed by Close
@@ -91,6 +93,8 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	}
 	config.BeforeConnect = db.prepares
 	config.AfterConnect = db.follow
+	most := int(config.MaxConns)
+	db.turns = turns.New(most, max(1, most/2), 0)
 	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("open database %s: %w", place(config.ConnConfig), err)
 	}

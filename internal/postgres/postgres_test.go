@@ -50,7 +50,7 @@ func TestPostgres(t *testing.T) {
 		"contract": testContract, "contract of two servers": testTwo, "faults": testFaults,
 		"cuts": testCuts, "listener": testListener, "a server that was killed": testKilled, "receivers that leave": testLeaving, "groups": testGroups, "types": testTypes, "doubt": testDoubt, "outage": testOutage,
 		"open at once": testOpenAtOnce, "versions": testVersions, "upgrade": testUpgrade, "options": testOptions, "keys": testKeys, "beside Digdag": testBeside,
-		"texts": testTexts, "logs that grow": testLogs, "depths": testDepths, "plans": testPlans, "pooler": testPooler, "writable": testWritable, "report": testReport,
+		"texts": testTexts, "logs that grow": testLogs, "depths": testDepths, "plans": testPlans, "pooler": testPooler, "writable": testWritable, "report": testReport, "turns": testTurns,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -86,6 +87,25 @@ var errClosed = fmt.Errorf("%w: the database is closed", host.ErrUnavailable)
 // read runs statements that change nothing, so they may always be repeated.
 func (db *DB) read(ctx context.Context, f func(*conn) error) error { return db.alone(ctx, f) }
 
+// acquire waits for a connection and returns a function that gives it back. Requests of one site have at most half of
+// the connections at a time, and sites that wait get them in turn, so that no site keeps the others waiting. The
+// server's own work does not wait for turns.
+func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, func(), error) {
+	leave := func() {}
+	if site, requested := host.SiteOf(ctx); requested {
+		var err error
+		if leave, err = db.turns.Take(ctx, strconv.FormatInt(site, 10)); err != nil {
+			return nil, nil, fmt.Errorf("wait for a database connection: %w", err)
+		}
+	}
+	c, err := db.pool.Acquire(ctx)
+	if err != nil {
+		leave()
+		return nil, nil, translated(ctx, err)
+	}
+	return c, func() { c.Release(); leave() }, nil
+}
+
 // alone runs statements, each in a separate transaction. All statements may be repeated when their outcome is unknown:
 // f explains why if it changes something.
 func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
@@ -93,11 +113,11 @@ func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 		if db.isClosed() {
 			return errClosed
 		}
-		c, err := db.pool.Acquire(ctx)
+		c, release, err := db.acquire(ctx)
 		if err != nil {
-			return translated(ctx, err)
+			return err
 		}
-		defer c.Release()
+		defer release()
 		x := db.connTo(ctx, c)
 		if err := f(x); err != nil {
 			return err
@@ -125,11 +145,11 @@ func (db *DB) write(ctx context.Context, run func(*conn) error) error {
 
 // transact runs a transaction. It returns the mark of a transaction whose commit was requested but not answered.
 func (db *DB) transact(ctx context.Context, run func(*conn) error) (unanswered *mark, err error) {
-	held, err := db.pool.Acquire(ctx)
+	held, release, err := db.acquire(ctx)
 	if err != nil {
-		return nil, translated(ctx, err)
+		return nil, err
 	}
-	defer held.Release() // the pool closes a connection that is in a transaction, and PostgreSQL rolls that back
+	defer release() // the pool closes a connection that is in a transaction, and PostgreSQL rolls that back
 	m := db.marks.take()
 	if err := db.begin(ctx, held, m); err != nil {
 		return nil, err
