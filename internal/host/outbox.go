@@ -6,7 +6,7 @@ import (
 )
 
 // Outbox stores notices until they are delivered: one row for each channel, so that each has its own tries. It also
-// stores which notices belong together (NoticeGroup), and how each channel fared.
+// stores which notices belong together (NoticeGroup), and the outcomes of each channel.
 type Outbox interface {
 	// PutNotices stores a notice for its channels, as one change: each batch is what one route makes of it. A batch of a
 	// group whose quiet time has not passed at a given time is only counted. If a notice with the same key is still stored,
@@ -24,6 +24,11 @@ type Outbox interface {
 	// DropNotices removes the notices that were given up before a given time, and the groups that have been quiet since
 	// before then.
 	DropNotices(ctx context.Context, before time.Time) error
+	NoticeRecords
+}
+
+// NoticeRecords is the part of an Outbox that is about notices as a whole.
+type NoticeRecords interface {
 	// NoticeGroups lists groups, by key.
 	NoticeGroups(ctx context.Context, q GroupQuery) ([]NoticeGroup, error)
 	// EndQuiet sets the time until which groups are quiet and sets their Unsent to 0, or removes them if that time is zero;
@@ -131,7 +136,7 @@ type NoticeRoute struct {
 	Quiet     time.Duration // after a notice, similar ones are counted and summarized for this long; 0: never
 }
 
-// NoticeChannel is a configured channel without its secrets, and how it fared.
+// NoticeChannel is a configured channel without its secrets, with the outcomes of its tries.
 type NoticeChannel struct {
 	Name string
 	Type string // "slack", "mail" ...

@@ -9,17 +9,17 @@ import (
 	"zerodag/internal/host"
 )
 
-// Channels lists the channels of this process, by name, and how they fared.
+// Channels lists the channels of this process, by name, with the outcomes of their tries.
 func (b *Outbox) Channels(ctx context.Context) ([]host.NoticeChannel, error) {
-	fared, err := b.store.Deliveries(ctx)
+	outcomes, err := b.store.Deliveries(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read deliveries: %w", err)
 	}
 	var list []host.NoticeChannel
 	for _, c := range b.o.Channels {
 		x := host.NoticeChannel{Name: c.Name, Type: c.Type}
-		if i := slices.IndexFunc(fared, func(d host.ChannelDelivery) bool { return d.Channel == c.Name }); i >= 0 {
-			x.ChannelDelivery = fared[i]
+		if i := slices.IndexFunc(outcomes, func(d host.ChannelDelivery) bool { return d.Channel == c.Name }); i >= 0 {
+			x.ChannelDelivery = outcomes[i]
 		}
 		list = append(list, x)
 	}

@@ -166,7 +166,7 @@ func (s *Store) EndQuiet(ctx context.Context, groups []host.NoticeGroup, until t
 	})
 }
 
-// NoteDelivery records how a try of a channel ended: see host.Outbox.
+// NoteDelivery records the outcome of a try: see host.Outbox.
 func (s *Store) NoteDelivery(ctx context.Context, channel, problem string, at time.Time) error {
 	return s.write(ctx, func(t tx) error {
 		sql := "INSERT INTO @notice_channels (name, delivered_at, error) VALUES (?, ?, ?)" +
@@ -180,7 +180,7 @@ func (s *Store) NoteDelivery(ctx context.Context, channel, problem string, at ti
 	})
 }
 
-// Deliveries lists how the channels fared: see host.Outbox.
+// Deliveries lists the outcomes of channels: see host.Outbox.
 func (s *Store) Deliveries(ctx context.Context) ([]host.ChannelDelivery, error) {
 	return ReadAll(ctx, s, func(r *Row) host.ChannelDelivery {
 		return host.ChannelDelivery{Channel: r.Text(), DeliveredAt: r.Time(), FailedAt: r.Time(), Error: r.Text(), Waiting: r.Int()}

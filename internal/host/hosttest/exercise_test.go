@@ -21,7 +21,8 @@ func inSuiteOf(name string) string {
 		"AttemptFlags":  "Attempts",
 		"AddedAttempts": "Attempts",
 		"TaskLog":       "Logs", // what Logs.Open returns
-		"Archive":       "-",    // an unpacked project, not a store
+		"NoticeRecords": "Outbox",
+		"Archive":       "-", // an unpacked project, not a store
 		// Interfaces of a single service, tested next to its driver.
 		"DeadLetters": "sqs: redrive_test.go",
 		"Signer":      "s3: upload_test.go",

@@ -89,7 +89,7 @@ type Options struct {
 
 // Alerts provides the channels and routes of notices.
 type Alerts interface {
-	// Channels lists the channels, by name, and how they fared.
+	// Channels lists the channels, by name, with the outcomes of their tries.
 	Channels(ctx context.Context) ([]host.NoticeChannel, error)
 	// Routes lists the routes, by name.
 	Routes() []host.NoticeRoute

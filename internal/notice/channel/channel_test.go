@@ -240,6 +240,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add("error", "output")
 	f.Add(strings.Repeat("&", 5000), strings.Repeat("<\n", 5000))
 	f.Add(strings.Repeat("*`_[", 3000), strings.Repeat("\U0001F600", 4000))
+	f.Add(strings.Repeat("\x01\x1b\\", 5000), strings.Repeat("\x1b[31m\n\\", 5000))
 	f.Add("\xff\xfe\x00", "a\xff\n```")
 	f.Add(strings.Repeat("ü", 999), strings.Repeat("x", 20_000))
 	f.Fuzz(func(t *testing.T, message, output string) {

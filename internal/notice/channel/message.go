@@ -3,6 +3,7 @@ package channel
 import (
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"zerodag/engine/param"
@@ -40,7 +41,7 @@ func read(fields *param.Map) message {
 		case nil:
 			return ""
 		case string:
-			return strings.ToValidUTF8(v, "\uFFFD")
+			return printable(v)
 		case int64:
 			return strconv.FormatInt(v, 10)
 		default:
@@ -58,6 +59,16 @@ func read(fields *param.Map) message {
 		}
 	}
 	return m
+}
+
+// printable returns a text as valid UTF-8 without control characters, except for tabs and ends of lines.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // Title returns a line that says what a notice is about.

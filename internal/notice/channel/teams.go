@@ -6,8 +6,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// teamsPart is how many bytes each part of a card may have: Teams accepts messages of 28 KB.
-const teamsPart = 4000
+// teamsPart is how many bytes the output in a card may have before it is escaped: Teams accepts messages of 28 KB.
+const teamsPart = 3000
 
 // Teams returns a channel for a workflow of Teams that starts "when a Teams webhook request is received". It takes
 // Adaptive Cards.

@@ -55,10 +55,10 @@ func telegramEscape(text string) string {
 
 // telegramAnswer returns the error in an answer, which also says so with its status.
 func telegramAnswer(a notice.Answer) error {
-	v, err := param.ParseJSON(a.Body)
+	v, _ := param.ParseJSON(a.Body)
 	answer, is := v.(*param.Map)
-	if err != nil || !is {
-		return nil // the message was accepted: long answers are cut
+	if !is {
+		return nil // the status says that the message was accepted; a long answer is cut
 	}
 	if ok, _ := answer.Get("ok"); ok == false {
 		why, _ := answer.Get("description")
