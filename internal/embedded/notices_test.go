@@ -3,7 +3,13 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"zerodag/engine/param"
@@ -12,6 +18,7 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/node"
 	"zerodag/internal/notice"
+	"zerodag/internal/sqlite"
 )
 
 // down is a notice receiver that does not respond.
@@ -133,4 +140,87 @@ func TestRecovery(t *testing.T) {
 	if len(told) != 0 {
 		t.Errorf("told %d times more", len(told))
 	}
+}
+
+// room is a receiver that can be down.
+type room struct {
+	mu   sync.Mutex
+	down bool
+	got  map[string]int // by attempt
+}
+
+func (r *room) Send(_ context.Context, fields *param.Map) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return "", errors.New("503 Service Unavailable")
+	}
+	id, _ := fields.Get("attempt_id")
+	r.got[fmt.Sprint(id)]++
+	return "200 OK", nil
+}
+
+// TestSixHoursOnDisk proves that every notice arrives once after its receiver was down for six hours and the program was
+// ended three times in between, with everything that it knew on disk, and that the notices were visible all the time.
+func TestSixHoursOnDisk(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "database")
+	synctest.Test(t, func(t *testing.T) {
+		receiver := &room{down: true, got: map[string]int{}}
+		run := func() (*sqlite.DB, *notice.Outbox, func()) {
+			db, err := sqlite.Open(t.Context(), sqlite.Options{Path: file, Migrate: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := notice.NewOutbox(db, notice.OutboxOptions{Options: notice.Options{Now: time.Now, Retries: 10}, Channels: []notice.Channel{{Name: "ops", Sender: receiver}},
+				Routes: []notice.Route{{Name: "all", Channels: []string{"ops"}}}, Logger: slog.New(slog.DiscardHandler)})
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() { b.Run(ctx); close(ended) }()
+			return db, b, func() {
+				stop()
+				<-ended
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		const runs, each = 4, 15
+		kept := 0
+		for range runs {
+			db, b, stop := run()
+			for range each {
+				n := host.Notice{Kind: host.NoticeFailure, Message: "failed", Attempt: host.Attempt{ID: int64(kept), Site: 1, Project: host.Ref{Name: "p"}, Workflow: host.Ref{Name: "w"}}}
+				if err := b.Keep(t.Context(), n, fmt.Sprintf("%d/", kept)); err != nil {
+					t.Fatal(err)
+				}
+				kept++
+				time.Sleep(6 * time.Hour / (runs * each))
+				synctest.Wait()
+				list, err := db.Notices(t.Context(), host.NoticeQuery{Site: 1, Waiting: true})
+				if err != nil || len(list) != kept || slices.ContainsFunc(list, func(n host.StoredNotice) bool { return n.Error == "" }) {
+					t.Fatalf("%d of %d notices are visible with their error: %v", len(list), kept, err)
+				}
+			}
+			stop()
+		}
+		receiver.mu.Lock()
+		receiver.down = false
+		receiver.mu.Unlock()
+		db, _, stop := run()
+		defer stop()
+		time.Sleep(70 * time.Minute) // the longest wait is an hour
+		synctest.Wait()
+		receiver.mu.Lock()
+		defer receiver.mu.Unlock()
+		for id, times := range receiver.got {
+			if times != 1 {
+				t.Errorf("the notice of attempt %s arrived %d times", id, times)
+			}
+		}
+		left, err := db.Notices(t.Context(), host.NoticeQuery{Site: 1})
+		if err != nil || len(left) != 0 || len(receiver.got) != kept {
+			t.Errorf("%d of %d notices arrived, %d are left: %v", len(receiver.got), kept, len(left), err)
+		}
+	})
 }
