@@ -82,7 +82,7 @@ func imports() []allowed {
 		{"internal/catalogue/names", "engine/dig/keys engine/param internal/host", "it reads texts, and knows no store"},
 		{"internal/catalogue/given", "engine/dig engine/dig/keys engine/dig/lint/parameters engine/param internal/host operators", "it reads values, and knows no store"},
 		{"internal/catalogue/filling", "internal/host", "it edits values, and knows no store"},
-		{"internal/catalogue", core + shared + "internal/catalogue/filling internal/catalogue/given internal/catalogue/names internal/catalogue/sessiontime", "it does not know internal/delivery: internal/node puts them together"},
+		{"internal/catalogue", core + shared + "internal/catalogue/filling internal/catalogue/given internal/catalogue/names internal/catalogue/sessiontime internal/sitesecret", "it does not know internal/delivery: internal/node puts them together"},
 		{"internal/delivery", core + shared, "it does not know internal/catalogue: internal/node puts them together"},
 		{"internal/node", core + shared + "internal/catalogue internal/delivery internal/tasklog", "the shell knows ports and the form of logs, not drivers"},
 		{"internal/uploads", core + shared + "internal/catalogue internal/delivery", "the shell knows ports, not drivers"},
@@ -92,6 +92,7 @@ func imports() []allowed {
 		{"internal/httpapi/wire", core + "internal/catalogue internal/catalogue/filling internal/catalogue/names internal/check internal/console internal/replay", "it is JSON, and asks no store"},
 		{"internal/httpapi/access", core + "internal/httpapi/wire internal/seal", "it knows callers, and no endpoint"},
 		{"internal/certificate", "", "it reads files, and knows no server"},
+		{"internal/sitesecret", "internal/host", "it knows what a stored secret of a site looks like, and no store"},
 		{"internal/scope", "engine/param internal/host", "it hides objects, and decides nothing else"},
 		{"internal/httpapi/endpoint", core + "internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/wire internal/meter internal/node internal/scope internal/turns internal/uploads", "it is what all endpoints share, and knows none"},
 		{"internal/httpapi/*", core + "docs internal/catalogue internal/catalogue/names internal/check internal/console internal/httpapi/access internal/httpapi/endpoint internal/httpapi/wire internal/meter internal/node internal/replay internal/tasklog internal/uploads",
@@ -153,12 +154,12 @@ func imports() []allowed {
 		{"internal/account", "infra/settings internal/awscall internal/env internal/prices github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
 			"it looks at accounts for who deploys, and knows no part of a deployment but its settings"},
 
-		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/meter internal/node internal/notice internal/projectfiles internal/roster internal/seal internal/sqlite internal/tasklog internal/uptime operators/all operators/run",
+		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/meter internal/node internal/notice internal/projectfiles internal/roster internal/seal internal/sitesecret internal/sqlite internal/tasklog internal/uptime operators/all operators/run",
 			"it wires the drivers of one machine: only operators link the SDK"},
 		{"internal/shared", core + sdk[:len(sdk)-len("internal/border ")] + "github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials internal/embedded internal/files internal/postgres internal/s3 internal/tasklog",
 			"it opens what servers have together, and holds no rule"},
 		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-lambda-go/lambdacontext github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/egress internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi internal/httpapi/access " +
-			"internal/httpclient internal/lambda internal/microvm internal/node internal/notice internal/oidc internal/placement internal/projectfiles internal/s3 internal/sandbox internal/seal internal/sigv4 internal/sns internal/sqs internal/ssm internal/tasklog internal/tick internal/trace/otlp internal/uploads",
+			"internal/httpclient internal/lambda internal/microvm internal/node internal/notice internal/oidc internal/placement internal/projectfiles internal/s3 internal/sitesecret internal/sandbox internal/seal internal/sigv4 internal/sns internal/sqs internal/ssm internal/tasklog internal/tick internal/trace/otlp internal/uploads",
 			"it wires the AWS drivers: a function links the operators that it runs, and no others"},
 
 		{"functions/agent", "internal/cloud operators/all github.com/aws/aws-lambda-go/lambda", "it runs all operators"},

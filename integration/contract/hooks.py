@@ -28,7 +28,7 @@ RULES = [
     # Two lists are limited together, and text is limited in bytes.
     ("getSessions|getProjectSessions|findSessions", r"^tag= and label= may be given at most 20 times"),
     ("getSessions|getProjectSessions|search", r"^q= must have (at most|1 to) 255 bytes"),
-    ("putProjectSecret", r"^Invalid secret$"),
+    ("putProjectSecret|putSiteSecret", r"^Invalid secret"),
     # A number needs more than 64 bits.
     (".*", r'^For input string: "-?\d{19,}"$'),
     # A date has the right form but is not in the calendar.

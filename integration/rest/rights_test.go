@@ -42,6 +42,7 @@ func newTenant(c caller, site int64, name string) tenant {
 	}))
 	p := c.must(http.MethodGet, "/api/project?name="+name, nil)["id"].(string)
 	c.must(http.MethodPut, "/api/projects/"+p+"/secrets/"+name+".key", `{"value":"v"}`)
+	c.must(http.MethodPut, "/api/secrets/"+name+".key", `{"value":"v","projects":["`+name+`"]}`)
 	c.must(http.MethodPut, "/api/pools/main?project="+name, `{"slots":1}`)
 	c.must(http.MethodPut, "/api/pools/main", `{"slots":1}`)
 	w := c.must(http.MethodGet, "/api/workflow?name=main&project="+name, nil)["id"].(string)
@@ -145,6 +146,7 @@ func (v tenant) questions() map[string]asked {
 		"createToken":            {body: `{"name":"x","role":"admin","site":` + v.number() + `}`, want: 403},
 		"getAudit":               {},
 		"getPools":               {},
+		"getSiteSecrets":         {},
 		"getBackup":              {want: 403},
 		"redrive":                {want: 403},
 		"rekey":                  {want: 403},
@@ -167,6 +169,7 @@ func (v tenant) questions() map[string]asked {
 // bodies returns the request bodies of endpoints with an ID in their path, by operationId.
 func bodies() map[string]string {
 	return map[string]string{
+		"putSiteSecret":     `{"value":"stolen"}`,
 		"putProjectSecret":  `{"value":"stolen"}`,
 		"setPool":           `{"slots":9}`,
 		"completeUpload":    `{"tags":["stolen"]}`,
@@ -197,7 +200,7 @@ func bodies() map[string]string {
 func (v tenant) seen() string {
 	var all strings.Builder
 	for _, path := range []string{"/api/projects", "/api/projects/" + v.ids["projects"] + "/revisions", "/api/projects/" + v.ids["projects"] + "/secrets",
-		"/api/workflows", "/api/sessions", "/api/attempts?include_retried=true", "/api/schedules", "/api/pools", "/api/backfills", "/api/x/notices", "/api/tokens"} {
+		"/api/workflows", "/api/sessions", "/api/attempts?include_retried=true", "/api/schedules", "/api/pools", "/api/backfills", "/api/x/notices", "/api/tokens", "/api/secrets"} {
 		all.Write(v.call(http.MethodGet, path, nil).content)
 		all.WriteByte('\n')
 	}
@@ -219,9 +222,9 @@ func leastRole() map[string]string {
 			checkClientVersion getCaller getNotices getOpenAPI`,
 		"operator": `startAttempt killAttempt pauseAttempt unpauseAttempt pauseProject unpauseProject forkAttempt rerunAttempt checkStart
 			skipSchedule backfillSchedule disableSchedule enableSchedule startBackfill holdBackfill releaseBackfill killBackfill
-			holdPool releasePool getProjectSecretList retryNotice retryNotices`,
+			holdPool releasePool getProjectSecretList getSiteSecrets retryNotice retryNotices`,
 		"developer": "putProject deleteProject openUpload getUpload completeUpload",
-		"admin": `putProjectSecret deleteProjectSecret
+		"admin": `putProjectSecret deleteProjectSecret putSiteSecret deleteSiteSecret
 			getTokens createToken deleteToken getAudit getLimits setPool deletePool`,
 		"owner": `getBackup redrive revive getSites getServers getQueue getDeadLetters getDeadLetter redriveDeadLetter rekey
 			importAttempts importSchedules getUserInfo getAlerts testAlert`,
@@ -235,12 +238,12 @@ func leastRole() map[string]string {
 
 // siteWide lists the endpoints that callers who may use only some projects may not call (server.md#who-may-call).
 func siteWide() []string {
-	return []string{"getTokens", "createToken", "deleteToken", "getAudit", "getLimits", "getMetrics"}
+	return []string{"getTokens", "createToken", "deleteToken", "getAudit", "getLimits", "getMetrics", "putSiteSecret", "deleteSiteSecret"}
 }
 
 // lastChanges lists the changes after which others find nothing to change, in the order in which they are made.
 func lastChanges() []string {
-	return []string{"retryNotices", "deletePool", "deleteProjectSecret", "deleteToken", "deleteProject"}
+	return []string{"retryNotices", "deletePool", "deleteSiteSecret", "deleteProjectSecret", "deleteToken", "deleteProject"}
 }
 
 // nothingThere lists the endpoints that find nothing even for callers who may call them: this server has no identity
@@ -250,7 +253,9 @@ func nothingThere() []string {
 }
 
 // onlyOwn lists the endpoints that always act in the caller's own site: they create what they name, or take no name.
-func onlyOwn() []string { return []string{"putProject", "openUpload", "retryNotices"} }
+func onlyOwn() []string {
+	return []string{"putProject", "openUpload", "retryNotices", "putSiteSecret", "deleteSiteSecret"}
+}
 
 // TestRights calls each endpoint that openapi.yaml names as each role, with and without a limit to one project, about
 // the caller's project, about another project of a site that is limited, and about another site. It checks who is

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
+	"zerodag/internal/sitesecret"
 )
 
 // The following methods read the stores directly and return the errors of the ports.
@@ -142,6 +144,26 @@ func (c reading) LogFile(ctx context.Context, a host.Attempt, name string) (io.R
 // SecretKeys lists the keys of a project's secrets, sorted.
 func (c reading) SecretKeys(ctx context.Context, site, project int64) ([]string, error) {
 	return c.o.Secrets.SecretKeys(ctx, site, project)
+}
+
+// SiteSecrets lists the secrets of a site, sorted by key.
+func (c reading) SiteSecrets(ctx context.Context, site int64) ([]host.SiteSecret, error) {
+	return sitesecret.List(ctx, c.o.Secrets, site)
+}
+
+// PutSiteSecret stores a secret of a site.
+func (c reading) PutSiteSecret(ctx context.Context, site int64, s host.SiteSecret, value string) error {
+	for _, name := range s.Projects {
+		if err := names.Project(name); err != nil {
+			return err
+		}
+	}
+	return sitesecret.Put(ctx, c.o.Secrets, site, s, value)
+}
+
+// DeleteSiteSecret removes a secret of a site.
+func (c reading) DeleteSiteSecret(ctx context.Context, site int64, key string) error {
+	return sitesecret.Delete(ctx, c.o.Secrets, site, key)
 }
 
 // PutSecret stores a secret of a project.

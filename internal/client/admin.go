@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,15 +72,45 @@ func (c *Client) Check(ctx context.Context) (k Check, err error) {
 	return k, err
 }
 
-// Secrets lists the keys of a project's secrets.
-func (c *Client) Secrets(ctx context.Context, project ID) ([]string, error) {
-	var list struct{ Secrets []struct{ Key string } }
+// Secret is a secret in a list, without its value.
+type Secret struct {
+	Key      string   `json:"key"`
+	Source   string   `json:"source"`             // "project", "site" or "machine"
+	Projects []string `json:"projects,omitempty"` // of a secret of the site: the only projects that may use it
+}
+
+// Secrets lists the secrets of a project, with those of the site that it may use.
+func (c *Client) Secrets(ctx context.Context, project ID) ([]Secret, error) {
+	var list struct{ Secrets []Secret }
 	err := c.get(ctx, path("api", "projects", string(project), "secrets"), nil, &list)
-	keys := make([]string, len(list.Secrets))
-	for i, s := range list.Secrets {
-		keys[i] = s.Key
+	for i := range list.Secrets {
+		list.Secrets[i].Source = cmp.Or(list.Secrets[i].Source, "project")
 	}
-	return keys, err
+	return list.Secrets, err
+}
+
+// SiteSecrets lists the secrets of the site.
+func (c *Client) SiteSecrets(ctx context.Context) ([]Secret, error) {
+	var list struct{ Secrets []Secret }
+	err := c.get(ctx, path("api", "secrets"), nil, &list)
+	for i := range list.Secrets {
+		list.Secrets[i].Source = "site"
+	}
+	return list.Secrets, err
+}
+
+// SetSiteSecret stores a secret of the site; without projects, all projects of the site may use it.
+func (c *Client) SetSiteSecret(ctx context.Context, key, value string, projects []string) error {
+	body := struct {
+		Value    string   `json:"value"`
+		Projects []string `json:"projects"`
+	}{value, projects}
+	return c.send(ctx, http.MethodPut, path("api", "secrets", key), nil, body, nil)
+}
+
+// DeleteSiteSecret deletes a secret of the site; a missing secret is not an error.
+func (c *Client) DeleteSiteSecret(ctx context.Context, key string) error {
+	return c.send(ctx, http.MethodDelete, path("api", "secrets", key), nil, nil, nil)
 }
 
 // SetSecret stores a secret.

@@ -32,6 +32,7 @@ import (
 	"zerodag/internal/projectfiles"
 	"zerodag/internal/s3"
 	"zerodag/internal/sandbox"
+	"zerodag/internal/sitesecret"
 	"zerodag/internal/sns"
 	"zerodag/internal/sqs"
 	"zerodag/internal/ssm"
@@ -121,7 +122,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 		return nil, err
 	}
 	logStore := s3.NewLogs(account, logs)
-	secrets := ssm.New(account, ssm.Options{Prefix: config.Secrets, KeyID: config.Key})
+	secrets := sitesecret.Secrets{Secrets: ssm.New(account, ssm.Options{Prefix: config.Secrets, KeyID: config.Key}), Projects: e.DB}
 	var notices host.Notices
 	if config.Topic != "" {
 		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})

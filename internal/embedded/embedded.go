@@ -34,6 +34,7 @@ import (
 	"zerodag/internal/notice"
 	"zerodag/internal/projectfiles"
 	"zerodag/internal/seal"
+	"zerodag/internal/sitesecret"
 	"zerodag/internal/tasklog"
 	"zerodag/internal/uptime"
 	"zerodag/operators"
@@ -271,7 +272,7 @@ func (e *Engine) ports(o Options, kept *Shared) host.Ports {
 	p := host.Ports{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"), Inventory: e.DB,
 		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Backfills: e.DB, Pools: e.DB, Semaphore: e.DB,
-		Retention: e.DB, RemoveLogs: kept.RemoveLogs, Blobs: kept.Blobs, Secrets: e.DB, Logs: kept.Logs,
+		Retention: e.DB, RemoveLogs: kept.RemoveLogs, Blobs: kept.Blobs, Secrets: sitesecret.Secrets{Secrets: e.DB, Projects: e.DB}, Logs: kept.Logs,
 		Unpack: func(ctx context.Context, key string) (host.Archive, error) { return e.workspaces.Archive(ctx, key) },
 		Traces: o.Traces, Observer: e.Meter, Defaults: o.Defaults, Limits: o.Limits, Now: o.Now, Logger: o.Logger,
 	}

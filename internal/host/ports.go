@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 	"zerodag/engine"
 
@@ -511,13 +512,26 @@ type SecretName struct {
 	Key           string
 }
 
+// SiteSecret is a secret that projects of a site share, without its value.
+type SiteSecret struct {
+	Key string
+	// Projects are the names of the only projects that may use it; none means all projects of the site.
+	Projects []string
+}
+
+// Serves reports whether a project may use the secret.
+func (s SiteSecret) Serves(project string) bool {
+	return len(s.Projects) == 0 || slices.Contains(s.Projects, project)
+}
+
 // Rekeyed is the result of encrypting secrets again.
 type Rekeyed struct {
 	Secrets, Changed int          // how many secrets there are, and how many were encrypted again
 	Unreadable       []SecretName // secrets that none of the server's keys decrypts
 }
 
-// Secrets stores the secrets of projects in encrypted form.
+// Secrets stores the secrets of projects in encrypted form. No project has the id 0: the secrets of a site are stored
+// under it (package sitesecret).
 type Secrets interface {
 	// PutSecret sets a secret, or replaces it. A value of more than 16 KiB is refused.
 	PutSecret(ctx context.Context, site, project int64, key, value string) error

@@ -19,7 +19,8 @@ func secretsKeep(t *testing.T, s suite.Stores) {
 	for _, x := range []struct {
 		site, project int64
 		key, value    string
-	}{{1, 1, "b.c", "old"}, {1, 1, "b.c", "new ✓"}, {1, 1, "a", ""}, {1, 1, "long", strings.Repeat("x", 16<<10)}, {1, 2, "a", "other project"}, {2, 1, "a", "other site"}} {
+	}{{1, 1, "b.c", "old"}, {1, 1, "b.c", "new ✓"}, {1, 1, "a", ""}, {1, 1, "long", strings.Repeat("x", 16<<10)}, {1, 2, "a", "other project"}, {2, 1, "a", "other site"},
+		{1, 0, "a", "of the site"}, {0, 0, "a", "of the first site"}} {
 		suite.Must(t, s.Secrets.PutSecret(ctx, x.site, x.project, x.key, x.value))
 	}
 	if err := s.Secrets.PutSecret(ctx, 1, 1, "large", strings.Repeat("x", 16<<10+1)); err == nil {
@@ -33,7 +34,8 @@ func secretsKeep(t *testing.T, s suite.Stores) {
 	for _, x := range []struct {
 		site, project int64
 		want          map[string]string
-	}{{1, 1, map[string]string{"a": "", "b.c": "new ✓"}}, {1, 2, map[string]string{"a": "other project"}}, {2, 1, map[string]string{"a": "other site"}}, {2, 2, map[string]string{}}} {
+	}{{1, 1, map[string]string{"a": "", "b.c": "new ✓"}}, {1, 2, map[string]string{"a": "other project"}}, {2, 1, map[string]string{"a": "other site"}}, {2, 2, map[string]string{}},
+		{1, 0, map[string]string{"a": "of the site"}}, {0, 0, map[string]string{"a": "of the first site"}}, {2, 0, map[string]string{}}} {
 		if diff := cmp.Diff(x.want, suite.Got(s.Secrets.ProjectSecrets(ctx, x.site, x.project))(t)); diff != "" {
 			t.Errorf("secrets of site %d, project %d (-want +got):\n%s", x.site, x.project, diff)
 		}

@@ -1,7 +1,9 @@
 package projects
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 
 	"zerodag/internal/httpapi/endpoint"
@@ -14,10 +16,6 @@ const (
 	secretValueMost = 16384 // bytes
 )
 
-type secretKey struct {
-	Key string `json:"key"`
-}
-
 func getSecrets(c *endpoint.Call) (any, error) {
 	p, err := c.LivingProject()
 	if err != nil {
@@ -27,7 +25,21 @@ func getSecrets(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire.Collection("secrets", keys, func(k string) secretKey { return secretKey{k} }), nil
+	list := make([]wire.SecretKey, 0, len(keys))
+	for _, k := range keys {
+		list = append(list, wire.SecretKey{Key: k})
+	}
+	shared, err := c.Node.SiteSecrets(c.Ctx(), c.Actor.Site)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range shared {
+		if s.Serves(p.Name) && !slices.Contains(keys, s.Key) {
+			list = append(list, wire.SecretKey{Key: s.Key, Source: "site"})
+		}
+	}
+	slices.SortFunc(list, func(a, b wire.SecretKey) int { return cmp.Compare(a.Key, b.Key) })
+	return map[string][]wire.SecretKey{"secrets": list}, nil
 }
 
 func validSecretKey(key string) bool {

@@ -6,6 +6,25 @@ type Secret struct {
 	Project IDName `json:"project"`
 }
 
+// SecretKey is a secret in the list of a project.
+type SecretKey struct {
+	Key    string `json:"key"`
+	Source string `json:"source,omitempty"` // "site" if it is a secret of the site; absent, as in Digdag, if it is the project's
+}
+
+// SiteSecret is a secret of a site.
+type SiteSecret struct {
+	Key string `json:"key"`
+	// Projects lists the only projects that may use it; null means all projects.
+	Projects []string `json:"projects"`
+}
+
+// SiteSecretBody sets a secret of a site.
+type SiteSecretBody struct {
+	Value    *Words   `json:"value"`
+	Projects []string `json:"projects"`
+}
+
 // SecretBody sets a secret.
 type SecretBody struct {
 	Value *Words `json:"value"`

@@ -60,19 +60,25 @@ function Of({ project, choice }: { project: Project; choice: React.ReactNode }) 
       {!query.data && <Loading query={query} rows={4} />}
       {query.data?.secrets.length === 0 && <Empty>{project.name} has no secrets.</Empty>}
       <ul aria-label={`Secrets of ${project.name}`}>
-        {query.data?.secrets.map(({ key }) => (
+        {query.data?.secrets.map(({ key, source }) => (
           <li key={key} className={css.secret}>
             <code>{key}</code>
-            <Button onClick={() => setSetting(key)} aria-label={`Replace ${key}`} data-row>
-              Replace…
-            </Button>
-            <Button onClick={() => setDeleting(key)} aria-label={`Delete ${key}`}>
-              Delete…
-            </Button>
+            {source === "site" ? (
+              <span>of the site</span>
+            ) : (
+              <>
+                <Button onClick={() => setSetting(key)} aria-label={`Replace ${key}`} data-row>
+                  Replace…
+                </Button>
+                <Button onClick={() => setDeleting(key)} aria-label={`Delete ${key}`}>
+                  Delete…
+                </Button>
+              </>
+            )}
           </li>
         ))}
       </ul>
-      {setting !== null && <SetDialog project={project} known={setting} keys={query.data?.secrets.map((s) => s.key) ?? []} onClose={() => setSetting(null)} />}
+      {setting !== null && <SetDialog project={project} known={setting} keys={query.data?.secrets.filter((s) => s.source !== "site").map((s) => s.key) ?? []} onClose={() => setSetting(null)} />}
       {deleting !== null && <DeleteDialog project={project} name={deleting} onClose={() => setDeleting(null)} />}
     </>
   );

@@ -169,9 +169,9 @@ func (c *importCommand) compareSecrets(ctx context.Context, from, to client.ID, 
 	if err != nil {
 		return report.refused("secrets", err)
 	}
-	for _, key := range there {
-		if !slices.Contains(here, key) {
-			report.Secrets = append(report.Secrets, key)
+	for _, s := range there {
+		if !slices.ContainsFunc(here, func(x client.Secret) bool { return x.Key == s.Key }) {
+			report.Secrets = append(report.Secrets, s.Key)
 		}
 	}
 	return nil

@@ -1,0 +1,128 @@
+package sitesecret
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"zerodag/internal/host"
+)
+
+// Site is the project id under which the secrets of a site are stored: no project has it.
+const Site = 0
+
+// Most is the maximum size of a stored value in bytes, as for secrets of projects. The list of projects is part of it.
+const Most = 16 << 10
+
+// encode returns the stored form of a value: the list of projects in JSON, a line break, and the value.
+func encode(projects []string, value string) (string, error) {
+	list, err := json.Marshal(slices.Compact(slices.Sorted(slices.Values(projects))))
+	if err != nil {
+		return "", fmt.Errorf("encode the projects of a secret: %w", err)
+	}
+	return string(list) + "\n" + value, nil
+}
+
+// decode returns the parts of a stored value. Only an unreadable list is an error: such a secret serves no project.
+func decode(key, text string) (host.SiteSecret, string, error) {
+	s := host.SiteSecret{Key: key}
+	list, value, found := strings.Cut(text, "\n")
+	if err := json.Unmarshal([]byte(list), &s.Projects); err != nil || !found {
+		return s, "", fmt.Errorf("read secret %s of the site: its list of projects is unreadable: set the secret again", key)
+	}
+	return s, value, nil
+}
+
+// Put sets a secret of a site, or replaces it together with its list of projects.
+func Put(ctx context.Context, store host.Secrets, site int64, s host.SiteSecret, value string) error {
+	text, err := encode(s.Projects, value)
+	if err != nil {
+		return err
+	}
+	if len(text) > Most {
+		return host.Invalidf("Invalid secret: the value and the names of the projects are %d bytes, but at most %d are allowed", len(text), Most)
+	}
+	return store.PutSecret(ctx, site, Site, s.Key, text)
+}
+
+// Delete removes a secret of a site; a missing secret is not an error.
+func Delete(ctx context.Context, store host.Secrets, site int64, key string) error {
+	return store.DeleteSecret(ctx, site, Site, key)
+}
+
+// List lists the secrets of a site, sorted by key.
+func List(ctx context.Context, store host.Secrets, site int64) ([]host.SiteSecret, error) {
+	stored, err := store.ProjectSecrets(ctx, site, Site)
+	if err != nil {
+		return nil, err
+	}
+	list := []host.SiteSecret{}
+	for key, text := range stored {
+		s, _, err := decode(key, text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b host.SiteSecret) int { return cmp.Compare(a.Key, b.Key) })
+	return list, nil
+}
+
+// Projects finds projects by id, also deleted ones.
+type Projects interface {
+	Project(ctx context.Context, site, id int64) (host.Project, error)
+}
+
+// Secrets is a host.Secrets whose ProjectSecrets also returns the secrets of the site that a project may use. A secret
+// of the project itself takes precedence over one of the site with the same key.
+type Secrets struct {
+	host.Secrets
+	Projects Projects
+}
+
+// ProjectSecrets returns all secrets that a project's tasks may use, by key.
+func (s Secrets) ProjectSecrets(ctx context.Context, site, project int64) (map[string]string, error) {
+	own, err := s.Secrets.ProjectSecrets(ctx, site, project)
+	if err != nil || project == Site {
+		return own, err
+	}
+	stored, err := s.Secrets.ProjectSecrets(ctx, site, Site)
+	if err != nil || len(stored) == 0 {
+		return own, err
+	}
+	name := ""
+	all := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(stored)) {
+		shared, value, err := decode(key, stored[key])
+		if err != nil {
+			return nil, err
+		}
+		if len(shared.Projects) > 0 && name == "" {
+			if name, err = s.nameOf(ctx, site, project); err != nil {
+				return nil, err
+			}
+		}
+		if shared.Serves(name) {
+			all[key] = value
+		}
+	}
+	maps.Copy(all, own)
+	return all, nil
+}
+
+// nameOf returns the name of a project. A deleted project keeps its name, as its running attempts keep its secrets.
+func (s Secrets) nameOf(ctx context.Context, site, id int64) (string, error) {
+	p, err := s.Projects.Project(ctx, site, id)
+	if errors.Is(err, host.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the project of secrets: %w", err)
+	}
+	return p.Name, nil
+}
