@@ -44,6 +44,7 @@ func (c *serverCommand) run(ctx context.Context, flags *pflag.FlagSet) error {
 		return err
 	}
 	format := r.OneOf(configuration.LogFormatKey, serverconfig.TextLog, serverconfig.JSONLog)
+	name := r.OneOf(configuration.LogLevelKey, "info", "error", "warn", "debug", "trace")
 	if format != serverconfig.JSONLog {
 		c.Announce()
 	}
@@ -58,7 +59,7 @@ func (c *serverCommand) run(ctx context.Context, flags *pflag.FlagSet) error {
 		return err
 	}
 	defer closeLog()
-	level, err := configuration.LogLevel(c.LogLevel)
+	level, err := configuration.LogLevel(name)
 	if err != nil {
 		return err
 	}

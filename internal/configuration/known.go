@@ -57,7 +57,7 @@ var settingKeys = []string{
 	"server.client-version-check.api-incompatible-if-older", "server.client-version-check.upgrade-recommended-if-older",
 	"server.enable-swagger", "server.executor.enabled", "server.folder", "server.http.headers.*", "server.http.hosts",
 	"server.http.io-idle-timeout", "server.http.max-connections", "server.http.no-request-timeout",
-	"server.http.request-parse-timeout", "server.http.trusted-proxies", LogFormatKey, "server.metrics.max-series", "server.port", "server.runtime-info.path", "server.secret-key-file", "server.secret-key-lost",
+	"server.http.request-parse-timeout", "server.http.trusted-proxies", LogFormatKey, LogLevelKey, "server.metrics.max-series", "server.port", "server.runtime-info.path", "server.secret-key-file", "server.secret-key-lost",
 	"server.tls.cert-file", "server.tls.key-file",
 	"task-log.format", "tmpdir",
 	"traces.otlp.endpoint", "traces.otlp.headers.*", "traces.service",

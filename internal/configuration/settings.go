@@ -181,4 +181,5 @@ func setPath(m *param.Map, path []string, v, whole string) (*param.Map, error) {
 const (
 	EndpointKey  = "client.http.endpoint"
 	LogFormatKey = "server.log-format"
+	LogLevelKey  = "server.log-level"
 )

@@ -66,7 +66,7 @@ func (c *CommandLine) Register(f *pflag.FlagSet, data, logs string) {
 // override records which options were given, because they override the configuration.
 func (c *CommandLine) override(flags *pflag.FlagSet) error {
 	for flag, key := range map[string]string{"port": "server.port", "bind": "server.bind", "admin-port": "server.admin.port",
-		"admin-bind": "server.admin.bind", "log-format": configuration.LogFormatKey, "access-log": "server.access-log.path"} {
+		"admin-bind": "server.admin.bind", "log-format": configuration.LogFormatKey, "log-level": configuration.LogLevelKey, "access-log": "server.access-log.path"} {
 		if flags.Lookup(flag) != nil && flags.Changed(flag) {
 			c.Override = append(c.Override, configuration.Pair{Key: key, Value: flags.Lookup(flag).Value.String()})
 		}
