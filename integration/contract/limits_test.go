@@ -8,7 +8,6 @@ import (
 
 	"zerodag/docs"
 	"zerodag/engine/dig/keys"
-	"zerodag/internal/catalogue"
 	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi/wire"
@@ -37,7 +36,7 @@ func TestLimits(t *testing.T) {
 		"labels of a search":   {c.Parameters["Label"].Value.Schema.Value.MaxItems, keys.MostTags},
 		"labels of an attempt": {c.Schemas["Labels"].Value.MaxProps, keys.MostTags},
 		"length of a label":    {c.Schemas["Labels"].Value.AdditionalProperties.Schema.Value.MaxLength, keys.LongestLabel},
-		"length of a reason":   {property("PauseRequest", "reason").MaxLength, catalogue.MostReason},
+		"length of a reason":   {property("PauseRequest", "reason").MaxLength, names.MostReason},
 		"marked tasks":         {property("RerunRequest", "markSuccess").MaxItems, wire.MostMarked},
 	} {
 		if limit.got == nil || *limit.got != uint64(limit.want) {
@@ -64,7 +63,7 @@ func TestForms(t *testing.T) {
 		schema *openapi3.Schema
 		check  func(string) error
 	}{
-		"pool":    {c.Parameters["PoolName"].Value.Schema.Value, catalogue.CheckPoolName},
+		"pool":    {c.Parameters["PoolName"].Value.Schema.Value, names.Pool},
 		"project": {c.Schemas["ProjectName"].Value, names.Project},
 		"attempt": {c.Schemas["RetryName"].Value, names.Retry},
 		"label":   {c.Parameters["Label"].Value.Schema.Value.Items.Value, label},

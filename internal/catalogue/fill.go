@@ -195,7 +195,7 @@ func fillOptions(r *FillRequest) (host.BackfillPlan, error) {
 	}
 	if r.Priority != "" {
 		var err error
-		if p.Priority, err = priorityOf(r.Priority); err != nil {
+		if p.Priority, err = given.Priority(r.Priority); err != nil {
 			return p, err
 		}
 	}

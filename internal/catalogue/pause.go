@@ -5,36 +5,22 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"zerodag/engine"
 	"zerodag/events"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 )
-
-// MostReason is the maximum length of a pause's reason, in characters.
-const MostReason = 1000
 
 // Pause stops new work from beginning in an attempt, and Unpause lets it continue; both return the attempt as it was
 // before. If the attempt is already in the requested state, they do nothing. Each call sends a message with its own
 // name, because an earlier one may still be on its way.
 func (c lifecycle) Pause(ctx context.Context, site, id int64, who, reason string) (host.Attempt, error) {
-	if err := checkReason(reason); err != nil {
+	if err := names.Reason(reason); err != nil {
 		return host.Attempt{}, err
 	}
 	return c.sendPause(ctx, site, id, events.Event{Kind: events.Pause, Who: who, Reason: reason})
-}
-
-func checkReason(reason string) error {
-	if n := len([]rune(reason)); n > MostReason {
-		return host.Invalidf("A reason may have at most %d characters, but this one has %d", MostReason, n)
-	}
-	if strings.ContainsFunc(reason, func(c rune) bool { return !unicode.IsPrint(c) }) {
-		return host.Invalidf("A reason must be one line of text without control characters: %q", reason)
-	}
-	return nil
 }
 
 // Unpause lets a paused attempt continue.
@@ -76,7 +62,7 @@ func (c lifecycle) Paused(ctx context.Context, a host.Attempt) (paused *engine.P
 // updated project. Existing attempts continue. A repeated request changes nothing: the user who paused the project
 // first stays on record.
 func (c pushing) PauseProject(ctx context.Context, site, id int64, who, reason string) (host.Project, error) {
-	if err := checkReason(reason); err != nil {
+	if err := names.Reason(reason); err != nil {
 		return host.Project{}, err
 	}
 	return c.setPause(ctx, site, id, host.Pause{By: who, Reason: reason, At: c.o.Now().UTC().Truncate(time.Microsecond)})

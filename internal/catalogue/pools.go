@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"zerodag/engine"
 	"zerodag/engine/claim"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 	"zerodag/internal/pool"
 )
@@ -16,17 +16,9 @@ import (
 // pooling manages the pools of sites and projects.
 type pooling struct{ *stores }
 
-// CheckPoolName refuses invalid pool names.
-func CheckPoolName(name string) error {
-	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`).MatchString(name) {
-		return host.Invalidf("Invalid pool name: %q: use 1 to 100 letters, digits and - _ . and begin with a letter or digit", name)
-	}
-	return nil
-}
-
 // SetPool creates a pool, or changes its number of slots.
 func (c pooling) SetPool(ctx context.Context, ref host.PoolRef, slots int64) (host.Pool, error) {
-	if err := CheckPoolName(ref.Name); err != nil {
+	if err := names.Pool(ref.Name); err != nil {
 		return host.Pool{}, err
 	}
 	if slots < 1 || slots > host.MaxPoolSlots {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"zerodag/engine"
-	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/engine/resume"
 	"zerodag/events"
@@ -159,7 +158,7 @@ func (c lifecycle) prepare(ctx context.Context, r StartRequest) (host.NewAttempt
 		return host.NewAttempt{}, err
 	}
 	if r.Priority != "" {
-		if r.priority, err = priorityOf(r.Priority); err != nil {
+		if r.priority, err = given.Priority(r.Priority); err != nil {
 			return host.NewAttempt{}, err
 		}
 	}
@@ -225,15 +224,6 @@ func (c lifecycle) startTime(at time.Time) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	return at, nil
-}
-
-// priorityOf reads the priority keyword of a request.
-func priorityOf(word string) (int, error) {
-	p, known := keys.ParsePriority(word)
-	if !known {
-		return 0, host.Invalidf("unknown priority %q: use highest, high, normal, low or lowest", word)
-	}
-	return p, nil
 }
 
 // began logs in the program's own log that an attempt has begun.

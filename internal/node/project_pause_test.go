@@ -10,6 +10,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/events"
 	"zerodag/internal/catalogue"
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 )
 
@@ -75,7 +76,7 @@ func TestProjectPause(t *testing.T) {
 		started, err := p.Start(t.Context(), request)
 		w.must(err)
 		want(t, "released", p.end(started), "success")
-		_, err = p.PauseProject(t.Context(), 0, project.ID, "anna", strings.Repeat("ü", catalogue.MostReason+1))
+		_, err = p.PauseProject(t.Context(), 0, project.ID, "anna", strings.Repeat("ü", names.MostReason+1))
 		want(t, "code of a long reason", code(err), host.Invalid)
 		_, err = p.PauseProject(t.Context(), 5, project.ID, "anna", "")
 		want(t, "code for another site", code(err), host.Missing)

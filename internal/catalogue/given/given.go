@@ -1,4 +1,4 @@
-// Package given checks the parameters that a start of an attempt is given, and completes them.
+// Package given checks the parameters and the priority that a start of an attempt is given, and completes them.
 //
 // The catalogue calls it for every start. It must not evaluate an expression or read a store.
 package given
@@ -94,6 +94,15 @@ func ForSession(config *param.Map, zone *time.Location, session, lastExecuted ti
 		params = param.Merge(params, param.New("last_executed_session_time", iso(lastExecuted)))
 	}
 	return params, nil
+}
+
+// Priority reads the priority keyword of a request.
+func Priority(word string) (int, error) {
+	p, known := keys.ParsePriority(word)
+	if !known {
+		return 0, host.Invalidf("unknown priority %q: use highest, high, normal, low or lowest", word)
+	}
+	return p, nil
 }
 
 // Limits on the parameters of a start, because every task in the attempt sees all of its parameters.

@@ -1,10 +1,13 @@
-// Package names checks the names that users choose for projects, revisions, attempts, labels and tokens.
+// Package names checks the names that users choose for projects, revisions, attempts, labels, pools and tokens, and the
+// reasons that they give for a pause.
 //
-// Whatever accepts such names calls it. It must not read a store.
+// Whatever accepts such text calls it. It must not read a store.
 package names
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -71,6 +74,30 @@ func Labels(labels *param.Map) error {
 func Token(name string) error {
 	if fault := faultOf(name); fault != "" {
 		return host.Invalidf("Invalid token name: it must not %s: %q", fault, name)
+	}
+	return nil
+}
+
+var poolForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`) })
+
+// Pool refuses invalid pool names.
+func Pool(name string) error {
+	if !poolForm().MatchString(name) {
+		return host.Invalidf("Invalid pool name: %q: use 1 to 100 letters, digits and - _ . and begin with a letter or digit", name)
+	}
+	return nil
+}
+
+// MostReason is the maximum length of a pause's reason, in characters.
+const MostReason = 1000
+
+// Reason refuses reasons for a pause that are too long or cannot be shown on one line.
+func Reason(reason string) error {
+	if n := len([]rune(reason)); n > MostReason {
+		return host.Invalidf("A reason may have at most %d characters, but this one has %d", MostReason, n)
+	}
+	if strings.ContainsFunc(reason, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return host.Invalidf("A reason must be one line of text without control characters: %q", reason)
 	}
 	return nil
 }
