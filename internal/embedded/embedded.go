@@ -240,7 +240,10 @@ func (e *Engine) wire(o Options) error {
 		return err
 	}
 	if o.Commands.User != "" {
-		if err := e.workspaces.Share(); err != nil {
+		if err := commands.Usable(o.placeOfWorkspaces()); err != nil {
+			return fmt.Errorf("let %s reach workspaces: %w: set tmpdir to another folder", o.Commands.User, err)
+		}
+		if err := e.workspaces.Share(commands.Give); err != nil {
 			return fmt.Errorf("let %s reach workspaces: %w", o.Commands.User, err)
 		}
 	}

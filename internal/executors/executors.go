@@ -23,6 +23,7 @@ import (
 	"zerodag/internal/lineage"
 	"zerodag/internal/placement"
 	"zerodag/internal/process"
+	"zerodag/internal/scratch"
 	"zerodag/operators"
 )
 
@@ -45,6 +46,7 @@ type Settings struct {
 	Name      string   // the commands' name, by which they are found after a crash; "" means a random name
 	KillNow   bool     // a canceled command is killed at once
 	Alone     bool     // see process.Options
+	oneUser   string   // why PerSite found no users for sites
 	// Environment selects the variables of this program that plain processes get.
 	Environment lineage.Environment
 }
@@ -147,7 +149,7 @@ func (s Settings) hide() (_ *landlock.Rules, exposed string, err error) {
 	case exposed != "":
 		return nil, exposed, nil
 	case s.Isolation == IsolateAuto && os.Getuid() == 0:
-		return nil, "the server runs as root", nil
+		return nil, cmp.Or(s.oneUser, "the server runs as root"), nil
 	case s.Isolation == IsolateAuto && beside != "":
 		return nil, "this user may create files in " + beside + ", which the commands could then not use", nil
 	}
@@ -168,13 +170,41 @@ func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err e
 }
 
 // PerSite returns the settings of a server that people with different rights use: if the server may change users and
-// hides nothing from commands in another way, the processes of each site run as a separate user.
-func (s Settings) PerSite() Settings {
+// hides nothing from commands in another way, the processes of each site run as a separate user. temp is the folder
+// that workspaces are then created in.
+func (s Settings) PerSite(temp string) Settings {
 	processes := len(s.Allow) == 0 || slices.Contains(s.Allow, operators.InProcess)
-	if first, last, _ := rangeOf(UserPerSite); processes && s.User == "" && s.Isolation == IsolateAuto && process.MayBecome(int(first), int(last)) == nil {
+	if !processes || s.User != "" || s.Isolation != IsolateAuto {
+		return s
+	}
+	first, last, _ := rangeOf(UserPerSite)
+	err := process.MayBecome(int(first), int(last))
+	if err == nil {
+		err = process.Runs(temp)
+	}
+	if err == nil {
 		s.User = UserPerSite
+	} else {
+		s.oneUser = err.Error()
 	}
 	return s
+}
+
+// Usable explains why the users that processes run as cannot enter a folder.
+func (e *Executors) Usable(folder string) error {
+	if e.settings.User == "" {
+		return nil
+	}
+	return process.Usable(folder)
+}
+
+// Give transfers a run's folder to the user that its processes run as.
+func (e *Executors) Give(root string, id operators.Identity) error {
+	user, err := e.users.of(id.SiteID)
+	if user == nil || err != nil {
+		return err
+	}
+	return scratch.Give(root, user.ID, user.Group)
 }
 
 // In creates the Commands for a run.

@@ -82,12 +82,22 @@ func TestUserPerSiteByDefault(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
 	auto := executors.Settings{Isolation: executors.IsolateAuto}
-	if got := auto.PerSite().User; got != executors.UserPerSite {
+	if got := auto.PerSite(os.TempDir()).User; got != executors.UserPerSite {
 		t.Errorf("by default: %q", got)
+	}
+	private, err := os.MkdirTemp("", "zerodag-private-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(private) })
+	hidden := auto.PerSite(private)
+	hidden.Hidden = []string{private}
+	if e, err := executors.New(hidden); hidden.User != "" || err != nil || !strings.Contains(e.Exposed(), "cannot enter "+private) {
+		t.Errorf("with a temporary folder that others cannot enter: %q, %v", hidden.User, err)
 	}
 	for _, s := range []executors.Settings{{Isolation: executors.IsolateNone}, {Isolation: executors.IsolateAlways}, {},
 		{Isolation: executors.IsolateAuto, User: "nobody"}, {Isolation: executors.IsolateAuto, Allow: []string{operators.InDocker}}} {
-		if got := s.PerSite().User; got != s.User {
+		if got := s.PerSite(os.TempDir()).User; got != s.User {
 			t.Errorf("%+v: got %q", s, got)
 		}
 	}

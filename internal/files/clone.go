@@ -38,10 +38,13 @@ const (
 // machine, who may traverse the folder, can guess neither kind of name.
 func cleanNames() string { return "clean-" + rand.Text() + "-" }
 
-// copied creates a copy of a project in a new folder.
-func copied(p projectfiles.Project, folder string) (*clone, error) {
+// copied creates a copy of a project in a new folder, and transfers it to the user of the commands.
+func copied(p projectfiles.Project, folder string, transfer func(root string) error) (*clone, error) {
 	own, err := p.CopyAll(folder)
 	if err != nil {
+		return nil, err
+	}
+	if err := transfer(own.Root()); err != nil {
 		return nil, err
 	}
 	c := &clone{Project: own}

@@ -16,6 +16,7 @@ import (
 type place struct {
 	folder string
 	lock   *os.File
+	held   *os.File // the folder itself: systemd-tmpfiles does not clean a folder that is locked
 }
 
 // The names of places. Their length is limited: recordings identify workspaces by their paths.
@@ -47,13 +48,22 @@ func newPlace(parent string) (*place, error) {
 		if err != nil {
 			return nil, errors.Join(err, os.RemoveAll(name))
 		}
-		return &place{name, lock}, nil
+		p := &place{folder: name, lock: lock}
+		if held, err := os.Open(name); err == nil {
+			_ = tryLock(held) // where it has no effect, nothing cleans the folder either
+			p.held = held
+		}
+		return p, nil
 	}
 }
 
 // close deletes the folder.
 func (p *place) close() error {
-	return errors.Join(os.RemoveAll(p.folder), p.lock.Close())
+	err := errors.Join(os.RemoveAll(p.folder), p.lock.Close())
+	if p.held != nil {
+		err = errors.Join(err, p.held.Close())
+	}
+	return err
 }
 
 // clearPlaces deletes the places of processes that are gone. Places that cannot be deleted stay, because they must

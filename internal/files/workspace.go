@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -25,6 +26,7 @@ type Workspaces struct {
 	folder  string
 	archive func(ctx context.Context, key string) (io.ReadCloser, error)
 	limits  projectfiles.Limits
+	own     func(root string, id operators.Identity) error // nil: commands run as the user of this program
 
 	mu       sync.Mutex
 	unpacked map[string]*unpacked
@@ -63,8 +65,10 @@ func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive 
 	return &Workspaces{place: p, room: newRoom(p.folder, disk), folder: p.folder, archive: archive, limits: most, clean: cleanNames(), unpacked: map[string]*unpacked{}}, nil
 }
 
-// Share lets other users of the machine, under whose accounts commands run, reach a workspace whose name they know.
-func (w *Workspaces) Share() error {
+// Share lets other users of the machine, under whose accounts commands run, reach a workspace whose name they know. own
+// transfers the folder of a run to the user of its commands. Share must be called before the first run.
+func (w *Workspaces) Share(own func(root string, id operators.Identity) error) error {
+	w.own = own
 	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users can traverse the folder to their workspaces, but cannot list it
 }
 
@@ -81,6 +85,7 @@ type Workspace struct {
 	key   string
 	name  string
 	in    func(root string) operators.Commands
+	id    operators.Identity
 	mu    sync.Mutex
 	from  *unpacked // nil until a file is read
 	own   *clone    // nil until something may change
@@ -89,7 +94,7 @@ type Workspace struct {
 
 // Of returns the workspace of a run. in creates its commands.
 func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identity, in func(root string) operators.Commands) *Workspace {
-	return &Workspace{ctx: ctx, all: w, key: archive, name: run.FolderName(id), in: in}
+	return &Workspace{ctx: ctx, all: w, key: archive, name: run.FolderName(id), in: in, id: id}
 }
 
 // patiently repeats work that needs file descriptors until there are enough.
@@ -259,13 +264,24 @@ func (w *Workspace) clone() (*clone, error) {
 	if err := w.all.room.take(w.ctx, size, w.all.dropClean); err != nil {
 		return nil, err
 	}
-	c, err := copied(p, w.path())
+	c, err := copied(p, w.path(), w.owned)
 	if err != nil {
 		w.all.room.give(size)
+		if errors.Is(err, fs.ErrNotExist) { // something else deletes files here: the next run unpacks them again
+			w.all.forget(w.key, w.from)
+		}
 		return nil, err
 	}
 	c.size = size
 	return c, nil
+}
+
+// owned transfers the folder of the run to the user of its commands.
+func (w *Workspace) owned(root string) error {
+	if w.all.own == nil {
+		return nil
+	}
+	return w.all.own(root, w.id)
 }
 
 func (w *Workspace) path() string { return filepath.Join(w.all.folder, "workspace", w.name) }

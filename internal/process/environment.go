@@ -68,7 +68,7 @@ func (d *Driver) given(all []string, other bool) *variables {
 			v.mark = value
 			continue
 		}
-		if d.options.Environment.Gives(name) && !(other && isOurs(name)) {
+		if d.options.Environment.Gives(name) && !(other && (isOurs(name) || name == "TMPDIR" && Usable(value) != nil)) {
 			v.names, v.pairs = append(v.names, name), append(v.pairs, pair)
 		}
 	}

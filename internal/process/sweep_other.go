@@ -32,6 +32,12 @@ func (d *Driver) usage(int, int) (count int, memory int64) { return 0, 0 }
 // MayBecome explains why this program cannot run commands as the users with these IDs.
 func MayBecome(...int) error { return errors.New("commands can run as another user only on Linux") }
 
+// Usable explains why other users cannot enter a folder.
+func Usable(string) error { return MayBecome() }
+
+// Runs explains why other users cannot run programs in a folder.
+func Runs(string) error { return MayBecome() }
+
 func (d *Driver) spawnAs(*User, string, operators.Command, int, *os.ProcAttr) (*os.Process, error) {
 	return nil, MayBecome()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -46,6 +47,41 @@ func MayBecome(ids ...int) error {
 				return fmt.Errorf("the server runs in a user namespace without the ID %d (%s)", id, file)
 			}
 		}
+	}
+	return nil
+}
+
+// Usable explains why other users cannot enter a folder.
+func Usable(folder string) error {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	for path := folder; ; path = filepath.Dir(path) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.Mode().Perm()&0o001 == 0 {
+			return fmt.Errorf("other users cannot enter %s (%s)", path, info.Mode())
+		}
+		if path == filepath.Dir(path) {
+			return nil
+		}
+	}
+}
+
+// Runs explains why other users cannot run programs in a folder.
+func Runs(folder string) error {
+	if err := Usable(folder); err != nil {
+		return err
+	}
+	var disk unix.Statfs_t
+	if err := unix.Statfs(folder, &disk); err != nil {
+		return fmt.Errorf("read the mount options of %s: %w", folder, err)
+	}
+	if disk.Flags&unix.ST_NOEXEC != 0 {
+		return fmt.Errorf("programs cannot run in %s, which is mounted with noexec", folder)
 	}
 	return nil
 }

@@ -109,9 +109,13 @@ func Give(root string, user, group int) error {
 	if err := folder.Chmod(".", 0o700); err != nil {
 		return err
 	}
-	return fs.WalkDir(folder.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
+	return fs.WalkDir(folder.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		// A change of the owner also sets the change time, by which unchanged copies of a project are found.
+		if info, err := d.Info(); err == nil && belongs(info, user, group) {
+			return nil
 		}
 		return folder.Lchown(name, user, group)
 	})

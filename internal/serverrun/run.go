@@ -1,6 +1,7 @@
 package serverrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -38,7 +39,7 @@ func run(ctx context.Context, o serverconfig.Options, local *Project, unit *syst
 	warn(logger, o, hideEnvironment(o.Engine.Commands.Environment))
 	o.Engine.Logger = logger
 	if o.Engine.Trusting = o.Web.Open(); !o.Engine.Trusting {
-		o.Engine.Commands = o.Engine.Commands.PerSite()
+		o.Engine.Commands = o.Engine.Commands.PerSite(cmp.Or(o.Engine.Temp, os.TempDir()))
 	}
 	if local != nil {
 		o.Engine.Workspace = local.workspace

@@ -19,8 +19,12 @@ const Site = 0
 // Most is the maximum size of a stored value in bytes, as for secrets of projects. The list of projects is part of it.
 const Most = 16 << 10
 
-// encode returns the stored form of a value: the list of projects in JSON, a line break, and the value.
+// encode returns the stored form of a value: the list of projects in JSON, or nothing for all projects, a line break,
+// and the value.
 func encode(projects []string, value string) (string, error) {
+	if len(projects) == 0 {
+		return "\n" + value, nil
+	}
 	list, err := json.Marshal(slices.Compact(slices.Sorted(slices.Values(projects))))
 	if err != nil {
 		return "", fmt.Errorf("encode the projects of a secret: %w", err)
@@ -32,6 +36,9 @@ func encode(projects []string, value string) (string, error) {
 func decode(key, text string) (host.SiteSecret, string, error) {
 	s := host.SiteSecret{Key: key}
 	list, value, found := strings.Cut(text, "\n")
+	if found && list == "" {
+		return s, value, nil
+	}
 	if err := json.Unmarshal([]byte(list), &s.Projects); err != nil || !found {
 		return s, "", fmt.Errorf("read secret %s of the site: its list of projects is unreadable: set the secret again", key)
 	}
@@ -44,8 +51,8 @@ func Put(ctx context.Context, store host.Secrets, site int64, s host.SiteSecret,
 	if err != nil {
 		return err
 	}
-	if len(text) > Most {
-		return host.Invalidf("Invalid secret: the value and the names of the projects are %d bytes, but at most %d are allowed", len(text), Most)
+	if len(text)-1 > Most {
+		return host.Invalidf("Invalid secret: the value and the names of the projects are %d bytes, but at most %d are allowed", len(text)-1, Most)
 	}
 	return store.PutSecret(ctx, site, Site, s.Key, text)
 }
@@ -113,6 +120,19 @@ func (s Secrets) ProjectSecrets(ctx context.Context, site, project int64) (map[s
 	}
 	maps.Copy(all, own)
 	return all, nil
+}
+
+// SharedValues returns the values of all secrets of a site, whichever projects may use them: values that tasks stored may
+// contain a secret that their project may no longer use.
+func (s Secrets) SharedValues(ctx context.Context, site int64) ([]string, error) {
+	stored, err := s.Secrets.ProjectSecrets(ctx, site, Site)
+	var values []string
+	for key, text := range stored {
+		if _, value, err := decode(key, text); err == nil {
+			values = append(values, value)
+		}
+	}
+	return values, err
 }
 
 // nameOf returns the name of a project. A deleted project keeps its name, as its running attempts keep its secrets.

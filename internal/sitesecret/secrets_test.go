@@ -10,8 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/internal/sitesecret"
+	"zerodag/internal/vault"
 )
 
 // stored keeps secrets by site, project and key.
@@ -107,5 +109,38 @@ func TestUnusable(t *testing.T) {
 	}
 	if _, err := (sitesecret.Secrets{Secrets: store, Projects: projects{}}).ProjectSecrets(t.Context(), 7, 1); err == nil || strings.Contains(err.Error(), "hidden") || !strings.Contains(err.Error(), "secret k of the site") {
 		t.Errorf("a value without a list: %v", err)
+	}
+}
+
+// TestMaskOfFormerSecrets proves that stored values are masked with secrets that the project may no longer use.
+func TestMaskOfFormerSecrets(t *testing.T) {
+	t.Parallel()
+	store := stored{}
+	secrets := sitesecret.Secrets{Secrets: store, Projects: projects{1: "sales"}}
+	for _, s := range []host.SiteSecret{{Key: "a", Projects: []string{"crm"}}, {Key: "b"}} {
+		if err := sitesecret.Put(t.Context(), store, 0, s, "value-of-"+s.Key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.PutSecret(t.Context(), 0, 1, "b", "value-of-sales"); err != nil {
+		t.Fatal(err)
+	}
+	v, err := vault.Of(t.Context(), secrets, 0, 1, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := v.MaskAll(param.New("k", "x value-of-a value-of-b value-of-sales y"))
+	if text := param.Text(got); strings.Contains(text, "value-of") || !strings.Contains(text, "x ") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// TestSize proves that a value of the maximum size is accepted if all projects may use it.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for n, accepted := range map[int]bool{sitesecret.Most: true, sitesecret.Most + 1: false} {
+		if err := sitesecret.Put(t.Context(), stored{}, 0, host.SiteSecret{Key: "k"}, strings.Repeat("x", n)); (err == nil) != accepted {
+			t.Errorf("%d bytes: %v", n, err)
+		}
 	}
 }

@@ -13,10 +13,19 @@ func (s *Store) Old(ctx context.Context, before time.Time, after int64, n int) (
 	q := Select(s.texts.attempt+"WHERE a.id > ?", after)
 	q.Order("a.id", n)
 	list, err := ReadAll(ctx, s, scanAttempt, q)
-	if i := slices.IndexFunc(list, func(a host.Attempt) bool { return !a.CreatedAt.Before(before) }); i >= 0 {
-		list = list[:i] // IDs ascend approximately with time
+	i := slices.IndexFunc(list, func(a host.Attempt) bool { return !a.CreatedAt.Before(before) })
+	if err != nil || i < 0 {
+		return list, err
 	}
-	return list, err
+	// IDs ascend approximately with time, except those of imported attempts.
+	list = list[:i]
+	if i > 0 {
+		after = list[i-1].ID
+	}
+	q = Select(s.texts.attempt+"WHERE a.state_flags & 64 <> 0 AND a.id > ? AND a.created_at < ?", after, before)
+	q.Order("a.id", n-i)
+	older, err := ReadAll(ctx, s, scanAttempt, q)
+	return append(list, older...), err
 }
 
 // Forget removes a session: see host.Retention. The transaction that removes it also decides whether it may be removed,

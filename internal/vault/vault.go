@@ -88,7 +88,7 @@ func (p *projectSecrets) Secret(key string) (string, bool, error) {
 }
 
 // Of returns the vault for a run of a project's task. hidden means that an earlier run got secrets and stored
-// something, so that parameters may contain any of them: in that case, all secrets of the project are masked. An error
+// something, so that parameters may contain any of them: in that case, all secrets of the project and of its site are masked. An error
 // means that they could not be read; the vault can still be used.
 func Of(ctx context.Context, secrets host.Secrets, site, project int64, hidden bool) (*Vault, error) {
 	from := &projectSecrets{ctx: ctx, secrets: secrets, site: site, project: project}
@@ -100,7 +100,19 @@ func Of(ctx context.Context, secrets host.Secrets, site, project int64, hidden b
 	for _, value := range all {
 		v.hide(value)
 	}
+	if s, shares := secrets.(sharing); shares && err == nil {
+		var values []string
+		values, err = s.SharedValues(ctx, site)
+		for _, value := range values {
+			v.hide(value)
+		}
+	}
 	return v, err
+}
+
+// sharing is a host.Secrets with secrets that several projects of a site may use.
+type sharing interface {
+	SharedValues(ctx context.Context, site int64) ([]string, error)
 }
 
 // Gave reports whether the vault gave a secret that it masks.

@@ -29,6 +29,7 @@ func retentionSuite(t *testing.T, h suite.Harness) {
 		"keeps sessions that a schedule will reach": forgetScheduled,
 		"session with many attempts":                forgetMany,
 		"list old attempts":                         forgetOld,
+		"list old imported attempts":                forgetImported,
 		"remembers removed sessions":                forgetNoted,
 		"state of an archive":                       forgetArchive,
 		"removes old audit records":                 forgetRecords,
@@ -319,6 +320,35 @@ func forgetOld(t *testing.T, s suite.Stores) {
 	}
 	if part := suite.Got(s.Retention.Old(ctx, suite.Instant(-1000), 0, 10))(t); len(part) != 0 {
 		t.Errorf("got attempts %+v from before the first one", part)
+	}
+}
+
+// forgetImported checks that attempts of another server, whose numbers are higher than those of younger attempts, are
+// found by their age.
+func forgetImported(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	young := suite.AttemptOf(1, w, suite.Instant(7200), "")
+	young.CreatedAt = suite.Instant(5000)
+	if first := suite.Got(s.Attempts.Start(ctx, young))(t)[0]; first.ID > 1<<32 {
+		t.Skip("the numbers of attempts contain the time at which they were stored")
+	}
+	var rows []host.PastAttempt
+	for i := range 3 {
+		rows = append(rows, past(w, int64(100+i), ""))
+	}
+	suite.Got(s.Attempts.Import(ctx, rows...))(t)
+	n := 0
+	for after := int64(0); ; n++ {
+		part := suite.Got(s.Retention.Old(ctx, suite.Instant(1000), after, 1))(t)
+		if len(part) == 0 {
+			break
+		}
+		if after = part[0].ID; !part[0].Imported {
+			t.Errorf("got %+v", part[0])
+		}
+	}
+	if n != len(rows) {
+		t.Errorf("got %d of %d attempts", n, len(rows))
 	}
 }
 

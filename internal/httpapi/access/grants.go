@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"zerodag/internal/catalogue/names"
 	"zerodag/internal/host"
 )
 
@@ -86,17 +87,19 @@ func ParseRight(text string) (r Right, err error) {
 	if len(parts) == 1 {
 		return r, nil
 	}
-	if r.Site, err = strconv.ParseInt(parts[1], 10, 64); err != nil || r.Site < 0 {
+	if r.Site, err = strconv.ParseInt(parts[1], 10, 64); err != nil || strconv.FormatInt(r.Site, 10) != parts[1] || r.Site < 0 {
 		return r, fmt.Errorf("%q is not a site: write a number", parts[1])
 	}
 	if len(parts) == 2 {
 		return r, nil
 	}
-	r.Projects = parts[2:]
+	for _, name := range parts[2:] {
+		r.Projects = append(r.Projects, strings.TrimSpace(name))
+	}
 	if !r.Role.Limitable() {
 		return r, fmt.Errorf("the role %s acts on all sites and cannot be limited to projects: choose another role", r.Role)
 	}
-	if i := slices.IndexFunc(r.Projects, func(name string) bool { return name == "" || strings.ContainsAny(name, ",=\n") }); i >= 0 {
+	if i := slices.IndexFunc(r.Projects, func(name string) bool { return names.Project(name) != nil || strings.ContainsAny(name, ",=\n") }); i >= 0 {
 		return r, fmt.Errorf("%q is not a project: write ROLE/SITE/PROJECT, where the name has no comma and no equals sign", r.Projects[i])
 	}
 	return r, nil

@@ -107,6 +107,7 @@ CREATE INDEX attempts_of_project ON session_attempts (project_id, retried, id);
 CREATE INDEX attempts_of_workflow ON session_attempts (project_id, workflow_name, retried, id);
 CREATE INDEX attempts_active ON session_attempts (id) WHERE finished_at IS NULL;
 CREATE INDEX attempts_active_of_site ON session_attempts (site_id, id) WHERE finished_at IS NULL;
+CREATE INDEX attempts_imported ON session_attempts (id) WHERE state_flags & 64 <> 0;
 CREATE INDEX attempts_waiting ON session_attempts (dependent_session_id, id) WHERE dependent_session_id IS NOT NULL;
 CREATE INDEX attempts_to_expire ON session_attempts (finished_at) WHERE has_log = 1 AND finished_at IS NOT NULL;
 
