@@ -33,12 +33,13 @@ type Options struct {
 // Topic is a notice.Sender.
 type Topic struct {
 	Options
-	client *sns.Client
+	// publish is the only operation that is linked: a field with the whole client would link all of them.
+	publish func(context.Context, *sns.PublishInput, ...func(*sns.Options)) (*sns.PublishOutput, error)
 }
 
 // New returns a Topic for an existing topic.
 func New(c aws.Config, o Options) *Topic {
-	return &Topic{o, sns.NewFromConfig(border.Answered(c), func(x *sns.Options) { x.Retryer = border.Retryer(o.Tries) })}
+	return &Topic{o, sns.NewFromConfig(border.Answered(c), func(x *sns.Options) { x.Retryer = border.Retryer(o.Tries) }).Publish}
 }
 
 // maxSubject is the length of the longest subject that SNS accepts: fewer than 100 ASCII characters.
@@ -52,7 +53,7 @@ func (t *Topic) Send(ctx context.Context, fields *param.Map) (string, error) {
 			attributes[name] = types.MessageAttributeValue{DataType: aws.String("String"), StringValue: aws.String(fmt.Sprint(v))}
 		}
 	}
-	out, err := t.client.Publish(ctx, &sns.PublishInput{TopicArn: &t.ARN, Subject: aws.String(t.subject(fields)),
+	out, err := t.publish(ctx, &sns.PublishInput{TopicArn: &t.ARN, Subject: aws.String(t.subject(fields)),
 		Message: aws.String(string(param.AppendJSON(nil, fields))), MessageAttributes: attributes})
 	if err != nil {
 		return "", border.Translate("publish notice to "+t.ARN, err)
