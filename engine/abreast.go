@@ -4,11 +4,11 @@ import (
 	"zerodag/engine/dig/keys"
 )
 
-// underWay reports whether a task has begun and has not ended.
+// underWay reports whether a task has begun but not ended.
 func (t *Task) underWay() bool { return t.State >= Ready && t.State <= Planned }
 
 // occupies reports whether a task takes one of the places of the file's `concurrency: {tasks: N}`. It does from start
-// to end, waits included, except while it only waits for its subtasks: they need places themselves.
+// to end, including waits, except while it only waits for its subtasks, which need places themselves.
 func (s *State) occupies(t *Task) bool {
 	return s.hasPlaces(t) && (t.State == Running || t.State == RetryWaiting)
 }
@@ -19,7 +19,8 @@ func (s *State) hasPlaces(t *Task) bool {
 	return s.def.Tasks > 0 && !t.Group && !s.isSLA(t)
 }
 
-// crowded reports whether a task that has not begun must wait until others of its group, or of the attempt, have ended.
+// crowded reports whether a task that has not begun must wait until other tasks in its group or in the attempt have
+// ended.
 func (s *State) crowded(t *Task) bool {
 	p := s.Task(t.Parent)
 	return !t.Cancel && p != nil && p.sliding > 0 && p.busy >= p.sliding || s.noPlace(t)

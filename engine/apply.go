@@ -117,7 +117,7 @@ func shifted(indexes []int, first TaskID) []TaskID {
 	for i, x := range indexes {
 		ids[i] = first + TaskID(x)
 	}
-	slices.Sort(ids) // `_after` names them in any order; their stores are merged by id
+	slices.Sort(ids) // `_after` may list them in any order; their stores are merged by id
 	return ids
 }
 

@@ -74,7 +74,7 @@ func BenchmarkStepEcho(b *testing.B) {
 	}
 }
 
-// BenchmarkStepFanOut handles one result that creates 199 tasks and their group.
+// BenchmarkStepFanOut processes one result that creates 199 tasks and their group.
 func BenchmarkStepFanOut(b *testing.B) {
 	for _, size := range sizes() {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

@@ -9,7 +9,7 @@ import (
 
 // Carried is a task that a new attempt takes over as succeeded from an earlier one.
 type Carried struct {
-	Name      string     `json:"name"` // full name, the only thing that is compared
+	Name      string     `json:"name"` // full name; nothing else is compared
 	Config    *param.Map `json:"config"`
 	Export    *param.Map `json:"export"`
 	Outcome   *Outcome   `json:"out,omitempty"`

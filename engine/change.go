@@ -20,12 +20,12 @@ type AttemptStarted struct {
 	SLAAt    time.Time  `json:"slaAt,omitzero"`
 	SLAGuard string     `json:"slaGuard,omitempty"`
 	Priority int        `json:"priority,omitempty"`
-	// Slot is the slot that the attempt waits for before its first task, and SlotGuard the message that owes the
-	// request for it.
+	// Slot is the slot that the attempt waits for before its first task; SlotGuard is the message that owes the request
+	// for it.
 	Slot      *claim.Use `json:"slot,omitempty"`
 	SlotGuard string     `json:"slotGuard,omitempty"`
-	// StartsAt is when the attempt begins, unless it begins with this entry, and StartsGuard the message that owes the
-	// timer.
+	// StartsAt is the time at which the attempt begins, unless it begins with this entry; StartsGuard is the message
+	// that owes the timer.
 	StartsAt    time.Time `json:"startsAt,omitzero"`
 	StartsGuard string    `json:"startsGuard,omitempty"`
 }
@@ -102,7 +102,7 @@ type KillRequested struct {
 	Forced bool      `json:"forced,omitempty"` // a second kill
 }
 
-// PauseChanged reports that the attempt is paused or, without Paused, that it continues.
+// PauseChanged reports that the attempt is paused or, if Paused is unset, that it continues.
 type PauseChanged struct {
 	Paused *Paused `json:"paused,omitempty"`
 	// Slot is the slot that the attempt waits for. It gives up its place in line or, with SlotGuard, requests the slot

@@ -152,8 +152,8 @@ func (d *decision) closedWell(t *Task) {
 	}
 }
 
-// withoutOutputs returns the outcome for a root that would have succeeded if not for its `_finally`: such an attempt
-// has no outputs. It returns nil if the outcome does not change.
+// withoutOutputs returns the outcome for a root that would have succeeded but for its `_finally`: such an attempt has
+// no outputs. It returns nil if the outcome does not change.
 func (t *Task) withoutOutputs() *Outcome {
 	if t.Outcome == nil || t.Outputs == nil {
 		return nil

@@ -10,8 +10,7 @@ import (
 // maxSize limits the size that stored text may claim before memory is allocated for it.
 const maxSize = 10_000_000
 
-// checkChange refuses a change that no attempt could have made. Whether it fits its attempt is only known when it is
-// applied: see Apply.
+// checkChange refuses a change that no attempt could have made. Only Apply can find out whether it fits its attempt.
 func checkChange(c Change) error {
 	switch c := c.(type) {
 	case AttemptStarted:

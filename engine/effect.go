@@ -11,7 +11,7 @@ import (
 // it unique.
 type Effect interface{ effect() }
 
-// Dispatch sends a task to be run, at At unless that is zero.
+// Dispatch sends a task to be run at the time At, or immediately if that is zero.
 type Dispatch struct {
 	Run
 	At     time.Time `json:"at,omitzero"`
@@ -24,15 +24,15 @@ type Timer struct {
 	At time.Time `json:"at"`
 }
 
-// Acquire requests the slots that a task, or the Whole attempt, waits for. Granted is the answer. It is owed for as
-// long as the task waits.
+// Acquire requests the slots that a task, or the Whole attempt, waits for. The event Granted answers it. It is owed for
+// as long as the task waits.
 type Acquire struct {
 	Run
 	Pool claim.Use `json:"pool"` // its Asked is requested
 }
 
-// Release gives up a finished try's slots and its place in line. It has no answer: the message that ended the try owes
-// it until it is done.
+// Release releases a finished try's slots and its place in line. No event answers it: the message that ended the try
+// owes it until it is done.
 type Release struct {
 	Task    TaskID     `json:"task"`
 	Pool    claim.Pool `json:"pool"`

@@ -7,8 +7,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Event is something that happened to an attempt. Each names its guard: the message that brought it, which then owes
-// the effects that the event causes.
+// Event is something that happened to an attempt. Each event names its guard: the message that delivered it, which then
+// owes the effects that the event causes.
 type Event interface{ from() string }
 
 // By is the guard of an event.
@@ -22,7 +22,7 @@ func (b By) from() string { return b.Guard }
 type Start struct {
 	By
 	Params  *param.Map `json:"params"`
-	Limit   int        `json:"limit"` // tasks; 0 is DefaultLimit
+	Limit   int        `json:"limit"` // number of tasks; 0 is DefaultLimit
 	Carried []Carried  `json:"carried,omitempty"`
 	RunAt   time.Time  `json:"runAt,omitzero"` // the time from which sla: counts; zero is now
 	NoSLA   bool       `json:"noSLA,omitempty"`
@@ -131,7 +131,7 @@ type Kill struct {
 	Force bool `json:"force,omitempty"`
 }
 
-// Pause lets nothing new begin until Unpause. Running tasks finish, and their results count.
+// Pause prevents anything new from beginning until Unpause. Running tasks finish, and their results count.
 type Pause struct {
 	By
 	Who    string `json:"who"`

@@ -30,7 +30,7 @@ const StackKey = "stacktrace"
 // until the secret is set, every retry would fail in the same way.
 const SecretKey = "missing_secret"
 
-// Stack returns the types of an error and of its causes, outermost first, for developers of zerodag. It contains no
+// Stack returns the types of an error and its causes, outermost first, for zerodag's developers. It contains no
 // messages, since a cause's message may contain secrets.
 func Stack(err error) string {
 	var types []string
@@ -74,7 +74,7 @@ type failedTask struct {
 }
 
 // named adds the failed tasks to the error of a task or group, for handlers. failed is in the order of the tasks. If
-// the message is that of a task in a handler, `error.task` names that task.
+// the message comes from a task in a handler, `error.task` names that task.
 func named(failure *param.Map, failed, inHandlers []failedTask) *param.Map {
 	if len(failed) == 0 {
 		return failure
@@ -121,7 +121,8 @@ func (f failedTask) described() *param.Map {
 	return m
 }
 
-// Shortened returns the beginning of a message, as much as is shown outside the log, and a note on where the rest is.
+// Shortened returns the beginning of a message, as much of it as is shown outside the log, and a note on where to find
+// the rest.
 func Shortened(text string) string {
 	end := min(len(text), mostErrorMessage)
 	for at, lines := 0, 0; at < end; at++ {

@@ -65,7 +65,7 @@ func exitCode(failure *param.Map) (int64, bool) {
 	return n, err == nil
 }
 
-// ignored returns the outcome of a task whose error is ignored: the error is kept, and later tasks find it as
+// ignored returns the outcome of a task whose error is ignored: the error is kept, and later tasks see it as
 // `failed.NAME`, where NAME is the last part of the task's name.
 func (t *Task) ignored(failure *param.Map) *Outcome {
 	out := t.withError(failure)

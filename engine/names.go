@@ -19,7 +19,7 @@ func OwnName(name string) string {
 
 // HandlerOf splits the name of a task that the engine runs for its owner, another task, in addition to that task's
 // work: part of `_error`, `_check`, `_finally`, `_cancel`, an alert, or what `sla:` adds. handler names the outermost
-// one.
+// of these handlers.
 func HandlerOf(name string) (owner, handler string, is bool) {
 	first := len(name)
 	for _, mark := range []string{"^error", CheckName, "^finally", "^cancel", FailureAlert, "^sla"} {

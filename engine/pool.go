@@ -72,12 +72,12 @@ func (t *Task) keepsSlots(p Progress) bool {
 	return false
 }
 
-// notBegun reports whether a group has not had its slots yet, and so has not begun.
+// notBegun reports whether a group has never had its slots, and so has not begun.
 func (t *Task) notBegun() bool { return t.Group && t.Pool != nil && !t.Pool.Begun }
 
 // besides returns the slots that a task needs in addition to those with which it already runs; nil for none. A file
-// that `call>` runs can also run alone, so it may name a pool of which a group around the call already has as many
-// slots.
+// that `call>` runs can also run alone, so it may name a pool of which a group around the call already has at least as
+// many slots.
 func (s *tree) besides(t *Task, asked claim.Pool) *claim.Pool {
 	caller := s.Task(t.Parent)
 	if caller == nil || keys.OperatorOf(caller.Config) != "call" {
@@ -117,7 +117,7 @@ func (s *State) cannotNeed(t *Task, asked claim.Pool) string {
 	return ""
 }
 
-// neverBegins ends a task that does not get its slots. If it is a group, nothing below it starts.
+// neverBegins ends a task that will not get its slots. If it is a group, nothing below it starts.
 func (d *decision) neverBegins(t *Task, failure *param.Map) {
 	if !t.Group {
 		d.errored(t, failure)

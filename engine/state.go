@@ -23,7 +23,7 @@ type TaskState uint8
 
 // The states, with Digdag's numbers.
 const (
-	Blocked           TaskState = 0 // waits for its parent or upstreams
+	Blocked           TaskState = 0 // waiting for its parent or upstreams
 	Ready             TaskState = 1 // passed through within one step, never seen between steps
 	RetryWaiting      TaskState = 2 // will run again at RetryAt
 	GroupRetryWaiting TaskState = 3 // children failed, the group runs again at RetryAt
@@ -69,10 +69,10 @@ type Task struct {
 	// The following fields are derived from the above and never stored.
 	children   []TaskID
 	downstream []TaskID
-	waiting    int    // upstreams that have not passed
-	active     int    // children that can still move
+	waiting    int    // number of upstreams that have not passed
+	active     int    // number of children that can still change state
 	failed     int    // children in an error state, except older copies
-	busy       int    // children under way
+	busy       int    // number of children under way
 	begun      int    // this many leading children are known to have begun, if sliding is not 0
 	sliding    int    // how many children may be under way at once; 0: any number
 	overtaken  bool   // a child was carried over although an earlier one was not
@@ -85,7 +85,7 @@ type Task struct {
 // Progress is the part of a task that a step replaces as a whole.
 type Progress struct {
 	State      TaskState  `json:"state"`
-	Cancel     bool       `json:"cancel,omitempty"`  // a kill was requested
+	Cancel     bool       `json:"cancel,omitempty"`  // whether a kill was requested
 	Ending     TaskState  `json:"ending,omitempty"`  // final state once ^error and ^failure-alert ended
 	Dispatch   int        `json:"d,omitempty"`       // number of the current run; 0 before the first
 	Guard      string     `json:"guard,omitempty"`   // the message that owes the current run, or the timer
@@ -193,7 +193,7 @@ type State struct {
 	endGuard string
 	slaAt    time.Time // zero when there is none or it fired
 	slaGuard string
-	startsAt time.Time // when it begins; zero once it has
+	startsAt time.Time // when it begins; zero once it has begun
 	startAt  time.Time
 
 	startsGuard string // the message that owes the timer of startsAt
@@ -285,7 +285,7 @@ func (s *State) EndedAt() time.Time { return s.endAt }
 // Succeeded reports whether the attempt has ended and its root succeeded.
 func (s *State) Succeeded() bool { return s.ended && s.tasks[0].State == Success }
 
-// counted reports whether a child can still move (engine.md 2.6, "progressible").
+// counted reports whether a child can still change state (engine.md 2.6, "progressible").
 func (t *Task) counted() bool {
 	return t.State >= Ready && t.State <= Planned || t.State == Blocked && t.waiting == 0
 }

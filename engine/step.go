@@ -218,7 +218,7 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 	d.look = append(d.look, t.ID)
 }
 
-// settle follows up on the changes so far until nothing more moves.
+// settle follows up on the changes so far until nothing changes anymore.
 func (d *decision) settle() {
 	for len(d.look) > 0 {
 		id := d.look[0]
@@ -281,8 +281,8 @@ func (d *decision) unblockAfter(t *Task) {
 	}
 }
 
-// ready moves a task on from blocked. Groups are planned at once; like Digdag, this decides that before it checks for a
-// kill.
+// ready moves a task out of the blocked state. Groups are planned at once; like Digdag, this decides that before it
+// checks for a kill.
 func (d *decision) ready(t *Task) {
 	t.scope = d.scopeOf(t)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// childrenDone ends a planned task when none of its children can move (engine.md 2.6).
+// childrenDone ends a planned task when none of its children can change state any more (engine.md 2.6).
 func (d *decision) childrenDone(t *Task) {
 	switch {
 	case t.Closing != "":

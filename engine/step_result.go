@@ -31,7 +31,7 @@ func (d *decision) succeeded(t *Task, r Outcome) {
 	}
 	out := &r
 	if r.Subtasks == nil && r.Exports == nil && r.Stores == nil && r.ResetStore == nil && t.Outcome == nil {
-		out = nil // nothing to keep, as for most tasks
+		out = nil // nothing to keep, as with most tasks
 	}
 	if len(sub)+len(check) == 0 {
 		d.finish(t, Success, out, nil)
@@ -152,7 +152,7 @@ func (d *decision) later(t *Task, e Later) {
 	}
 }
 
-// maxLosses is how many times a run may vanish before the task fails.
+// maxLosses is how many lost runs make the task fail.
 const maxLosses = 3
 
 // lost takes over a run whose holder is gone.

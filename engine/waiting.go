@@ -26,7 +26,7 @@ const (
 	ForPause            // the end of a pause
 	ForSlots            // slots of a pool
 	ForPlace            // a place of `concurrency: {tasks: N}`
-	ForKeys             // the values of its keys, which are being evaluated
+	ForKeys             // the evaluation of its keys
 	ForRetry            // the time of its next retry
 	ForPoll             // the time of its next poll
 )

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// BusSource is the source of events that are put on the event bus, StartSource that of events that start workflows.
+// BusSource is the source of events that are put on the event bus; StartSource is the source of events that start
+// workflows.
 const (
 	BusSource   = "zerodag"
 	StartSource = "zerodag.start"

@@ -53,8 +53,8 @@ func run() error {
 }
 
 // build builds the programs, and before that the files that they embed if these are missing. It returns the folder, and
-// a function to call when the app is synthesized. For CDK commands that deploy nothing, it only puts
-// placeholders there, so that a bootstrap or a removal need not wait minutes for programs.
+// a function to call when the app is synthesized. For CDK commands that deploy nothing, it only puts placeholders
+// there, so that a bootstrap or a removal does not have to wait minutes for programs.
 func build(node constructs.Node, s settings.Settings) (folder string, done func(), err error) {
 	if deploys(node) {
 		err := deployment.Build(s, assets)

@@ -23,7 +23,7 @@ var ErrUnavailable = errors.New("the store is unavailable")
 // task fails.
 var ErrNoEvaluator = errors.New("expressions cannot be evaluated on this machine")
 
-// IsAway reports whether an error is about the deployment, rather than about the work of the task.
+// IsAway reports whether an error is about the deployment rather than the task's work.
 func IsAway(err error) bool { return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoEvaluator) }
 
 // Log is the task's log. Its methods may be called concurrently.
@@ -170,7 +170,7 @@ type Workflows interface {
 type Notifier interface {
 	// Notify returns once the message is delivered, or stored until it is; an error fails the task that sent it.
 	Notify(ctx context.Context, message string, t *Task) error
-	// NotifySlow is like Notify, for the warning that the task takes long.
+	// NotifySlow is like Notify, but for the warning that the task is slow.
 	NotifySlow(ctx context.Context, message string, t *Task) error
 }
 
@@ -182,7 +182,7 @@ type HTTPClient interface {
 
 // Network opens connections for operators that do not use a client of the host.
 type Network interface {
-	// DialContext is like that of net.Dialer.
+	// DialContext is like net.Dialer's method.
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 

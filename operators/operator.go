@@ -19,8 +19,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Operator is one operator of the language: `name>: command`. It has no state: what must survive between two runs of a
-// task is returned as state params.
+// Operator is one operator of the language: `name>: command`. It has no state: data that must survive between two runs
+// of a task is returned as state params.
 type Operator struct {
 	Name    string // "sh" for `sh>`
 	Summary string // one line for `zerodag operators`
@@ -163,7 +163,7 @@ type Later struct {
 	State *param.Map    // state params of the next run
 	Err   error         // why, if it is a failure that is retried; otherwise nil
 	Retry bool          // the next run is another try of the task, not another poll of this one
-	Until time.Time     // when the try must be over; the host sets this and the following fields
+	Until time.Time     // when the try must have ended; the host sets this and the following fields
 
 	SlowAt time.Time // when users are warned that the try is slow
 	Warned bool      // the warning was sent

@@ -31,7 +31,7 @@ func PageIn(name string) (page, folder string, ok bool) {
 	return "", "", false
 }
 
-// SharedPages returns the pages about the things that several operators have in common, by folder.
+// SharedPages returns the pages about features that several operators have in common, by folder.
 func SharedPages() map[string]string {
 	shared := map[string]string{}
 	for _, f := range folders() {

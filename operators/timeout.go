@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// ErrTime is why a run is cut off when its time is up.
+// ErrTime is the cause when a run is cut off because its time is up.
 var ErrTime = errors.New("the task timed out")
 
-// ErrEnded is why a run is cut off when its task must end: it was killed, or its group failed fast or timed out.
+// ErrEnded is the cause when a run is cut off because its task must end: it was killed, or its group failed fast or
+// timed out.
 var ErrEnded = errors.New("the task was stopped")
 
 // Ended reports, for the context of a finished run, whether its task must end, because of a kill or a timeout. In that

@@ -12,8 +12,9 @@ import (
 // certificatesFile is where Debian and most programs, Python's and OpenSSL's among them, look for root certificates.
 const certificatesFile = "etc/ssl/certs/ca-certificates.crt"
 
-// own returns the files of the layer with the program. An image without a base also gets what programs expect of every
-// system: users, a folder for temporary files, and the root certificates that Mozilla trusts. A base has its own.
+// own returns the files of the layer with the program. An image without a base also gets the files that programs expect
+// on every system: users, a folder for temporary files, and the root certificates that Mozilla trusts. A base image has
+// these files already.
 func (r *release) own(program []byte) []entry {
 	folder := fs.ModeDir | 0o755
 	entries := []entry{{name: "usr", mode: folder}, {name: "usr/bin", mode: folder}, {name: "usr/bin/zerodag", content: program, mode: 0o755},

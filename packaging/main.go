@@ -27,7 +27,7 @@ type release struct {
 	out     string // the folder for the results
 	targets []target
 	nfpm    string            // the command that builds deb and rpm, its words separated by spaces
-	base    string            // a folder with the OCI layout of the image to build on; "" is an empty one
+	base    string            // a folder with the OCI layout of the image to build on; "" is an empty image
 	url     string            // where the results will be; "" if not known yet
 	key     *ecdsa.PrivateKey // signs the checksums; nil: they are not signed
 	time    time.Time

@@ -15,7 +15,7 @@ import (
 	_ "embed" // for the directive below
 )
 
-// The results whose names do not begin as the others' do.
+// The results whose names do not begin like the names of the others.
 const (
 	sumsName      = "SHA256SUMS"
 	formulaName   = "zerodag.rb"

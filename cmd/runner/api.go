@@ -28,10 +28,10 @@ type api struct {
 	places     *places // given in advance: there is no service to ask
 }
 
-// errOver is the server's answer about something that is over and needs no further work.
+// errOver means that, according to the server, the subject of a request has ended and needs no further work.
 var errOver = errors.New("this is over")
 
-// errRefused is the store's answer for an invalid link; another link may work.
+// errRefused is the store's response to an invalid link; another link may work.
 var errRefused = errors.New("the store refuses it")
 
 // callTime limits one call. It is longer than the function for machines may take (20 s, see infra/deployment): an
@@ -101,8 +101,8 @@ func (a *api) call(ctx context.Context, name string, body, answer any) error {
 	return json.NewDecoder(out.Body).Decode(answer)
 }
 
-// join exchanges the ticket for a pass. The secret is chosen here, so that the request can be retried if the answer is
-// lost, but only by this runner.
+// join exchanges the ticket for a pass. The secret is chosen here, so that the request can be retried if the response
+// is lost, but only by this runner.
 func (a *api) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, deafTime)
 	defer cancel()
@@ -115,11 +115,11 @@ func (a *api) join(ctx context.Context) error {
 	return nil
 }
 
-// fewTries is how many times something is tried on a function, which must not wait long.
+// fewTries is the number of tries on a function, which must not wait long.
 const fewTries = 6
 
-// insist calls do until it succeeds, is over, or ctx ends: the API or the store may be unresponsive or throttling for a
-// while. A function makes only a few tries.
+// insist calls do until it succeeds, its subject has ended, or ctx ends: the API or the store may be unresponsive or
+// throttling for a while. A function makes only a few tries.
 func (a *api) insist(ctx context.Context, do func() error) error {
 	for try := 0; ; try++ {
 		err := do()
@@ -157,7 +157,7 @@ func (a *api) deliver(ctx context.Context, do func() error) error {
 // backOff returns how long to wait after a failure: 0.2 s, 0.4 s ... 10 s, plus a random part of up to half of that.
 func backOff(try int) time.Duration {
 	wait := min(200*time.Millisecond<<min(try, 6), 10*time.Second)
-	return wait + rand.N(wait/2) // #nosec G404 -- chance spreads the tries of many runners, an attacker gains nothing by guessing it
+	return wait + rand.N(wait/2) // #nosec G404 -- randomness spreads the retries of many runners, and an attacker gains nothing by guessing it
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// archives are the project archives that commands of this machine need: each is fetched once, and unpacked again for
+// archives holds the project archives that commands on this machine need: each is fetched once, and unpacked again for
 // every command.
 type archives struct {
 	api    *api
@@ -191,7 +191,7 @@ func unpackEntry(root *os.Root, h *tar.Header, content io.Reader, user int) erro
 		}
 		return own(root, name, user)
 	}
-	return nil // a project has no devices
+	return nil // a project contains no devices
 }
 
 func makeParents(root *os.Root, dir string, user int) error {

@@ -80,9 +80,9 @@ type command struct {
 	home    string // next to it: HOME, and temporary files
 	log     *output
 	pid     int
-	signal  int // that ended it
+	signal  int // the signal that ended it
 	why     reason
-	refused chan struct{} // it reports that it cannot start a process
+	refused chan struct{} // closed when the command reports that it cannot start a process
 	ended   chan struct{}
 }
 

@@ -25,7 +25,7 @@ const (
 	flushTime = time.Second
 )
 
-// output is the log of one command: its output, without secrets, in parts that are objects. A growing part is stored
+// output is one command's log: its output, without secrets, in parts that are objects. A growing part is stored
 // repeatedly; parts that cannot be stored wait on disk.
 type output struct {
 	api     *api

@@ -51,7 +51,7 @@ func newRunner(env func(string) string) (*runner, error) {
 	return r, nil
 }
 
-// run polls until the server dismisses the runner, or the runner is asked to end or gets no answer for too long.
+// run polls until the server dismisses the runner, or the runner is asked to end or gets no response for too long.
 func (r *runner) run(ctx context.Context) error {
 	defer r.archives.remove()
 	fmt.Printf("runner %s: up to %d commands at a time, each under a separate user: %v\n", version, r.slots, r.users.separate)
@@ -73,8 +73,8 @@ func (r *runner) run(ctx context.Context) error {
 // that no other runner would begin.
 const lostTime = 45 * time.Second
 
-// poll requests orders and executes them until everything is over. Any response other than an order or the end counts
-// as no answer: the gateway is throttling, or the API is down.
+// poll requests orders and executes them until there is no more work. Any response other than an order or the end
+// counts as missing: the gateway is throttling, or the API is down.
 func (r *runner) poll(ctx context.Context, begin func(order)) error {
 	heard, failed := time.Now(), time.Time{}
 	for try := 0; ; {
@@ -164,8 +164,8 @@ func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 }
 
 // finish reports how a command ended, or that none of its processes is running anymore after it was killed: the sender
-// of the kill waits for that, for a while. If the end cannot be reported before the runner gives up, the command runs
-// again elsewhere.
+// of the kill waits a while for that. If the end cannot be reported before the runner gives up, the command runs again
+// elsewhere.
 func (r *runner) finish(ctx context.Context, key string, res result) {
 	if errors.Is(context.Cause(ctx), errKilled) {
 		var cancel context.CancelFunc

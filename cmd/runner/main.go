@@ -5,7 +5,7 @@
 //
 // It is put into arbitrary images, so it is static and uses only the standard library. Its settings are ZERODAG_URL,
 // the address of the API, ZERODAG_TICKET, which is valid for one pass that exists only in its memory, and
-// ZERODAG_SLOTS, how many commands it runs at a time. While the API does not answer, or throttles it, its commands
+// ZERODAG_SLOTS, how many commands it runs at a time. While the API does not respond, or throttles it, its commands
 // continue, and their output is stored on its disk. Package sandbox is the server side.
 package main
 

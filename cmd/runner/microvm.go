@@ -33,7 +33,7 @@ const hooksPath = "/aws/lambda-microvms/runtime/v1/"
 // mostStart limits the payload of a machine's start, in bytes: Lambda accepts at most 16 KB.
 const mostStart = 64 << 10
 
-// hooks answers the calls by which Lambda announces the start and end of a MicroVM. This process is in the snapshot
+// hooks handles the calls by which Lambda announces the start and end of a MicroVM. This process is in the snapshot
 // from which all machines start, so everything in its memory is shared. The runner is a separate process, started
 // later.
 type hooks struct {
@@ -54,7 +54,7 @@ type start struct {
 	Slots  int    `json:"slots"`
 }
 
-// serveHooks answers until ctx ends.
+// serveHooks serves the hooks until ctx ends.
 func serveHooks(ctx context.Context, address string) error {
 	hide()
 	program, err := os.Executable()

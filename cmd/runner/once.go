@@ -154,7 +154,7 @@ func removeAll(name string) error {
 	return os.RemoveAll(name)
 }
 
-// places are upload locations, given in advance.
+// places holds upload locations that were given in advance.
 type places struct {
 	logs    []string
 	outputs map[string]given

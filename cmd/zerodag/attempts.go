@@ -140,7 +140,8 @@ func newAttempt(s cli.Streams) *cobra.Command {
 // importedText explains why an attempt has no tasks.
 const importedText = "imported: it ran on another server, and its tasks and logs were not copied"
 
-// problemsOf reads which tasks of an attempt failed, and whose failures were ignored. A Digdag server is not asked.
+// problemsOf reads which tasks of an attempt failed, and whose failures were ignored. It sends no request to a Digdag
+// server.
 func (r *remote) problemsOf(ctx context.Context, a client.Attempt) (failed []attemptview.Failure, ignored []client.Task, err error) {
 	if r.Ours() && a.Done && !a.Success {
 		if failed, err = r.AttemptViews().Failures(ctx, a, taskview.LastLines); err != nil {

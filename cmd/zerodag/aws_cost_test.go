@@ -28,7 +28,7 @@ type costStage struct {
 	deny    map[string]bool // AWS operations
 	empty   bool            // no attempts
 	gone    string          // an attempt that was removed
-	large   string          // an attempt with too many tasks for an answer
+	large   string          // an attempt with too many tasks for a response
 	failing string          // an attempt whose tasks may not be read
 	calls   map[string]int
 	signed  bool
@@ -46,7 +46,7 @@ func costTime(id int) time.Time {
 	return january.AddDate(0, 1, 0).Add(time.Duration(id-221) * time.Hour)
 }
 
-// api answers as the API does. Attempts with even numbers belong to the workflow load, whose task is a command of a
+// api responds as the API does. Attempts with even numbers belong to the workflow load, whose task is a command of a
 // minute. The odd ones belong to the workflow report, with a group, two tasks and one task that did not run.
 func (s *costStage) api(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
@@ -121,7 +121,7 @@ func (s *costStage) tasks(w http.ResponseWriter, attempt string) {
 	fmt.Fprintf(w, `{"tasks":[%s]}`, strings.Join(list, ","))
 }
 
-// aws answers as the account does.
+// aws responds as the account does.
 func (s *costStage) aws(url string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()

@@ -102,7 +102,7 @@ func (c *backfillCommand) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// turnedRound reports whether to is before from; a day in to is included entirely.
+// turnedRound reports whether to is before from; a day given as to is included entirely.
 func turnedRound(from, to string) bool {
 	if begin, isInstant := term.ParseOffset(from); isInstant {
 		end, both := term.ParseOffset(to)

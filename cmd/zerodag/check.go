@@ -39,8 +39,8 @@ func newCheck(s cli.Streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "treat warnings as errors")
-	cmd.Flags().BoolVar(&c.push.CopyLinks, "copy-outgoing-symlinks", false, "check for a push with this option")
-	cmd.Flags().BoolVar(&c.push.AllowEmpty, "allow-empty", false, "check for a push with this option: accept a folder without workflows")
+	cmd.Flags().BoolVar(&c.push.CopyLinks, "copy-outgoing-symlinks", false, "check as for a push with this option")
+	cmd.Flags().BoolVar(&c.push.AllowEmpty, "allow-empty", false, "check as for a push with this option: accept a folder without workflows")
 	c.RegisterParams(cmd.Flags())
 	c.Register(cmd.Flags())
 	return cmd
@@ -70,7 +70,7 @@ func (c *checkCommand) check(args []string) error {
 	if err != nil {
 		return err
 	}
-	if named != "" && !program.AsDigdag() { // a mistyped name must not be taken for a workflow without mistakes
+	if named != "" && !program.AsDigdag() { // a mistyped name must not look like a workflow without mistakes
 		if _, err := project.Find(contents.Workflows, named, c.project); err != nil {
 			return err
 		}

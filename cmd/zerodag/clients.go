@@ -19,7 +19,8 @@ func clientCommands(s cli.Streams) []*cobra.Command {
 	}
 }
 
-// newTokens returns the commands about tokens: those that ask a server, and the one for a server that refuses everyone.
+// newTokens returns the commands about tokens: commands that call a server, and the command for a server whose owners
+// are all locked out.
 func newTokens(s cli.Streams) *cobra.Command {
 	c := operate.NewTokens(s)
 	c.AddCommand(transfer.NewRecover(s))

@@ -63,7 +63,7 @@ func newDownload(s cli.Streams) *cobra.Command {
 	})
 }
 
-// noArchive returns the error if a server has no archive: an archive removed by retention did exist.
+// noArchive returns the error if a server has no archive: an archive that retention has removed did exist.
 func noArchive(revision string, err error) error {
 	if why := client.Message(err); strings.Contains(why, " was removed at ") {
 		return errors.New(why)

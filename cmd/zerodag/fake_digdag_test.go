@@ -12,10 +12,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// fakeDigdag is a command of scripts: `fakedigdag NAME FILE` starts a server that answers as a Digdag server does (see
-// integration/rest/rest_shapes.json for recorded answers), and sets $NAME to its address. It reads the lists "projects",
-// "workflows", "attempts" and "schedules" from the file at each request, so that a script can replace the file. It has
-// pages of two attempts and answers nothing but GET: an import only reads.
+// fakeDigdag is a command of scripts: `fakedigdag NAME FILE` starts a server that responds as a Digdag server does (see
+// integration/rest/rest_shapes.json for recorded answers), and sets $NAME to its address. It reads the lists
+// "projects", "workflows", "attempts" and "schedules" from the file at each request, so that a script can replace the
+// file. Its pages have two attempts, and it responds only to GET, because an import only reads.
 func fakeDigdag(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: fakedigdag NAME FILE")
@@ -34,7 +34,7 @@ func fakeDigdag(ts *testscript.TestScript, _ bool, args []string) {
 		answer, status := digdagAnswer(r, all)
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(answer) // the client reports a missing answer
+		_ = json.NewEncoder(w).Encode(answer) // the client reports a missing response
 	}))
 	ts.Defer(server.Close)
 	ts.Setenv(args[0], server.URL)

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// newFork returns the command that starts another attempt of a session from a moment of an earlier one.
+// newFork returns the command that starts another attempt of a session from a point in an earlier one.
 func newFork(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	var name string

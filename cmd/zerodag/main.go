@@ -40,7 +40,7 @@ func main() {
 	os.Exit(last(ended, left, os.Args[1:]))
 }
 
-// collectLate lets memory grow to 16 MiB before the first garbage collection: most commands are over by then. After
+// collectLate lets memory grow to 16 MiB before the first garbage collection: most commands have ended by then. After
 // that, the collector works as usual.
 func collectLate() {
 	if os.Getenv("GOGC") != "" {
@@ -98,7 +98,7 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	return 1
 }
 
-// plainError returns the text of an error; for a server's JSON answer, only the message. Scripts for Digdag read the
+// plainError returns the text of an error; for a server's JSON response, only the message. Scripts for Digdag read the
 // JSON, and expect a project's errors before their place.
 func plainError(err error) string {
 	text := err.Error()

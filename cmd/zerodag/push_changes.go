@@ -54,7 +54,7 @@ func (r *remote) current(ctx context.Context, project string) (state, error) {
 	return s, err
 }
 
-// compare lists the differences, first workflows and then schedules; after has the next runs of schedules.
+// compare lists the differences, first of workflows and then of schedules; after contains the schedules' next runs.
 func compare(before state, workflows []dig.Workflow, after map[string]client.Schedule) []change {
 	list := []change{}
 	now := map[string]*param.Map{}
@@ -182,8 +182,8 @@ func (c *pushCommand) findPools(ctx context.Context, folder projectfolder.Folder
 	return dig.MissingPools(named, missing, host.NoPool)
 }
 
-// expected returns when schedules will run next, if that is known here: an unchanged one keeps its time, all
-// others count from the given time.
+// expected returns when schedules will run next, if that is known here: an unchanged schedule keeps its time, and all
+// others are computed from the given time.
 func expected(before state, workflows []dig.Workflow, from time.Time) (map[string]client.Schedule, error) {
 	after := map[string]client.Schedule{}
 	for _, w := range workflows {

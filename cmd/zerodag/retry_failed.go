@@ -77,8 +77,8 @@ func (c *retryCommand) showTable(p cli.Printer, t *term.Table) {
 	}
 }
 
-// bound returns a function that reports whether a session time is before the time of an option. Without an offset, that
-// time is in each session's own zone.
+// bound returns a function that reports whether a session time is before the time of an option. Without an offset, the
+// option's time is in each session's own zone.
 func bound(option, text string) (func(time.Time) bool, error) {
 	if end, ok := term.ParseOffset(text); ok {
 		return func(t time.Time) bool { return t.Before(end) }, nil

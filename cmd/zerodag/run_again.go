@@ -11,7 +11,7 @@ import (
 )
 
 // againCommand returns the command that resumes the session: the command line of this run, without options that would
-// start anew. A command with values that may be secrets is not repeated, since output may be stored for others to read.
+// start over. A command with values that may be secrets is not repeated, since output may be stored for others to read.
 func againCommand(flags *pflag.FlagSet, args []string, session time.Time) string {
 	words, hidden, anew := append([]string{program.Name, "run"}, args...), false, ""
 	flags.Visit(func(f *pflag.Flag) {

@@ -62,7 +62,7 @@ func newStatus(s cli.Streams) *cobra.Command {
 			}
 			for _, x := range found.Servers {
 				if x.Exposed != nil {
-					p.Line("Commands of tasks can read the data of server %s, because %s: see agent.command_executor.process.isolation in `zerodag docs commands`.", x.Name, *x.Exposed)
+					p.Line("Commands of tasks can read the data of the server %s, because %s: see agent.command_executor.process.isolation in `zerodag docs commands`.", x.Name, *x.Exposed)
 				}
 			}
 			if kept := keptFor(found.Kept); kept != "" {

@@ -18,7 +18,7 @@ type versions struct {
 }
 
 // newVersion returns the command that prints the versions of this program and of the server. Without a server, it
-// prints its own, and only Digdag calls that a failure.
+// prints only the program's version, which is a failure only in Digdag.
 func newVersion(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "version", Short: "Show the versions of the client and of the server"}

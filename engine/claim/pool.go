@@ -51,7 +51,7 @@ type Use struct {
 	Pool               // everything it needs, see Asked
 	Try     int        `json:"try"`               // from 1; each has separate slots. 0: a pause came before the first
 	Since   time.Time  `json:"since"`             // when this try began to wait; in a list, for its latest request
-	Waits   bool       `json:"waits,omitempty"`   // it does not run before Granted
+	Waits   bool       `json:"waits,omitempty"`   // it must not run before Granted
 	Has     bool       `json:"has,omitempty"`     // it has all its slots
 	Got     []int64    `json:"got,omitempty"`     // for a list: like Project, for each pool before Asked
 	Begun   bool       `json:"begun,omitempty"`   // for a group: it had slots for an earlier iteration
@@ -67,7 +67,7 @@ type FreedTry struct {
 	Waited  bool      `json:"waited,omitempty"`  // it was never granted
 	Project int64     `json:"project,omitempty"` // see Use; 0 if it waited
 	Got     []int64   `json:"got,omitempty"`     // see Use
-	Guard   string    `json:"guard"`             // the message that owes the release
+	Guard   string    `json:"guard"`             // message that owes the release
 }
 
 // Asked returns the pool that the try waits for, or whose slots it got last.

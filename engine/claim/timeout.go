@@ -25,7 +25,8 @@ type Timeout struct {
 	Limits
 	TotalEnds time.Time `json:"totalEnds,omitzero"` // zero: no limit
 	TryEnds   time.Time `json:"tryEnds,omitzero"`   // zero: no limit, or between two tries
-	// WarnAt is when users are warned that the try is slow, and Warned reports that they were; zero like TryEnds.
+	// WarnAt is when users are warned that the try is slow, and Warned reports that they were; both are zero under the
+	// same conditions as TryEnds.
 	WarnAt time.Time `json:"warnAt,omitzero"`
 	Warned bool      `json:"warned,omitempty"`
 	// Fresh reports that the try was sent and is not known to have begun: its time starts when it does.
@@ -46,7 +47,7 @@ const (
 	ByWait  TimeoutKind = "wait" // of `_pool`
 )
 
-// Deadline returns when a run that begins now must be over, and which limit requires that; zero means never.
+// Deadline returns when a run that begins now must have ended, and which limit requires that; zero means never.
 func (t *Timeout) Deadline(now time.Time) (time.Time, TimeoutKind) {
 	if t == nil {
 		return time.Time{}, ""

@@ -11,7 +11,7 @@ import (
 )
 
 // SettingsFile is the project file with settings for all of its workflow files with `zerodag: 1`. A project without
-// such files may use the name for something else, since the file is then not read.
+// such files may use the name for something else, because the file is not read there.
 const SettingsFile = "zerodag.yml"
 
 // baseKey is the key of SettingsFile that holds the top-level keys that each file inherits.

@@ -6,12 +6,12 @@ import "fmt"
 // memory per element. Ten thousand tasks with ten keys each are within the limits.
 const (
 	MaxFile         = 2 << 20  // bytes of one file
-	maxText         = 16 << 20 // bytes of all files that one Load reads
+	maxText         = 16 << 20 // bytes of all files that a single Load reads
 	maxElements     = 250_000  // of one file
 	maxTextElements = 500_000  // of all files that one Load reads
 )
 
-// amount counts what one Load has read so far.
+// amount counts what a Load has read so far.
 type amount struct {
 	bytes, elements int
 	over            bool // over a limit

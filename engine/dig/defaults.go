@@ -86,7 +86,7 @@ func (d defaulting) fitting(key string, v param.Value, operator string) (param.V
 	return v, true
 }
 
-// unclear reports whether an operator may turn out to only run tasks: its name is an expression, or the project has a
+// unclear reports whether an operator may turn out to run only tasks: its name is an expression, or the project has a
 // workflow file, and no executable, with that name.
 func (d defaulting) unclear(operator string) bool {
 	switch {

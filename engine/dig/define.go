@@ -226,7 +226,7 @@ func unknownKeyHint(raw *param.Map, key string, known []string, level int) strin
 	return ""
 }
 
-// lineNumbered matches a key with its line number in front of it.
+// lineNumbered matches a key preceded by its line number.
 var lineNumbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+[:|.]?\s+[+\w]`) })
 
 // exportOf returns the workflow's exports, with the working directory of its folder.

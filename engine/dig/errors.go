@@ -119,8 +119,8 @@ type Problem struct {
 	Error
 }
 
-// further is another key, in the same mapping, that a problem's message also names. As in Digdag, there is one message,
-// and its place is that of the first key.
+// further is another key, in the same mapping, that a problem's message also names. As in Digdag, there is a single
+// message, placed at the first key.
 type further struct{ key, hint string }
 
 // furtherKey returns a further key with its own hint, unless the message already has that hint.
@@ -153,7 +153,8 @@ func Once(all Errors) Errors {
 	})
 }
 
-// missingHint returns the hint about a file that does not exist: that of the Source, or else otherwise.
+// missingHint returns the hint about a file that does not exist: the Source's hint or, if it has none, the argument
+// otherwise.
 func missingHint(err error, otherwise string) string {
 	var explained interface{ Hint() string }
 	if errors.As(err, &explained) {

@@ -14,8 +14,8 @@ import (
 // maxIncludes limits how long a chain of includes may be.
 const maxIncludes = 50
 
-// includeCost is what an include costs the budget, in addition to its text: opening a file costs more than reading a
-// byte.
+// includeCost is the number of bytes that each include counts against the budget, in addition to its text: opening a
+// file costs more than reading a byte.
 const includeCost = 4 << 10
 
 // include merges another file into the mapping at this place. If both values are mappings, they are merged deeply and

@@ -69,7 +69,7 @@ func (in *interpreter) by(a args) engine.By {
 }
 
 // run finds the run that a command means: the newest task with that name, or #id, and its current dispatch unless d=
-// says otherwise.
+// names another.
 func (in *interpreter) run(name string, a args) (engine.Run, error) {
 	d, err := a.number("d", -1)
 	if err != nil {
@@ -99,8 +99,8 @@ func (in *interpreter) find(name string) *engine.Task {
 	return found
 }
 
-// step feeds an event and prints the result. The changes go through their stored form into the mirror, which must end
-// up the same.
+// step feeds an event and prints the result. The changes are stored, read back and applied to the mirror, whose state
+// must then be the same.
 func (in *interpreter) step(e engine.Event, guard string) (string, error) {
 	changes, why := in.state.Step(e, in.now)
 	in.trace.event(e, why)

@@ -44,7 +44,7 @@ type Earlier struct {
 	Earlier *Earlier         // the attempt before that; nil if it ran all its tasks
 }
 
-// leftOut is the reason that a partial retry gives for skipping a task from which nothing is carried over.
+// leftOut is the reason given by a partial retry for skipping a task from which nothing is carried over.
 const leftOut = "the retry omits it"
 
 type walk struct {

@@ -24,7 +24,7 @@ type ScriptError string
 
 func (e ScriptError) Error() string { return string(e) }
 
-// Exceeded reports whether the script took more time or memory than it may, and therefore had to be ended.
+// Exceeded reports whether the script was ended because it used more time or memory than allowed.
 func (e ScriptError) Exceeded() bool { return strings.HasPrefix(string(e), "the evaluation ") }
 
 // Evaluator evaluates templates. It has no state: it is as safe for concurrent use as the function that runs its

@@ -8,7 +8,7 @@ import (
 )
 
 // reach returns at least the parameters that a template can see, judged without parsing it: perhaps more than the
-// script will be given, but never fewer.
+// script needs, but never fewer.
 func (sc scope) reach(parts []Part) *param.Map {
 	text := Code(parts)
 	if SeesAll(text, mayCompute(text)) {

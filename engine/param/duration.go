@@ -24,7 +24,7 @@ func AsDuration(key string, v Value) (time.Duration, error) {
 	return 0, Errorf("Invalid duration for key '%s': %s (write it like \"1d 2h 3m 4s\")", key, text)
 }
 
-// ParseDuration reads "1d 2h 3m 4s"; false if the string is not a duration, or is too long a time.
+// ParseDuration reads "1d 2h 3m 4s"; false if the string is not a duration, or if the duration is too long.
 func ParseDuration(text string) (time.Duration, bool) {
 	m := durationForm().FindStringSubmatch(text)
 	if m == nil {

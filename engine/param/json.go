@@ -256,7 +256,7 @@ func (d reader) mapping(depth int) (Value, error) {
 	return m, err
 }
 
-// ParseNumber reads a JSON number: whole ones as int64 or, beyond it, *big.Int.
+// ParseNumber reads a JSON number: a whole number as int64 or, if it does not fit, *big.Int.
 func ParseNumber(s string) (Value, error) {
 	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return i, nil

@@ -12,7 +12,7 @@ import (
 )
 
 // Value is one node of a tree: nil, bool, int64, *big.Int (only if it does not fit int64), float64, string, Literal,
-// []Value or *Map. No other types occur, and the evaluated keys of a task contain no Literal.
+// []Value or *Map. No other types occur, and a task's evaluated keys contain no Literal.
 type Value = any
 
 // Map is an ordered mapping. The order of keys is the order in which they were first set: it decides the order of tasks

@@ -24,9 +24,9 @@ func addStored(list []engine.Stored, x engine.Stored) []engine.Stored {
 	return append(list, x)
 }
 
-// mergesAlone reports whether merging over into base first, and then both into something, is the same as merging one
-// after the other. It is not if a mapping replaces another value, because it would then merge with a mapping below
-// both.
+// mergesAlone reports whether merging over into base first, and then both into something, gives the same result as
+// merging one after the other. It is not if a mapping replaces another value, because it would then merge with a
+// mapping below both.
 func mergesAlone(base, over *param.Map) bool {
 	for k, v := range over.All() {
 		sub, isMap := v.(*param.Map)

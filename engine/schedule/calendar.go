@@ -11,7 +11,7 @@ import (
 // Calendar defines the business days.
 type Calendar struct {
 	weekend [7]bool        // starting with Sunday
-	days    map[int64]bool // its own days, and whether they are business days
+	days    map[int64]bool // the days that it lists, and whether they are business days
 	// first and end are the first and the last of these days; 0 if there are none.
 	first, end int64
 }
@@ -124,7 +124,7 @@ func (c *Calendar) works(day int64) bool {
 	return !c.weekend[(day+int64(time.Thursday))%7] // 1970 began on a Thursday
 }
 
-// from returns the first business day, starting with a day itself and searching in steps of 1 or -1.
+// from returns the first business day, starting with the given day and searching in steps of 1 or -1.
 func (c *Calendar) from(day, step int64) int64 {
 	for !c.works(day) {
 		day += step
@@ -185,8 +185,8 @@ func (n everySeconds) next(after int64, _ *time.Location) (int64, bool) {
 // businessDays walks over a schedule's times, with sessions on other days skipped or moved to a business day at the
 // same time of day. A session that is moved onto another merges with it.
 //
-// A business day gets the times of the group of days that includes it. Each group is walked from its first day, so that
-// the result does not depend on where a search began.
+// A business day gets the times of all days in its group. Each group is walked from its first day, so that the result
+// does not depend on where a search began.
 type businessDays struct {
 	times    walker
 	calendar *Calendar

@@ -13,8 +13,8 @@ type instants []int64
 // mostTimes limits how many times one schedule may have.
 const mostTimes = 1000
 
-// readOnce reads one local time or a list of them. A time that does not exist on the night when clocks go forward moves
-// by the missing hour; if a time occurs twice, the second one counts, as in all schedules.
+// readOnce reads one local time or a list of them. A time that does not exist on the night when clocks go forward is
+// moved by the missing hour; if a time occurs twice, the second one counts, as in all schedules.
 func readOnce(s *Schedule, v param.Value) error {
 	list, isList := v.([]param.Value)
 	if !isList {

@@ -72,8 +72,8 @@ func (s *SLA) readClock(option string, value param.Value) error {
 	return nil
 }
 
-// Due returns when an attempt that started at run is late. A time of day means that of run's day in zone, or 24 hours
-// later if it had already passed.
+// Due returns when an attempt that started at run is late. A time of day means that time on run's day in zone, or 24
+// hours later if it has already passed.
 func (s *SLA) Due(run time.Time, zone *time.Location) time.Time {
 	if !s.isTime {
 		return run.Add(time.Duration(s.hour*3600+s.minute*60+s.second) * time.Second)

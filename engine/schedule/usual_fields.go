@@ -14,7 +14,7 @@ import (
 type usualField struct {
 	name     string
 	min, max int
-	most     int // the largest number that may be written: 7 is also Sunday
+	most     int // the largest number allowed: 7 is also Sunday
 	names    string
 }
 

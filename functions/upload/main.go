@@ -1,5 +1,5 @@
-// Command upload is called by S3 for an archive that was put into a slot: it checks the archive and registers it as a
-// revision, and stores any errors where the pusher reads them.
+// Command upload is called by S3 for an archive that was put into a slot: it checks the archive, registers it as a
+// revision, and stores any errors in the place where the pusher reads them.
 package main
 
 import (

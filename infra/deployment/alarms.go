@@ -17,8 +17,8 @@ const (
 	oldTask  = 1800
 )
 
-// apiErrors is how many answers of the API in five minutes may be server errors: clients retry such requests, so a
-// single error does no harm.
+// apiErrors is how many API responses in five minutes may be server errors: clients retry such requests, so a single
+// error does no harm.
 const apiErrors = 5
 
 // functionErrors is the number of errors in five minutes that raises the alarm: a single failed call is retried and
@@ -37,7 +37,7 @@ type alarm struct {
 	missing    awscloudwatch.TreatMissingData // what missing data means
 }
 
-// createAlarms notifies the topic of problems that require human attention. There are only a few alarms because
+// createAlarms notifies the topic of problems that require human attention. There are only a few alarms, because
 // CloudWatch charges for every metric that an alarm reads. A killed function shows in its effects: old messages,
 // messages put aside, errors of the API, a silent tick. Functions that survive an error count it themselves, all in one
 // metric. Nothing takes messages out of the start queue, so that alarm watches arriving messages: otherwise it would

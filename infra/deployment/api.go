@@ -9,8 +9,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Requests per second that the API accepts, and how many at once. The sum over all routes stays below the quota of an
-// account in the smaller regions: 2,500 per second and 1,250 at once for all of its APIs.
+// Requests that the API accepts per second and at once. The sum over all routes stays below an account's quota in the
+// smaller regions: 2,500 per second and 1,250 at once for all of its APIs.
 const (
 	rateLimit   = 200
 	burstLimit  = 400

@@ -39,7 +39,7 @@ ENTRYPOINT ["/zerodag/runner", "microvm"]
 CMD []
 `
 
-// Time limits of the image's hooks, which cmd/runner answers.
+// Time limits for the image's hooks, which cmd/runner serves.
 const (
 	microvmPort      = 9000
 	microvmReady     = 60 // seconds

@@ -12,9 +12,8 @@ import (
 // that it created, because otherwise the next deploy would find their names taken.
 const keep = awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
 
-// keepProtected is the same for a resource that may have deletion protection. A first deploy that fails
-// could not delete it, so its rollback would fail. Therefore the resource stays even then, and the next deploy imports
-// it.
+// keepProtected is the removal policy of a resource that may have deletion protection. A first deploy that fails could
+// not delete it, so its rollback would fail. Therefore the resource stays even then, and the next deploy imports it.
 func (d *Deployment) keepProtected() awscdk.RemovalPolicy {
 	if d.Settings.DeletionProtection {
 		return awscdk.RemovalPolicy_RETAIN

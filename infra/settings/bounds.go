@@ -35,7 +35,7 @@ func (s Settings) bounds() error {
 	return nil
 }
 
-// limits returns the limits of a number.
+// limits returns the limits for a number.
 func limits(tag reflect.StructTag) (least, most int) {
 	least, err := strconv.Atoi(tag.Get("least"))
 	if err == nil {

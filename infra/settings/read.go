@@ -201,7 +201,7 @@ func setScalar(field reflect.Value, node *yaml.Node, wrong func(form string) err
 	return nil
 }
 
-// isNoText reports whether a node is not a single value.
+// isNoText reports whether a node is anything but a single value.
 func isNoText(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode || n.Tag == "!!null" }
 
 // unknown returns the error about an unknown key, with the likely intended one.

@@ -144,7 +144,7 @@ func (s Settings) Placed() bool { return s.VPC != "" && s.VPC != DefaultVPC }
 // HasSpot reports whether Fargate Spot machines can be launched.
 func (s Settings) HasSpot() bool { return s.Spot || s.AllowSpot }
 
-// Private reports whether the API answers only in private networks.
+// Private reports whether the API is reachable only from private networks.
 func (s Settings) Private() bool { return s.API == "private" }
 
 // HasMicrovms reports whether commands may run in Lambda MicroVMs.
@@ -314,7 +314,7 @@ var qualifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // policyName matches the name of a managed policy in IAM.
 var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w+=,.@-]{1,128}$`) })
 
-// right matches the end of a grant: only roles that do not act on all sites can be limited to projects.
+// right matches the end of a grant. A role that acts on all sites cannot be limited to projects.
 const right = `((metrics|owner)(/[0-9]{1,18})?|(viewer|operator|developer|admin)(/[0-9]{1,18}(/[^/,=\n]+)*)?)$`
 
 // grant matches a grant of a role. It is compiled when it is needed, so that other commands of the program do not pay

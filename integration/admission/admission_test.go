@@ -30,10 +30,10 @@ import (
 	"zerodag/internal/sqlite"
 )
 
-// project holds the text of files by their names; "-> x" is a link to x.
+// project holds the files' text by their names; "-> x" is a link to x.
 type project map[string]string
 
-// server is a server without limits of its own.
+// server is a server that sets no limits.
 type server struct {
 	*node.Node
 	pushes int
@@ -93,7 +93,7 @@ func checked(f projectfolder.Folder) error {
 	return err
 }
 
-// pushed returns the error of a client that checks nothing itself and pushes the folder.
+// pushed returns the error that a client gets if it pushes the folder without checking it.
 func (s *server) pushed(t *testing.T, f projectfolder.Folder) error {
 	t.Helper()
 	var archive bytes.Buffer
@@ -109,7 +109,7 @@ func (s *server) pushed(t *testing.T, f projectfolder.Folder) error {
 	return err
 }
 
-// samples returns the projects of other tests, good and bad.
+// samples returns valid and invalid projects from other tests.
 func samples(t *testing.T) []project {
 	t.Helper()
 	var list []project
@@ -158,11 +158,11 @@ func samples(t *testing.T) []project {
 	return list
 }
 
-// parts are parts of lines that change what a workflow is.
+// parts are parts of lines that change a workflow's meaning.
 var parts = []string{"+a:\n", "  sh>: x\n", "zerodag: 1\n", "schedule: {daily>: \"07:00:00\"}\n", "schedule: {cron>: \"* * 31 2 *\"}\n", "timezone: Europe/Berlin\n", "timezone: Nowhere\n", "_retry: 3\n", "  _pool: none\n",
 	"!include : .hidden.dig\n", "!include : sub/x.dig\n", "sla: {time: 09:00}\n", "params: {n: {type: int, pattern: \"(\"}}\n", "_export: {a: ${b}}\n", "calendar: days.txt\n", "_env_files: [x.env]\n", "foo: 1\n", "\t", "]", "\x00", ": ", "- ", "'", "\"", "&a ", "*a "}
 
-// mutate returns the project with one to four random changes of its files.
+// mutate returns the project with one to four random changes to its files.
 func (p project) mutate(r *rand.Rand) project {
 	p = maps.Clone(p)
 	for range 1 + r.IntN(4) {
@@ -176,11 +176,11 @@ func (p project) mutate(r *rand.Rand) project {
 		switch r.IntN(9) {
 		case 0: // a part of a line
 			p[name] = text[:at] + parts[r.IntN(len(parts))] + text[at:]
-		case 1: // a line that is not there
+		case 1: // a missing line
 			lines := strings.SplitAfter(text, "\n")
 			i := r.IntN(len(lines))
 			p[name] = strings.Join(slices.Delete(lines, i, i+1), "")
-		case 2: // a line that is there twice
+		case 2: // a repeated line
 			lines := strings.SplitAfter(text, "\n")
 			i := r.IntN(len(lines))
 			p[name] = strings.Join(slices.Insert(lines, i, lines[i]), "")
@@ -188,9 +188,9 @@ func (p project) mutate(r *rand.Rand) project {
 			if at < len(text) {
 				p[name] = text[:at] + string(rune(r.IntN(256))) + text[at+1:]
 			}
-		case 4: // a file that is not there
+		case 4: // a missing file
 			delete(p, name)
-		case 5: // a file by another name
+		case 5: // a renamed file
 			delete(p, name)
 			p[[]string{"." + name, "sub/" + name, "1" + name, name + ".dig", strings.Repeat("n", 251) + ".dig", "ä" + name, "a b.dig", "a\n.dig", "a\u202e.dig", "a\xff.dig"}[r.IntN(10)]] = text
 		case 6: // a link in place of a file
@@ -210,11 +210,11 @@ func (p project) mutate(r *rand.Rand) project {
 	return clean
 }
 
-// mutants is how many changed projects are compared.
+// mutants is the number of changed projects that are compared.
 const mutants = 1500
 
 // TestCheckIsPush proves that `check` reports an error exactly if a push is refused: for the projects of other tests,
-// and for random changes of them.
+// and for random changes to them.
 func TestCheckIsPush(t *testing.T) {
 	t.Parallel()
 	s, list := newServer(t), samples(t)
@@ -266,8 +266,8 @@ func ofRequest() map[string]string {
 	}
 }
 
-// TestRefusals proves that the server refuses pushes only for what the request says, or with what reads archives and
-// workflows for `check` too: a refusal that is added elsewhere must be made known to `check`.
+// TestRefusals proves that the server refuses a push only because of the request, or through the code that also reads
+// archives and workflows for `check`. A refusal that is added elsewhere must be added to `check`.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	known, found := ofRequest(), map[string]bool{}

@@ -1,5 +1,5 @@
-// Package admission compares what `zerodag check` finds in a project's folder with what a server does with a push of
+// Package admission compares what `zerodag check` finds in a project's folder with a server's response to a push of
 // that folder.
 //
-// It must never read what decides in either of them: it only compares their answers.
+// It must never use the code with which either of them decides: it only compares their results.
 package admission

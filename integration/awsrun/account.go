@@ -92,7 +92,7 @@ func (c again) Do(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// patient waits longer for answers than awscall does, and retries: an emulator loads all its services at the first
+// patient waits longer for responses than awscall does, and retries: an emulator loads all its services at the first
 // request for tags.
 func patient(c aws.Config) aws.Config {
 	c.HTTPClient = again{&http.Client{Timeout: 2 * time.Minute}}

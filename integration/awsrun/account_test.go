@@ -246,7 +246,7 @@ func TestNames(t *testing.T) {
 }
 
 // fake is an account that answers as AWS documents, for operations that LocalStack does not support: by the name of an
-// operation, one answer after the other, and then the last one forever.
+// operation, one response after the other, and then the last one forever.
 type fake struct {
 	answers map[string][]string
 	asked   []string // "OPERATION BODY"

@@ -31,7 +31,7 @@ type member struct {
 	ResourceStatus string
 }
 
-// cloudFormation carries out an operation and returns every page of its answer.
+// cloudFormation carries out an operation and returns every page of its response.
 func (a *account) cloudFormation(ctx context.Context, operation string, form url.Values) ([]member, error) {
 	form.Set("Action", operation)
 	form.Set("Version", "2010-05-15")

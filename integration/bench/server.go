@@ -36,7 +36,7 @@ type running struct {
 
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 300}}
 
-// serve starts a server on a folder, waits for its first answer, and returns how long that took.
+// serve starts a server on a folder, waits for its first response, and returns how long that took.
 func (b *bench) serve(folder string, options ...string) (*running, time.Duration, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -262,7 +262,7 @@ var deployedRules = []struct{ pattern, with string }{
 	{`"commandStatus":\{[^{}]*\},?`, ""},
 }
 
-// withoutCommands turns the recording into the answers of a server that runs no commands.
+// withoutCommands turns the recording into the responses of a server that runs no commands.
 var withoutCommands = strings.NewReplacer("sh>", "echo>", "\nfrom sh\n", "\necho from sh\n", "\na\n", "\necho a\n")
 
 // normal returns text as sorted blocks, because files are listed, and concurrent tasks log, in no fixed order.

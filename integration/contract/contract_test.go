@@ -44,7 +44,7 @@ type api struct {
 	token string
 }
 
-// send sends JSON, or an archive, and reads the answer.
+// send sends JSON, or an archive, and reads the response.
 func (a api) send(method, path string, body []byte, into any) {
 	a.t.Helper()
 	kind := "application/json"
@@ -187,8 +187,8 @@ func findings(out []byte) []byte {
 	return out[first:]
 }
 
-// TestDocument proves that the answers to an owner are those that docs/openapi.yaml describes, whether requests are valid
-// or not, alone or one after another. ZERODAG_EXAMPLES is how many random requests each operation gets.
+// TestDocument proves that the responses to an owner are those that docs/openapi.yaml describes, whether requests are
+// valid or not, alone or one after another. ZERODAG_EXAMPLES is how many random requests each operation gets.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	a := api{Server: server.New(t, program), t: t}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestBigQueryOnce checks that a query on BigQuery runs once, and its task succeeds, no matter at which of its requests
-// the server is killed: both before BigQuery has handled the request, and afterward, when the answer is lost.
+// the server is killed: both before BigQuery has handled the request, and afterward, when the response is lost.
 func TestBigQueryOnce(t *testing.T) {
 	t.Parallel()
 	bq := newBigQuery(t, "+a:\n  bq>: {data: 'select 1'}\n  dataset: d\n+b:\n  echo>: ${bq.last_job_id}\n")

@@ -60,7 +60,7 @@ func TestKilledServers(t *testing.T) {
 	t.Logf("%d kills, %d attempts started, %d killed, %d revisions", kills, len(l.started), len(l.killed), l.revisions)
 }
 
-// load records what clients did and which answers they got.
+// load records what clients did and which responses they got.
 type load struct {
 	*server.Server
 	t         *testing.T

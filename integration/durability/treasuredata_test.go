@@ -18,7 +18,7 @@ import (
 const mostRequests = 20
 
 // TestTreasureDataOnce checks that a query on Treasure Data runs once, and its task succeeds, no matter at which of its
-// requests the server is killed: both before the service has handled the request, and afterward, when the answer is
+// requests the server is killed: both before the service has handled the request, and afterward, when the response is
 // lost.
 func TestTreasureDataOnce(t *testing.T) {
 	t.Parallel()

@@ -19,10 +19,10 @@ const (
 	Away       Fault = "503"        // not in the service's form, as from an intermediary
 	Cut        Fault = "cut"        // the connection ends, and the request is not carried out
 	Lost       Fault = "lost"       // the request is carried out, and the connection ends
-	Slow       Fault = "slow"       // the answer arrives in small pieces
-	Half       Fault = "half"       // the answer ends in the middle
-	Nonsense   Fault = "nonsense"   // the request is carried out, and the answer is not in the service's form
-	HugeHeader Fault = "hugeheader" // the request is carried out, and the head of the answer never ends
+	Slow       Fault = "slow"       // the response arrives in small pieces
+	Half       Fault = "half"       // the response ends in the middle
+	Nonsense   Fault = "nonsense"   // the request is carried out, and the response is not in the service's form
+	HugeHeader Fault = "hugeheader" // the request is carried out, and the head of the response never ends
 )
 
 // Faults selects which requests fail.
@@ -83,7 +83,7 @@ func (f Fault) Send(w http.ResponseWriter, content []byte) {
 	}
 }
 
-// Text is an answer with a fixed content.
+// Text is a response with a fixed content.
 type Text struct {
 	Status  int
 	Type    string

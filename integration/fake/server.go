@@ -26,7 +26,7 @@ type Service interface {
 	Refuse(f Fault) Answer
 }
 
-// Answer is an answer that can be written with a fault.
+// Answer is a response that can be written with a fault.
 type Answer interface {
 	Write(w http.ResponseWriter, f Fault)
 }

@@ -34,7 +34,7 @@ func (a answer) Write(w http.ResponseWriter, f fake.Fault) {
 	a.Text.Write(w, f)
 }
 
-// failed returns an answer in Google's error format.
+// failed returns a response in Google's error format.
 func failed(status int, reason, message string) answer {
 	one := param.New("message", message, "domain", "global", "reason", reason)
 	return said(status, param.Text(param.New("error", param.New("code", int64(status), "message", message, "errors", []param.Value{one}))))

@@ -18,7 +18,7 @@ import (
 // clients is how many call at once.
 const clients = 200
 
-// TestLoad checks that many concurrent clients get their answers without a single error, and that they leave nothing
+// TestLoad checks that many concurrent clients get their responses without a single error, and that they leave nothing
 // behind: after a second round, there are no more goroutines, file handles and memory than after the first.
 func TestLoad(t *testing.T) {
 	t.Parallel()

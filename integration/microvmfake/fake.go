@@ -1,6 +1,6 @@
 // Package microvmfake is a server that behaves like the parts of the Lambda MicroVMs API that zerodag calls: it checks
-// every request, and its own answers, against AWS's service model (model.json, see model), checks signatures, and fails
-// on demand.
+// every request, and its own responses, against AWS's service model (model.json, see model), checks signatures, and
+// fails on demand.
 //
 // Times, the order of pages and the effect of a repeated client token are not in the model; they follow AWS's guide
 // (docs/adr/0055-lambda-microvms.md).
@@ -62,8 +62,8 @@ type Fake struct {
 type Fault struct {
 	Operation string // "" means any
 	Times     int    // how many times
-	Status    int    // of the answer; 0 means no answer: the connection ends
-	Code      string // of the error; "" means an answer that is not in the service's form
+	Status    int    // of the response; 0 means no response: the connection ends
+	Code      string // of the error; "" means a response that is not in the service's form
 	// Done means that the call is carried out before it fails.
 	Done bool
 }

@@ -51,7 +51,7 @@ func Open(t testing.TB, size Size, typed string, command *exec.Cmd, cast *Cast) 
 	if s.pty, err = pty.StartWithSize(command, &pty.Winsize{Cols: uint16(size.Columns), Rows: uint16(size.Lines)}); err != nil {
 		t.Fatal(err)
 	}
-	go io.Copy(s.pty, s.emulator) // the terminal's answers to queries
+	go io.Copy(s.pty, s.emulator) // the terminal's responses to queries
 	go s.follow()
 	t.Cleanup(func() {
 		command.Process.Kill()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAbout checks that the answers about a workflow contain the description in its file, with tags in the form in
-// which they are searched, and that the answers about a workflow without a description have no such fields.
+// TestAbout checks that the responses about a workflow contain the description in its file, with tags in the form in
+// which they are searched, and that the responses about a workflow without a description have no such fields.
 func TestAbout(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// subjectOf is the data about a message in an answer.
+// subjectOf is the data about a message in a response.
 type subjectOf struct {
 	What    string
 	Attempt *struct {
@@ -30,7 +30,7 @@ type subjectOf struct {
 	Count int
 }
 
-// depth is the data about a queue in an answer.
+// depth is the data about a queue in a response.
 type depth struct {
 	Name                         string
 	Ready, Later, Leased, Behind int

@@ -27,8 +27,8 @@ func (c caller) request(method, path string, body io.Reader, headers ...string) 
 	return c.send(r)
 }
 
-// TestEncodings checks that answers are compressed as the client prefers, unless they are already compressed, and that
-// request bodies may be compressed.
+// TestEncodings checks that responses are compressed as the client prefers, unless they are already compressed, and
+// that request bodies may be compressed.
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -65,7 +65,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestMethods checks the answers to HEAD, OPTIONS and TRACE and to unknown paths and methods, and that configured
+// TestMethods checks the responses to HEAD, OPTIONS and TRACE and to unknown paths and methods, and that configured
 // headers are added.
 func TestMethods(t *testing.T) {
 	t.Parallel()

@@ -78,7 +78,7 @@ func (r rows) fold(ch changed) {
 	}
 }
 
-// get reads an answer into v.
+// get reads a response into v.
 func (c caller) get(path string, v any) {
 	c.t.Helper()
 	a := c.call(http.MethodGet, path, nil)

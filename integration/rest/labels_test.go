@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLabels checks that the answers about an attempt and its session contain the labels of its start in order, and no
-// such field without labels; which labels are refused; and that each way to make another attempt of a session copies
+// TestLabels checks that the responses about an attempt and its session contain the labels of its start in order, and
+// no such field without labels; which labels are refused; and that each way to make another attempt of a session copies
 // them.
 func TestLabels(t *testing.T) {
 	t.Parallel()

@@ -88,8 +88,8 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestAlerts checks that an owner sees the channels and routes with the outcome of the last tries, that a test shows the
-// answers of the receivers, and that no one else may ask.
+// TestAlerts checks that an owner sees the channels and routes with the outcome of the last tries, that a test shows
+// the receivers' responses, and that no one else may call these endpoints.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

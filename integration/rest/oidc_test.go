@@ -119,8 +119,8 @@ func TestSignInAtAProvider(t *testing.T) {
 	}
 }
 
-// TestGrantOfProjects checks that a user whose grant names projects sees and changes only those: others do not exist for
-// them, and neither do calls about the whole site.
+// TestGrantOfProjects checks that a user whose grant names projects sees and changes only those projects: others do not
+// exist for the user, and neither do calls about the whole site.
 func TestGrantOfProjects(t *testing.T) {
 	t.Parallel()
 	server, fake := known(t, "group:crm=developer/2/crm/leads", nil)
@@ -236,7 +236,7 @@ func TestGrantsOfAStage(t *testing.T) {
 	}
 }
 
-// TestProviderThatIsDown checks that the page from which a user signs in shows that the provider does not answer, and
+// TestProviderThatIsDown checks that the page from which a user signs in shows that the provider does not respond, and
 // that users can still sign in with a token.
 func TestProviderThatIsDown(t *testing.T) {
 	t.Parallel()

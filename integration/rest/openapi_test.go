@@ -26,11 +26,11 @@ func describe(t *testing.T) *description {
 	return &description{doc}
 }
 
-// check returns how an answer differs from the description.
+// check returns how a response differs from the description.
 func (d *description) check(method, path string, a answer) []string {
 	operation := d.operation(method, path)
 	if operation == nil || len(a.content) == 0 {
-		return nil // no endpoint, or an answer without a body
+		return nil // no endpoint, or a response without a body
 	}
 	response := operation.Responses.Value(strconv.Itoa(a.status))
 	if response == nil {

@@ -19,7 +19,7 @@ outputs: {rows: {value: "${days * 10}", type: integer}}
 `
 
 // TestParams checks that every way to start a workflow is checked against its `params`, and that outputs are only in
-// the answer about a single attempt.
+// the response about a single attempt.
 func TestParams(t *testing.T) {
 	t.Parallel()
 	c := open(t)

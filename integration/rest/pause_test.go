@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestPauseOverREST checks that an attempt can be paused and continued, who may do that, that the answers about it name
-// the user, that both calls are in the audit log, and which calls are refused.
+// TestPauseOverREST checks that an attempt can be paused and continued, who may do that, that the responses about it
+// name the user, that both calls are in the audit log, and which calls are refused.
 func TestPauseOverREST(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

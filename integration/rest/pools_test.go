@@ -136,7 +136,7 @@ func TestConcurrency(t *testing.T) {
 	c.ended(only)
 }
 
-// until retries a request until the answer contains the given text.
+// until retries a request until the response contains the given text.
 func (c caller) until(path, text string) {
 	c.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // polls, like clients of this API

@@ -52,19 +52,19 @@ func (c caller) readRecording() []recorded {
 	return file.Calls
 }
 
-// deployedToo turns the recording into the answers of a deployed stack, which keeps archives in S3 and records who
+// deployedToo turns the recording into the responses of a deployed stack, which keeps archives in S3 and records who
 // pushes.
 var deployedToo = []string{`"archiveType": "db"`, `"archiveType": "s3"`, `"userInfo": {}`, `"userInfo": {"token": "admin"}`}
 
-// withoutCommands turns the recording into the answers of a server that runs no commands.
+// withoutCommands turns the recording into the responses of a server that runs no commands.
 var withoutCommands = strings.NewReplacer(`"sh>": "echo b"`, `"echo>": "b"`, `"sh>": "sleep 3"`, `"wait>": "60s"`)
 
 // slowly is the slow command on a deployed stack: it must still be running after the calls that read it, and a machine
 // needs half a minute to begin it.
 const slowly = "sleep 300"
 
-// elsewhere removes from an answer the additional data about a command that a machine ran: the machine, in the state of
-// its task, and the log of the function that launched it.
+// elsewhere removes from a response the additional data about a command that a machine ran: the machine, in the state
+// of its task, and the log of the function that launched it.
 func elsewhere(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -110,7 +110,7 @@ var deployedOtherwise = map[string]string{
 	"GET /projects/1":              "it has a web console",
 }
 
-// answer is an answer of this server.
+// answer is a response of this server.
 type answer struct {
 	status  int
 	header  http.Header
@@ -126,7 +126,7 @@ type replay struct {
 }
 
 // TestRecordedCalls checks that every recorded call gets the same status, the same keys and types and, if they do not
-// depend on time and place, the same values; and that each answer conforms to docs/openapi.yaml.
+// depend on time and place, the same values; and that each response conforms to docs/openapi.yaml.
 func TestRecordedCalls(t *testing.T) {
 	t.Parallel()
 	open := open(t)
@@ -334,7 +334,7 @@ func withoutServers(v any) {
 	}
 }
 
-// text checks an answer that is not JSON.
+// text checks a response that is not JSON.
 func (r *replay) text(c recorded, a answer) []string {
 	want := ""
 	if c.ResponseText != nil {
@@ -366,7 +366,7 @@ func clone(v any) any {
 	return out
 }
 
-// TestElsewhere checks that only the additions of a command's machine are removed from an answer.
+// TestElsewhere checks that only the additions of a command's machine are removed from a response.
 func TestElsewhere(t *testing.T) {
 	t.Parallel()
 	var got, want any

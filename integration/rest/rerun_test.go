@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// plan is the answer to a dry run of a rerun.
+// plan is the response to a dry run of a rerun.
 type plan struct {
 	Revision      string
 	Workflow      object

@@ -21,7 +21,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// marker is part of every name of a project that a caller may not see.
+// marker is part of the name of every project that a caller may not see.
 const marker = "isolated"
 
 // tenant holds the objects of one project, and of its site.
@@ -108,7 +108,7 @@ func (v tenant) fill(t *testing.T, pattern string) string {
 }
 
 // asked is a request to an endpoint without IDs in its path. want is the status that denies it to a caller who may not
-// use the tenant's project, or 0 if the answer only must not show anything.
+// use the tenant's project, or 0 if the response merely must not show anything.
 type asked struct {
 	query string
 	body  any
@@ -207,8 +207,8 @@ func (v tenant) seen() string {
 	return regexp.MustCompile(`"lastUsedAt":(null|"[^"]*")`).ReplaceAllString(all.String(), "")
 }
 
-// leastRole returns the lowest role that may call each endpoint, by operationId; "" needs no authentication. It is
-// written by hand: the table in docs/server.md is generated from the server's own.
+// leastRole returns the lowest role that may call each endpoint, by operationId; "" means that no authentication is
+// needed. It is written by hand, because the table in docs/server.md is generated from the server's code.
 func leastRole() map[string]string {
 	all := map[string]string{}
 	for role, names := range map[string]string{
@@ -241,7 +241,7 @@ func siteWide() []string {
 	return []string{"getTokens", "createToken", "deleteToken", "getAudit", "getLimits", "getMetrics", "putSiteSecret", "deleteSiteSecret"}
 }
 
-// lastChanges lists the changes after which others find nothing to change, in the order in which they are made.
+// lastChanges lists the changes that leave nothing for other changes to work on, in the order in which they are made.
 func lastChanges() []string {
 	return []string{"retryNotices", "deletePool", "deleteSiteSecret", "deleteProjectSecret", "deleteToken", "deleteProject"}
 }
@@ -261,9 +261,9 @@ func onlyOwn() []string {
 	return []string{"putProject", "openUpload", "retryNotices", "putSiteSecret", "deleteSiteSecret"}
 }
 
-// TestRights calls each endpoint that openapi.yaml names as each role, with and without a limit to one project, about
-// the caller's project, about another project of a site that is limited, and about another site. It checks who is
-// refused and how, that refused requests change nothing, and that lists show nothing of the others.
+// TestRights calls each endpoint in openapi.yaml with each role, with and without a limit to one project. The requests
+// concern the caller's project, another project of the site if the caller is limited, and another site. TestRights
+// checks who is refused and how, that refused requests change nothing, and that lists show nothing of other tenants.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	server, _ := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}, Admin: true,
@@ -329,7 +329,7 @@ type cell struct {
 	own                   bool
 }
 
-// check makes the requests that are to be refused, then those that may not show anything, then the permitted ones.
+// check makes the requests that must be refused, then the requests that may not show anything, then the permitted ones.
 func (c rights) check(t *testing.T) {
 	t.Helper()
 	hidden := c.about[1]
@@ -391,7 +391,7 @@ func (c rights) check(t *testing.T) {
 	}
 }
 
-// turn orders permitted requests: first those about others, then reads, then changes, then the ones that remove.
+// turn orders permitted requests: first requests about other tenants, then reads, then changes, then removals.
 func (x cell) turn() int {
 	last := slices.Index(lastChanges(), x.name)
 	switch {
@@ -458,7 +458,7 @@ func (c rights) request(t *testing.T, x cell) (path string, body any) {
 	return path + "?name=main&session_time=2024-01-01T00:00:00Z&from=2024-01-01T00:00:00Z", body
 }
 
-// resumesNone checks that the caller's workflow cannot resume an attempt of a project that they may not see.
+// resumesNone checks that the caller's workflow cannot resume an attempt of a project that the caller may not see.
 func (c rights) resumesNone(t *testing.T) {
 	t.Helper()
 	for _, v := range c.about[1:] {

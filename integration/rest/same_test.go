@@ -11,8 +11,8 @@ import (
 
 type object = map[string]any
 
-// comparison compares answers with recorded ones: every key and type, and every value that does not depend on the time
-// and place of the recording.
+// comparison compares responses with recorded ones: every key and type, and every value that does not depend on the
+// time and place of the recording.
 type comparison struct {
 	ids   ids
 	loose bool // values that change over time do not count

@@ -33,7 +33,7 @@ import (
 	"zerodag/internal/shared"
 )
 
-// recordedVersion is the version of the server whose answers were recorded.
+// recordedVersion is the version of the server whose responses were recorded.
 const recordedVersion = "0.10.6-SNAPSHOT"
 
 // running is a server: a complete one in memory, or a separate site on a deployed stack.
@@ -178,8 +178,7 @@ func (s *running) tokenFor(t *testing.T, token host.Token) string {
 // signed, in place of a token, stands for the signature of the environment's AWS credentials.
 const signed = "signed"
 
-// caller calls a server with a token, "" for none. Each answer is checked against
-// docs/openapi.yaml.
+// caller calls a server with a token, "" for none. Each response is checked against docs/openapi.yaml.
 type caller struct {
 	*running
 	t     *testing.T
@@ -238,7 +237,7 @@ func (c caller) send(request *http.Request) answer {
 	return a
 }
 
-// must is like call for requests that have to succeed; it decodes the answer.
+// must is like call for requests that have to succeed; it decodes the response.
 func (c caller) must(method, path string, body any) object {
 	c.t.Helper()
 	a := c.call(method, path, body)
@@ -338,7 +337,7 @@ func alerts() notice.OutboxOptions {
 		Routes: []notice.Route{{Name: "main", Channels: []string{"ops", "broken"}, Projects: []string{"none"}, Kinds: []host.NoticeKind{host.NoticeSLA}, Quiet: time.Hour}}}
 }
 
-// silent is a receiver that answers with an error, unless it is "".
+// silent is a receiver that discards notices. It responds with the error, unless that is "".
 type silent string
 
 func (s silent) Send(context.Context, *param.Map) (string, error) {

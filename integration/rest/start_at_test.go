@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestStartAtOverREST checks that the answers about an attempt that begins later contain its time, that it can be
+// TestStartAtOverREST checks that the responses about an attempt that begins later contain its time, that it can be
 // killed like any other, and which requests are refused.
 func TestStartAtOverREST(t *testing.T) {
 	t.Parallel()

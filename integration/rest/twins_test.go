@@ -12,7 +12,7 @@ import (
 )
 
 // twins returns the objects that the client reads, each with the server's type. The types differ because the client
-// also reads answers from Digdag and from older servers, with IDs as numbers and missing fields.
+// also reads responses from Digdag and from older servers, with IDs as numbers and missing fields.
 func twins() map[any]any {
 	return map[any]any{
 		&client.Project{}: wire.Project{}, &client.Revision{}: wire.Revision{}, &client.Workflow{}: wire.Workflow{}, &client.SessionTime{}: wire.SessionTime{},

@@ -40,7 +40,7 @@ type depot struct {
 	mu    sync.Mutex
 	parts map[string][]byte // by path of the link
 	whole map[string]bool   // keys of complete objects
-	fail  int               // the number of requests to answer with 503
+	fail  int               // the number of requests answered with 503
 }
 
 // serveUploads is serve with slots. Unless quiet, every object is announced twice, the second time before the first
@@ -218,8 +218,8 @@ func (c caller) outcome(id string) object {
 	return nil
 }
 
-// TestUpload checks that a push by slot gives the same answer as a push by a request, whether it succeeds or fails, and
-// that the audit log names the caller that requested the slot.
+// TestUpload checks that a push by slot gives the same response as a push by a request, whether it succeeds or fails,
+// and that the audit log names the caller that requested the slot.
 func TestUpload(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}}, false)
@@ -320,7 +320,7 @@ func TestUploadOnce(t *testing.T) {
 	if o := c.outcome(second); o["status"] != "done" {
 		t.Errorf("told of eight times: %v", o)
 	}
-	// A crash between the revision and the answer: the function is called again.
+	// A crash between the revision and the response: the function is called again.
 	if err := d.uploads.Blobs.Delete(t.Context(), "results/"+second); err != nil {
 		t.Fatal(err)
 	}

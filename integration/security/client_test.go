@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// answer is the answer of a server.
+// answer is the response of a server.
 type answer struct {
 	Status int
 	Header http.Header
 	Body   string
 }
 
-// object decodes a JSON answer.
+// object decodes a JSON response.
 func (a answer) object(t *testing.T) map[string]any {
 	t.Helper()
 	var v map[string]any
@@ -60,7 +60,7 @@ func (s *server) call(method, path string, body []byte, headers ...string) answe
 	return answer{got.StatusCode, got.Header, string(text)}
 }
 
-// send sends a body with a content type, and decodes the JSON of a successful answer.
+// send sends a body with a content type, and decodes the JSON of a successful response.
 func (s *server) send(method, path, kind string, body []byte, into any) (status int, text string) {
 	s.t.Helper()
 	a := s.call(method, path, body, "Content-Type", kind)
@@ -84,7 +84,7 @@ func (s *server) must(method, path string, body []byte, into any) {
 	}
 }
 
-// raw sends a string unchanged and reads one answer.
+// raw sends a string unchanged and reads one response.
 func (s *server) raw(text string) answer {
 	s.t.Helper()
 	c, err := net.Dial("tcp", s.Addr)
@@ -223,7 +223,7 @@ func (s *server) isDone(a attempt) bool {
 	return a.Done
 }
 
-// run starts a workflow, waits for it, and returns its logs and the answer about its tasks.
+// run starts a workflow, waits for it, and returns its logs and the response about its tasks.
 func (s *server) run(project, workflow string) (success bool, log string) {
 	s.t.Helper()
 	a := s.beginMain(project, workflow)
@@ -254,7 +254,7 @@ func (s *server) logs(attempt string, headers ...string) string {
 	return all.String()
 }
 
-// tasks returns the answer about the tasks of an attempt, which contains their errors.
+// tasks returns the response about the tasks of an attempt, which contains their errors.
 func (s *server) tasks(attempt string) string {
 	s.t.Helper()
 	return s.call(http.MethodGet, "/api/attempts/"+attempt+"/tasks", nil).Body

@@ -477,7 +477,7 @@ func TestM4_ServersCredentials(t *testing.T) {
 }
 
 // TestL4_Masking checks that secrets are masked line by line in logs, in values stored by earlier tasks, in the API's
-// answers, and in the output of `zerodag run`.
+// responses, and in the output of `zerodag run`.
 func TestL4_Masking(t *testing.T) {
 	t.Parallel()
 	const key = "-----BEGIN KEY-----\nMIIBVgIBADANBgkqhkiG9w0\nAASCAUAwggE8AgEAAkEAq7B\n-----END KEY-----"

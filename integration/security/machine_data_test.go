@@ -102,8 +102,8 @@ ls -d ..; ls .. && echo LIS""TED; ls ../.. && echo LIS""TED; ls ../../archive &&
 	s.succeeded(secret)
 }
 
-// TestH2_SitesOnAServerOfRoot checks that the commands of a server that root starts with a login, and without further
-// settings, run as a user of their site: a project of another site can read neither the data nor workspaces.
+// TestH2_SitesOnAServerOfRoot checks that on a server that runs as root and requires a login, commands run by default
+// as a separate user for each site: a project of another site can read neither the data nor the workspaces.
 func TestH2_SitesOnAServerOfRoot(t *testing.T) {
 	t.Parallel()
 	asRoot(t)

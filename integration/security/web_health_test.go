@@ -62,7 +62,7 @@ func TestL9_Health(t *testing.T) {
 	}
 }
 
-// TestL9_Paths checks that no answer about an invalid project names a folder of the server.
+// TestL9_Paths checks that no response about an invalid project names a folder of the server.
 func TestL9_Paths(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()

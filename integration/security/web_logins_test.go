@@ -106,7 +106,7 @@ func TestL3_RevokedStream(t *testing.T) {
 	}
 }
 
-// TestL5_Headers checks the headers for browsers in every answer.
+// TestL5_Headers checks the headers for browsers in every response.
 func TestL5_Headers(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

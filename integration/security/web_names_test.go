@@ -15,7 +15,7 @@ import (
 var evilNames = []string{"a\x00b", "a\rb", "a\nb", "a\tb", "ev\x1b[31mil", "a\x7fb", "\u009b31m", "a\u202eb", "a\u2028b", "\xff\xfe", strings.Repeat("x", 256)}
 
 // TestL1_Names checks that nothing can get a name that ends lines, moves cursors or leaves a folder, and that the
-// answer names the violated rule.
+// response names the violated rule.
 func TestL1_Names(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -89,7 +89,7 @@ func newGroup(t testing.TB, program string, options []string) *group {
 		g.servers = append(g.servers, join(t, program, options))
 	}
 	g.proxy = httptest.NewServer(&httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(*httputil.ProxyRequest) {}, Transport: g,
-		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }}) // a client gets no answer, as from a killed server
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }}) // a client gets no response, as from a killed server
 	t.Cleanup(g.proxy.Close)
 	return g
 }

@@ -160,7 +160,8 @@ func (s *Server) Process() *os.Process {
 	return s.cmd.Process
 }
 
-// Call sends a request once. An error means that there was no answer: the request may or may not have been carried out.
+// Call sends a request once. An error means that there was no response: the request may or may not have been carried
+// out.
 func (s *Server) Call(method, path, contentType string, body []byte) (int, []byte, error) {
 	s.mu.Lock()
 	url := s.url
@@ -184,7 +185,7 @@ func (s *Server) Call(method, path, contentType string, body []byte) (int, []byt
 // client reuses no connections, because a killed server leaves broken ones.
 var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Get reads JSON, and retries the request until there is an answer.
+// Get reads JSON, and retries the request until there is a response.
 func (s *Server) Get(path string, into any) {
 	s.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {

@@ -17,7 +17,7 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// composed is what a compose file says of a service.
+// composed is a service in a compose file.
 type composed struct {
 	Command     []string
 	Environment map[string]string
@@ -26,9 +26,9 @@ type composed struct {
 	Healthcheck struct{ Test []string }
 }
 
-// TestCompose checks that the servers of the compose file work as a pair on a real PostgreSQL: what one of them accepts,
-// the other shows, with the token that one of them writes, and both pass the health check. Only addresses and folders
-// are replaced.
+// TestCompose checks that the servers in the compose file work as a pair on a real PostgreSQL: each shows what the
+// other accepts, the token that one of them writes works for both, and both pass the health check. Only addresses and
+// folders are replaced.
 func TestCompose(t *testing.T) {
 	required(t)
 	text, err := os.ReadFile("../../packaging/files/compose-postgres.yaml")
@@ -98,7 +98,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// startComposed starts a server as the compose file says, and returns its address.
+// startComposed starts a server as the compose file describes it, and returns its address.
 func startComposed(t *testing.T, program string, s composed, db postgres.Server, folder string) string {
 	t.Helper()
 	info := filepath.Join(folder, "runtime.json")

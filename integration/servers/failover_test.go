@@ -94,7 +94,7 @@ func await(t *testing.T, what string, ready func() bool) {
 	}
 }
 
-// failoverLoad records what clients did and which answers they got.
+// failoverLoad records what clients did and which responses they got.
 type failoverLoad struct {
 	t       *testing.T
 	out     string // a file for each attempt, to which its commands append when they begin

@@ -49,7 +49,7 @@ func suite(t *testing.T, environment []string, arguments ...string) {
 	t.Logf("%s", out)
 }
 
-// TestREST checks that every recorded request has the same answer whichever of two servers handles it.
+// TestREST checks that every recorded request gets the same response, whichever of two servers handles it.
 func TestREST(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "zerodag/integration/rest")

@@ -112,8 +112,8 @@ func said(t *testing.T, s *stack.Stack, since time.Time, attempts []string) {
 	}
 }
 
-// isComplaint reports whether a line of a log reports a problem. The SDK's message that it has not read a refused
-// answer to its end does not count.
+// isComplaint reports whether a line of a log reports a problem. The SDK's message that it has not read the response to
+// a refused request to its end does not count.
 func isComplaint(line string) bool {
 	if strings.HasPrefix(line, "{") {
 		return strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"level":"WARN"`)

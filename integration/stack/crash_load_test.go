@@ -14,7 +14,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// load records what clients did, which answers they got, and what tasks did.
+// load records what clients did, which responses they got, and what tasks did.
 type load struct {
 	*stack.Stack
 	t       *testing.T

@@ -233,8 +233,8 @@ func TestStartByBus(t *testing.T) {
 	}
 }
 
-// TestStartOnce checks that the same event twice, or the same input of a schedule, starts a workflow once, and that an
-// invalid event starts nothing and does not make the function fail.
+// TestStartOnce checks that the same event sent twice, or the same input of a schedule, starts a workflow once, and
+// that an invalid event starts nothing and does not make the function fail.
 func TestStartOnce(t *testing.T) {
 	t.Parallel()
 	if stack.Deployed(t).Far() {
@@ -265,7 +265,7 @@ func TestStartOnce(t *testing.T) {
 }
 
 // TestStartBySchedule checks that a schedule of EventBridge Scheduler, set up as docs/aws.md shows, starts a workflow
-// once, although Scheduler calls again when an answer is lost.
+// once, although Scheduler calls again when a response is lost.
 func TestStartBySchedule(t *testing.T) {
 	t.Parallel()
 	a := openAccount(t)

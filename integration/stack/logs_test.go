@@ -29,11 +29,11 @@ func noise(n int) string {
 	return b.String()
 }
 
-// download gets a link without credentials, like a browser, and unpacks the answer: its headers declare compressed
+// download gets a link without credentials, like a browser, and unpacks the response: its headers declare compressed
 // text.
 func download(t *testing.T, link string) (status int, text string) {
 	t.Helper()
-	browser := http.Client{Transport: &http.Transport{DisableCompression: true}} // otherwise Go unpacks the answer and removes the header
+	browser := http.Client{Transport: &http.Transport{DisableCompression: true}} // otherwise Go unpacks the response and removes the header
 	answer, err := browser.Get(link)
 	if err != nil {
 		t.Fatal(err)
@@ -160,8 +160,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestEventsInParts checks that events arrive although API Gateway passes on only complete answers: each contains some
-// events and where to continue, until the attempt has ended.
+// TestEventsInParts checks that events arrive although API Gateway passes on only complete responses: each contains
+// some events and where to continue, until the attempt has ended.
 func TestEventsInParts(t *testing.T) {
 	t.Parallel()
 	c, attempt, open := gated(t)

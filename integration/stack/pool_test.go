@@ -11,7 +11,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// till is a web server whose answers take a second. It records its callers, and how many call at once.
+// till is a web server whose responses take a second. It records its callers, and how many call at once.
 type till struct {
 	url string
 
@@ -20,7 +20,7 @@ type till struct {
 	runs      map[string]int // by path
 }
 
-// served is how long a till's answer takes.
+// served is how long a till's response takes.
 const served = time.Second
 
 func newTill(t *testing.T) *till {

@@ -88,7 +88,8 @@ func (s *Stack) Far() bool {
 	return err == nil && u.Hostname() != "" && u.Hostname() != "127.0.0.1"
 }
 
-// Call sends a request once. An error means that there was no answer: the request may or may not have been carried out.
+// Call sends a request once. An error means that there was no response: the request may or may not have been carried
+// out.
 func (s *Stack) Call(ctx context.Context, method, path, contentType string, body []byte) (int, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(body))
 	if err != nil {
@@ -107,7 +108,7 @@ func (s *Stack) Call(ctx context.Context, method, path, contentType string, body
 	return answer.StatusCode, text, err
 }
 
-// patience is how long a call is retried while there is no answer or a server error, because functions may have been
+// patience is how long a call is retried while there is no response or a server error, because functions may have been
 // killed.
 const patience = 90 * time.Second
 
@@ -133,7 +134,7 @@ func (s *Stack) ask(ctx context.Context, method, path, contentType string, body 
 	}
 }
 
-// Refused is an answer that blames the client.
+// Refused is a response that blames the client.
 type Refused struct {
 	Status int
 	Text   string
@@ -142,12 +143,12 @@ type Refused struct {
 
 func (r *Refused) Error() string { return fmt.Sprintf("%s: %d %s", r.call, r.Status, r.Text) }
 
-// Get reads JSON, and retries the request until there is an answer.
+// Get reads JSON, and retries the request until there is a response.
 func (s *Stack) Get(ctx context.Context, path string, into any) error {
 	return s.ask(ctx, http.MethodGet, path, "", nil, into)
 }
 
-// Post sends and reads JSON, and retries the request until there is an answer.
+// Post sends and reads JSON, and retries the request until there is a response.
 func (s *Stack) Post(ctx context.Context, path string, body, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {

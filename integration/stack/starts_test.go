@@ -52,7 +52,7 @@ func TestStartsAtOnce(t *testing.T) {
 			var exists *client.ExistsError
 			var status *client.StatusError
 			switch {
-			case errors.As(err, &exists): // the answer to an earlier request did not arrive
+			case errors.As(err, &exists): // the response to an earlier request did not arrive
 				there.Add(1)
 				return nil
 			case err == nil, errors.As(err, &status) && status.Status < http.StatusInternalServerError, time.Now().After(deadline):

@@ -150,7 +150,7 @@ func gaps(r result) []time.Duration {
 	return list
 }
 
-// firstTask returns the time from the answer to a start to the beginning of its task.
+// firstTask returns the time from the response to a start to the beginning of its task.
 func (b *bench) firstTask(ctx context.Context) (time.Duration, error) {
 	p, err := b.Push(ctx, fmt.Sprintf("hop%d", time.Now().UnixNano()), map[string]string{"main.dig": "+a:\n  http>: " + b.works.url + "\n"})
 	if err != nil {

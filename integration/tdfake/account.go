@@ -99,7 +99,7 @@ func (s *Server) Save(name string, number int64, query string) {
 	s.account.saved[name], s.account.saved[strconv.FormatInt(number, 10)] = query, query
 }
 
-// reply is an answer.
+// reply is a response.
 type reply struct {
 	status  int
 	content []byte

@@ -2,7 +2,7 @@
 // queries, bulk loads, databases and tables, with faults on demand. It records every request.
 //
 // Tests of operators and of whole servers use it in place of the service; the program in serve runs it alone. It holds
-// everything in memory and does not understand SQL: comments in a query set its answer, see Script.
+// everything in memory and does not understand SQL: comments in a query set its response, see Script.
 package tdfake
 
 import (

@@ -192,7 +192,7 @@ func (a *Account) runningMicrovms(ctx context.Context, image string) ([]string, 
 	}
 }
 
-// Start undoes Stop: it gives the functions that launch machines the reserved concurrency from the stage's template, or
+// Start reverses Stop: it gives the functions that launch machines the reserved concurrency in the stage's template, or
 // none. It returns the new reservation of each function; 0 means no reservation.
 func (a *Account) Start(ctx context.Context, stage string) (map[string]int, error) {
 	reserved, err := a.reservations(ctx, stage)

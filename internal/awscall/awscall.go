@@ -1,5 +1,5 @@
 // Package awscall sends requests to AWS services without a client of the SDK: it signs them, repeats throttled ones,
-// and reads the answer, which is XML or JSON.
+// and reads the response, which is XML or JSON.
 //
 // Package account and the test bed's runs on an account use it for the few requests to services whose clients are not
 // linked: each client of the SDK builds tables before main runs, which would slow down every command of zerodag

@@ -1,5 +1,5 @@
-// Package border defines how the AWS drivers use the SDK: how often a call is tried, how long it waits for an answer,
-// and how errors are translated to errors of the host.
+// Package border defines how the AWS drivers use the SDK: how often a call is tried, how long it waits for a response,
+// and how errors are translated to the host's errors.
 //
 // The drivers call it. It must never repeat a call that is not safe to repeat: every call of the drivers is safe, and
 // the package of each driver documents why.
@@ -22,7 +22,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Tries is how many times a call is tried by default.
+// Tries is the default for how many times a call is tried.
 const Tries = 6
 
 // Limits on the wait between two tries. They are short because messages are redelivered, and API callers wait only a

@@ -19,9 +19,9 @@ import (
 const answerTime = 30 * time.Second
 
 // Answered returns a configuration whose calls fail with a retryable error if a response does not begin in time, or
-// stalls. The SDK waits as long as the kernel considers the connection alive: after a silent break, that is a quarter
-// of an hour, during which the lease of the waiting task is extended and no other process can run the task. Answered is
-// not for calls that naturally take longer.
+// stalls. The SDK waits as long as the kernel considers the connection alive: after a silent break, that is 15 minutes,
+// during which the lease of the waiting task is extended and no other process can run the task. Answered is not for
+// calls that naturally take longer.
 func Answered(c aws.Config) aws.Config { return answered(c, answerTime) }
 
 func answered(c aws.Config, most time.Duration) aws.Config {

@@ -49,7 +49,7 @@ func (c lifecycle) trace(ctx context.Context, a host.Attempt, final *engine.Stat
 	})
 }
 
-// notifying changes an attempt and notifies users of the change. A notice that is stored comes first: nothing looks at a
+// notifying changes an attempt and notifies users of the change. A notice that is stored comes first: nothing checks a
 // changed attempt again, so no one would be notified if this process died in between.
 func (c lifecycle) notifying(ctx context.Context, a host.Attempt, message string, change func() error) error {
 	first, second := change, func() error { return c.NotifyOf(ctx, a, host.Notice{Kind: host.NoticeFailure, Message: message}) }
@@ -62,9 +62,9 @@ func (c lifecycle) notifying(ctx context.Context, a host.Attempt, message string
 	return second()
 }
 
-// NotifyOf notifies users about an attempt; n has the kind, the message and the task. It returns once a Keeper has stored
-// the notice. Without a Keeper it sends the notice in the background, continues after the caller's ctx has ended, and
-// returns no error; AwaitBackground waits for it.
+// NotifyOf notifies users about an attempt; n has the kind, the message and the task. It returns once a Keeper has
+// stored the notice. Without a Keeper, it sends the notice in the background, even after the caller's ctx has ended,
+// and returns no error; AwaitBackground waits for it.
 func (c lifecycle) NotifyOf(ctx context.Context, a host.Attempt, n host.Notice) error {
 	n.Attempt = a
 	if w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {

@@ -153,7 +153,7 @@ func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate)
 	}
 	return errors.Join(each(c.o.Limits.Looks, list, func(x *candidate) error {
 		switch {
-		case scheduled[x]: // by a push that was interrupted: the next one repairs it
+		case scheduled[x]: // by an interrupted push: the next push repairs it
 			return nil
 		case x.needed != 0:
 			return c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed})

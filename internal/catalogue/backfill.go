@@ -169,7 +169,8 @@ func (c scheduling) backfillAttempts(ctx context.Context, d replay.Definition, r
 	return list, nil
 }
 
-// backfilling returns how an attempt of a backfill starts: with low priority, so that it waits behind others.
+// backfilling returns the options with which a backfill's attempts start: their priority is low, so that they wait
+// behind others.
 func backfilling() engine.Start {
 	low, _ := keys.ParsePriority("low")
 	return engine.Start{NoSLA: true, Priority: low}

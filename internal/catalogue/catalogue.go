@@ -1,5 +1,5 @@
 // Package catalogue manages everything in a deployment except the tasks of its attempts: projects and their revisions,
-// schedules, sessions, and the beginnings and ends of attempts. It answers the API, fires schedules, and ends attempts
+// schedules, sessions, and the beginnings and ends of attempts. It serves the API, fires schedules, and ends attempts
 // that live too long.
 //
 // The API and the tick call it; deliveries call it when an attempt ends. It must never step an attempt that has begun

@@ -64,7 +64,7 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 }
 
 // endUnasked is End for callers without a message that would be delivered again: it announces the end first, and again
-// if the row could not be stored. Once the row is stored, nothing would revisit the attempt.
+// if the row could not be stored. Once the row is stored, nothing revisits the attempt.
 func (c lifecycle) endUnasked(ctx context.Context, a host.Attempt, e host.End) error {
 	over := a
 	over.Done, over.Success, over.Canceled, over.FinishedAt = true, e.Success, a.Canceled || e.Canceled, e.At

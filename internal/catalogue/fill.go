@@ -29,10 +29,10 @@ type FillRequest struct {
 
 	Parallel int    // sessions that may run at once; 0 means 1
 	Order    string // filling.OrderAscending, filling.OrderDescending; "" is ascending
-	Existing string // filling.ExistingError ...; "": sessions that have an attempt get another
+	Existing string // filling.ExistingError ...; "": sessions that have an attempt get a new one
 	Priority string // a keyword; "" means "low"
 	Params   *param.Map
-	Outside  bool // about Params, as in StartRequest
+	Outside  bool // concerns Params, as in StartRequest
 }
 
 // mostFillParams limits the parameters, in bytes as JSON: each session that begins stores them.

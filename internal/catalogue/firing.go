@@ -184,7 +184,7 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	started := host.Times{Run: next.RunTime.UTC(), Session: next.Time.UTC(), Last: t.Session}
 	skipped := host.Times{Run: next.RunTime.UTC(), Session: next.Time.UTC(), Last: t.Last}
 	there, err := c.isThere(ctx, s)
-	if err != nil || there { // an earlier call fired it and was interrupted
+	if err != nil || there { // an earlier call fired it but was interrupted
 		return started, err
 	}
 	if to, late := c.tooLate(times, t, t.Run); late {
@@ -249,7 +249,7 @@ func (c scheduling) isThere(ctx context.Context, s host.Schedule) (bool, error) 
 // atOnce is how many rows one query reads.
 const atOnce = 200
 
-// skips reports whether this session is skipped because of `skip_on_overtime` (engine.md 2.9) or `skip_if_successful`.
+// skips reports whether a session is skipped because of `skip_on_overtime` (engine.md 2.9) or `skip_if_successful`.
 func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
 	if times.SkipIfSuccessful {
 		if done, err := c.doneByHand(ctx, s, times); err != nil || done {

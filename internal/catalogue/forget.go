@@ -48,7 +48,7 @@ func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bo
 	return list[len(list)-1].ID, false, errors.Join(wrong...)
 }
 
-// forgetBackfills removes backfills that were over before a given time, when their attempts are removed.
+// forgetBackfills removes backfills that ended before a given time, the time before which their attempts are removed.
 func (c lifecycle) forgetBackfills(ctx context.Context, before time.Time) error {
 	for c.o.Backfills != nil {
 		n, err := c.o.Backfills.ForgetBackfills(ctx, before, recordsAtOnce)

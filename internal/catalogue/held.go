@@ -19,7 +19,7 @@ type held struct {
 	list map[int64]host.Schedule // by id, as they were put off
 }
 
-// put remembers a schedule, and reports whether it did not wait before.
+// put records a schedule and reports whether it was not already waiting.
 func (h *held) put(s host.Schedule) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -123,7 +123,7 @@ func (p PastAttempt) check(now time.Time) error {
 		return errors.New("its session time has a fraction of a second")
 	case r.FinishedAt.Before(r.CreatedAt):
 		return errors.New("it ended before it began")
-	case r.FinishedAt.After(now.Add(24 * time.Hour)): // clocks differ, but not by a day
+	case r.FinishedAt.After(now.Add(24 * time.Hour)): // clocks may differ, but not by a day
 		return errors.New("it ends in the future")
 	}
 	if r.Zone != "" {

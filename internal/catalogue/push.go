@@ -177,8 +177,8 @@ type checkedPush struct {
 	pools []dig.NamedPool // pools that its tasks request
 }
 
-// readPush checks an archive and returns the revision to create from it. What it refuses is decided by
-// projectfiles.Inspect, when the archive is unpacked, and by dig.Load: `zerodag check` calls the same two.
+// readPush checks an archive and returns the revision to create from it. Two functions decide what is refused:
+// projectfiles.Inspect, when the archive is unpacked, and dig.Load. `zerodag check` calls the same two.
 func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (checkedPush, error) {
 	content, err := c.o.Unpack(ctx, key)
 	if err != nil {

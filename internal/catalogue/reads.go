@@ -146,7 +146,7 @@ func (c reading) SecretKeys(ctx context.Context, site, project int64) ([]string,
 	return c.o.Secrets.SecretKeys(ctx, site, project)
 }
 
-// SiteSecrets lists the secrets of a site, sorted by key.
+// SiteSecrets lists a site's secrets, sorted by key.
 func (c reading) SiteSecrets(ctx context.Context, site int64) ([]host.SiteSecret, error) {
 	return sitesecret.List(ctx, c.o.Secrets, site)
 }

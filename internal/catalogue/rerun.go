@@ -30,7 +30,7 @@ type RerunRequest struct {
 	RetryName string     // required
 	Priority  string     // as in StartRequest
 	Params    *param.Map // override the attempt's parameters
-	Outside   bool       // about Params, as in StartRequest
+	Outside   bool       // concerns Params, as in StartRequest
 }
 
 // Rerun starts the requested attempt. It returns the errors of Start and Fork.

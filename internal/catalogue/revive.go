@@ -174,7 +174,7 @@ func (c *stores) inLines(ctx context.Context) (map[int64]bool, error) {
 	return waiting, nil
 }
 
-// An attempt that should have begun long ago is checked when it has just reached that age, and then only in every 24th
+// An attempt that should have begun long ago is checked when it reaches that age, and after that only in every 24th
 // sweep, because a check reads its log.
 const (
 	ripe  = 30 * time.Minute // how long it counts as having just reached the age

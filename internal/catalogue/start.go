@@ -348,7 +348,7 @@ func (c lifecycle) carried(ctx context.Context, a host.Attempt, r Resume) (list 
 	return list, priority, userError(wrong)
 }
 
-// userError turns an error in a project's files into a caller error.
+// userError turns an error in a project's files into an error for the caller.
 func userError(err error) error {
 	var own *host.Error
 	if err == nil || errors.As(err, &own) || errors.Is(err, host.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -357,8 +357,8 @@ func userError(err error) error {
 	return &host.Error{Code: host.Invalid, Message: withoutFolders(err)}
 }
 
-// withoutFolders returns an error's text without the folders in its file paths: clients must not learn where a server
-// keeps its files.
+// withoutFolders returns an error's text without the folders in its file paths: clients must not find out where a
+// server keeps its files.
 func withoutFolders(err error) string {
 	text := err.Error()
 	var file *fs.PathError

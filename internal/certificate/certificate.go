@@ -1,8 +1,8 @@
-// Package certificate holds the TLS certificate of a server: a certificate and its key in PEM files, which are read again
+// Package certificate holds a server's TLS certificate: a certificate and its key in PEM files, which are read again
 // when they change.
 //
-// The listeners of a server share it. It must never interrupt connections, nor give up a certificate that works for one
-// that does not.
+// The listeners of a server share it. It must never interrupt connections, nor replace a certificate that works with
+// one that does not.
 package certificate
 
 import (

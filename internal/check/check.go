@@ -103,8 +103,8 @@ func Source(files map[string]string) dig.Source {
 	}
 }
 
-// Folders returns a function that lists the folders of a project with files at these slash-separated paths, as
-// lint.Known expects it.
+// Folders returns a function that lists the folders of a project with files at these slash-separated paths, in the form
+// that lint.Known expects.
 func Folders(names []string) func(string) ([]string, bool) {
 	entries := sync.OnceValue(func() map[string][]string {
 		all, seen := map[string][]string{".": nil}, map[string]bool{}

@@ -24,7 +24,7 @@ type Health struct {
 	Reason  string `json:"reason,omitempty"` // disk-full, read-only, store or stopping
 }
 
-// Ready asks once whether the server should get requests. It is not an error if it should not.
+// Ready asks once whether the server should get requests. A negative response is not an error.
 func (c *Client) Ready(ctx context.Context) (h Health, err error) {
 	r, err := c.once(ctx, request{method: http.MethodGet, address: c.address("/readyz", nil), accept: jsonType})
 	var s *StatusError

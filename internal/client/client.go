@@ -1,4 +1,4 @@
-// Package client speaks the REST API of a zerodag or Digdag server.
+// Package client calls the REST API of a zerodag or Digdag server.
 //
 // The command line uses it. It must never print, read files or environment variables other than those that it is given,
 // or repeat a request that changes something, unless the server rejected the request before any work began.

@@ -100,7 +100,7 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &e) && e.Status == status
 }
 
-// missing returns the error for when a list lacks the requested element.
+// missing returns the error for a list that lacks the requested element.
 func missing(u Unknown, where string) error {
 	return &StatusError{Status: http.StatusNotFound, Body: fmt.Sprintf("%s not found%s: %s", u.Kind, where, u.Name), Unknown: u}
 }

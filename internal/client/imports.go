@@ -25,11 +25,11 @@ type PastAttempt struct {
 	CancelRequested  bool       `json:"cancelRequested"`
 }
 
-// Size returns the bytes that the attempt takes in a call.
+// Size returns the number of bytes that the attempt takes up in a call.
 func (p PastAttempt) Size() int {
 	text, err := encode(p)
 	if err != nil {
-		return 0 // then the call has the error
+		return 0 // the call will report the error
 	}
 	return len(text)
 }

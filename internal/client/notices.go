@@ -50,7 +50,7 @@ func (c *Client) retryNotices(ctx context.Context, path string) (int, error) {
 	return answer.Notices, err
 }
 
-// Alerts are the channels and routes of notifications.
+// Alerts contains the notification channels and routes.
 type Alerts struct {
 	Channels []AlertChannel `json:"channels"`
 	Routes   []AlertRoute   `json:"routes"`
@@ -86,7 +86,7 @@ type AlertTest struct {
 	Error     *string `json:"error"`
 }
 
-// Alerts lists the channels and routes of notifications.
+// Alerts lists the notification channels and routes.
 func (c *Client) Alerts(ctx context.Context) (a Alerts, err error) {
 	return a, c.get(ctx, "/api/x/alerts", nil, &a)
 }

@@ -58,7 +58,7 @@ type Workflow struct {
 	Revision string     `json:"revision"`
 	Timezone string     `json:"timezone"`
 	Config   *param.Map `json:"config"`
-	// These strings are for people; they are copied from the file.
+	// These strings are for human readers; they are copied from the file.
 	Description string   `json:"description,omitempty"`
 	Owner       string   `json:"owner,omitempty"`
 	Tags        []string `json:"tags,omitempty"`

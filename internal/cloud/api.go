@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/uploads"
 )
 
-// API answers calls from API Gateway with the handler that the server mounts.
+// API handles calls from API Gateway with the handler that the server mounts.
 type API struct {
 	engine  *Engine
 	byToken http.Handler
@@ -85,7 +85,7 @@ type command struct {
 	Zerodag string `json:"zerodag"`
 }
 
-// Handle answers a request from API Gateway, or a command from a caller who may invoke the function.
+// Handle responds to a request from API Gateway, or a command from a caller who may invoke the function.
 func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) {
 	defer a.engine.awaitBackground(ctx)
 	var asked command
@@ -96,7 +96,7 @@ func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) 
 	return a.serve(ctx, payload)
 }
 
-// serve answers a request from API Gateway.
+// serve responds to a request from API Gateway.
 func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
 	c, err := readCall(ctx, payload)
 	if err != nil {

@@ -66,7 +66,7 @@ type Engine struct {
 	sealKey, clientSecret *keptParameter
 }
 
-// pack is how many tasks that become ready together share one message at most (invariants.md 4.9).
+// pack is the maximum number of tasks that become ready together and share one message (invariants.md 4.9).
 const pack = 25
 
 // An agent has 15 minutes. A run that it begins may take ten of them, and after three minutes it leaves further tasks

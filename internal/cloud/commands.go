@@ -65,7 +65,7 @@ func (e *Engine) alarm(account aws.Config) func(context.Context, string) error {
 	}
 }
 
-// Runners returns the handler of the function that answers requests from machines that run commands.
+// Runners returns the handler of the function that serves the machines that run commands.
 func (e *Engine) Runners() func(context.Context, json.RawMessage) (any, error) {
 	handler := http.NotFoundHandler()
 	if e.Sandbox != nil {

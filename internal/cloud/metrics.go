@@ -46,7 +46,7 @@ type counts struct {
 
 func (e *Engine) counted() counts {
 	c := counts{Answers: e.refused.Load()}
-	if e.Node != nil { // in tests, an engine may only answer machines
+	if e.Node != nil { // in tests, an engine may only serve machines
 		c.Stats = e.Stats()
 	}
 	if e.pool != nil { // the API evaluates no expressions

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// place is a Digdag setting that may name a place outside this machine, or something that zerodag does not have.
+// place is a Digdag setting that may name a place outside this machine, or a feature that zerodag does not have.
 type place struct {
 	key    string   // "x.*" matches every key below x
 	here   []string // values that mean this machine; if empty, every value names another place
@@ -33,8 +33,8 @@ var places = []place{
 // ExecutorPlaces lists the keys for StayHere that matter to a run on this machine.
 var ExecutorPlaces = []string{"agent.command_executor.type", "agent.command_executor.ecs.*", "agent.command_executor.kubernetes.*"}
 
-// elsewhere lists settings that cannot have their effect here. If only lists keys, it checks no others. shares
-// means that the caller is a server that shares a database with others.
+// elsewhere lists settings that cannot take effect here. If only lists keys, it checks no others. shares means that the
+// caller is a server that shares a database with others.
 func (s Settings) elsewhere(shares bool, only ...string) (list []string) {
 	for _, p := range places {
 		if len(only) > 0 && !slices.Contains(only, p.key) {

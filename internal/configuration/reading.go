@@ -129,8 +129,8 @@ func (r *Reading) Keep(key string, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// Here reads where some data is stored. Only the given choices, which are on this machine, have an effect: for any
-// other place, the first choice is used, and Unread lists the key.
+// Here reads where some data is stored. Only the given choices, which are on this machine, have an effect. If the
+// setting names any other place, the first choice is used, and Unread lists the key.
 func (r *Reading) Here(key string, choices ...string) string {
 	v := r.Text(key, choices[0])
 	if slices.Contains(choices, v) {

@@ -1,6 +1,6 @@
 // Package console answers the console's questions about many attempts at once: which sessions match a filter, how the
-// tasks of the last thirty ended, and which problems need attention. Each query reads a limited number of rows, so that
-// a Lambda function can produce it.
+// tasks of the last thirty sessions ended, and which problems need attention. Each query reads a limited number of
+// rows, so that a Lambda function can answer it.
 //
 // The API calls it. It must never change anything, nor decide what happens to an attempt.
 package console

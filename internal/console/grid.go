@@ -28,7 +28,7 @@ type Row struct {
 // Cell is a task in the last attempt of a session.
 type Cell struct {
 	State string        // "" if that attempt has no task of this name
-	Took  time.Duration // from the first run to the end; 0 unless it is over
+	Took  time.Duration // from the first run to the end; 0 unless it has ended
 	Tries int           // how many times it was created: a group that is retried creates its tasks again
 }
 

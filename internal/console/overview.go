@@ -24,7 +24,7 @@ type Overview struct {
 	FailedAll bool
 	Late      []Late
 	Next      []host.Schedule // enabled schedules, the earliest first
-	Schedules int             // the count of enabled schedules, up to mostSchedules
+	Schedules int             // the number of enabled schedules, up to mostSchedules
 }
 
 // Running is an attempt under way.
@@ -259,7 +259,7 @@ func (c *Console) usual(ctx context.Context, a host.Attempt) (time.Duration, err
 // fewest is the number of successful attempts that are needed to determine the usual time.
 const fewest = 5
 
-// slaOf returns when an attempt must be over, or a part of it done, according to its `sla:`; zero if it has none.
+// slaOf returns when an attempt, or a part of it, must have ended according to its `sla:`; zero if it has none.
 func (c *Console) slaOf(ctx context.Context, a host.Attempt) (time.Time, error) {
 	w, err := c.Catalogue.Workflow(ctx, a.Site, a.Workflow.ID)
 	if errors.Is(err, host.ErrNotFound) || err == nil && w.Config.Map("sla") == nil {

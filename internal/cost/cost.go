@@ -111,7 +111,7 @@ func (s Stage) Of(a Attempt) Amount {
 	return sum
 }
 
-// second returns what a function costs per GB-second.
+// second returns a function's price per GB-second.
 func (s Stage) second() float64 {
 	if s.ARMFunctions {
 		return prices.LambdaGBSecond

@@ -35,8 +35,8 @@ func Holds(names []string) bool {
 	return has(Database) || has(Key) && (has(Archives) || has(Token))
 }
 
-// Is reports whether a folder is a server's data folder. It is false for an unreadable folder, whose contents cannot be
-// copied either.
+// Is reports whether a folder is a server's data folder. It returns false for an unreadable folder, because its
+// contents cannot be copied.
 func Is(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -25,8 +25,8 @@ type attempt struct {
 	mu       sync.Mutex
 	row      host.Attempt
 	workflow host.Workflow
-	// state is the state according to the log, or nil. Between a Step and the append of its changes it is ahead of the
-	// log; the lock is held throughout, and after a failure state is nil.
+	// state is the state according to the log, or nil. Between a Step and the append of its changes, state is ahead of
+	// the log; the lock is held throughout, and after a failure state is nil.
 	state    *engine.State
 	known    time.Time // when state last certainly agreed with the log
 	seq      int64     // of the last entry

@@ -119,7 +119,7 @@ func (d *delivery) replace(ctx context.Context, ref host.PoolRef, l host.Line, m
 		switch {
 		case err != nil:
 			return err
-		case !known || r.ending: // its slot will be free
+		case !known || r.ending: // its slot will become free
 			need--
 		case r.priority <= me.priority && r.before(me):
 			running = append(running, r)
@@ -132,7 +132,7 @@ func (d *delivery) replace(ctx context.Context, ref host.PoolRef, l host.Line, m
 	return d.makeRoom(ctx, ref, me, keys.LimitReplace, out)
 }
 
-// holder reads the holder of a slot. If the holder no longer exists, its slot will soon be free.
+// holder reads the holder of a slot. If the holder no longer exists, its slot will soon become free.
 func (d *delivery) holder(ctx context.Context, name string) (rival, bool, error) {
 	h, err := host.ParseHolder(name)
 	if err != nil {

@@ -43,7 +43,7 @@ type outgoing struct {
 	runs []engine.Run // runs that the message orders now
 }
 
-// nowMark begins the guards of messages that wake tasks and are sent by other messages: a waiting run has its own
+// nowMark begins the guards of messages that wake tasks and are sent by other messages: a waiting run has a separate
 // message, which must not be confused with this one.
 const nowMark = "n"
 

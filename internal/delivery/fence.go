@@ -42,7 +42,7 @@ func (d *delivery) fence(ctx context.Context, task string, end func(error)) (rem
 			switch left := d.left(); {
 			case left > 0:
 				wait = left
-			case d.full.Load(): // no server can take the task until there is space, and then this one extends the lease at once
+			case d.full.Load(): // no server can take the task until there is space; this one then extends the lease at once
 				wait = beatAgain
 			default:
 				d.Logger.Warn("a run was ended because its lease could not be extended: another server may run the task now", "message", d.message.ID, "task", task)

@@ -69,7 +69,7 @@ func Runners(s *engine.State, held []host.Held) map[engine.TaskID]string {
 			found[r.Task] = holder
 		}
 	}
-	for _, m := range held { // a message whose receiver runs several tasks in turn names only the first
+	for _, m := range held { // a message whose receiver runs several tasks in turn names only the first task
 		_, guard, err := host.ParseMessageID(m.ID)
 		if err != nil {
 			continue

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// steady is the age at which a process starts to begin runs that may have crashed another process: if the process dies
-	// earlier, that does not count against any of these runs.
+	// steady is the age at which a process starts to begin runs that may have crashed another process: if the process
+	// dies earlier, its death does not count against any of these runs.
 	steady = time.Second
 	// apart is the interval between the beginnings of such runs, so that few of them are marked without having reached
 	// their commands when the process ends.

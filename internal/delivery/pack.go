@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// How long a pack's first result waits for others, how long a later one waits at most, and the maximum size of the
-// message that contains them: a larger result is appended here instead.
+// How long a pack's first result waits for others, the longest time that a later result waits, and the maximum size of
+// the message that contains the results: a larger result is appended here instead.
 const (
 	firstFlush = 100 * time.Millisecond
 	mostFlush  = 2 * time.Second

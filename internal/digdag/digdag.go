@@ -1,8 +1,8 @@
-// Package digdag reads the history of a Digdag server, from its API or from its PostgreSQL database, and sends it to a
-// zerodag server: finished attempts, and the positions of schedules.
+// Package digdag reads a Digdag server's history (finished attempts, and the positions of schedules) from its API or
+// from its PostgreSQL database, and sends it to a zerodag server.
 //
-// The command `import digdag` calls it. It must never change anything on the side of Digdag, nor decide which
-// attempts are added: the server does.
+// The command `import digdag` calls it. It must never change anything in Digdag, nor decide which attempts are added,
+// because the server decides that.
 package digdag
 
 import (
@@ -21,8 +21,8 @@ type Filter struct {
 
 // Survey counts the attempts of a filter before they are read.
 type Survey struct {
-	Attempts int // attempts of sessions that are over
-	// Unfinished counts attempts of sessions that are not over. They are omitted, because another attempt may follow.
+	Attempts int // attempts of sessions that have ended
+	// Unfinished counts attempts of sessions that have not ended. They are omitted, because another attempt may follow.
 	Unfinished int
 	Deleted    int // attempts of deleted projects, which are omitted
 }
@@ -52,7 +52,7 @@ type Options struct {
 
 // Report is the result of Move.
 type Report struct {
-	Attempts   int                       `json:"attempts"` // that were read and sent
+	Attempts   int                       `json:"attempts"` // number of attempts that were read and sent
 	Added      int                       `json:"added"`
 	Present    int                       `json:"alreadyPresent"`
 	Unfinished int                       `json:"unfinished"`
@@ -62,8 +62,8 @@ type Report struct {
 	Schedules  []client.ImportedSchedule `json:"schedules"`
 }
 
-// Move sends the history to a server. It may be interrupted and repeated: what exists is skipped. The report describes
-// what was done, even after an error.
+// Move sends the history to a server. It may be interrupted and repeated: existing data is skipped. The report
+// describes what was done, even after an error.
 func Move(ctx context.Context, from History, to Target, o Options) (Report, error) {
 	r := Report{Missing: []client.MissingWorkflow{}, Refused: []string{}, Schedules: []client.ImportedSchedule{}}
 	total := 0
@@ -124,7 +124,7 @@ const (
 	bytesOfOne  = 4<<20 - 4<<10
 )
 
-// fitting returns the attempts that fit into a call, and what is wrong with the others.
+// fitting returns the attempts that fit into a call, and the problems with the others.
 func fitting(list []client.PastAttempt) (fit []client.PastAttempt, refused []string) {
 	for _, p := range list {
 		if n := p.Size(); n > bytesOfOne {

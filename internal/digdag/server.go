@@ -12,9 +12,9 @@ import (
 // Server reads the history from the API of a running Digdag.
 type Server struct{ API *client.Client }
 
-// Attempts implements History. The API lists attempts from the newest to the oldest, and they are needed the other way
-// round. So the first pass only counts them and records where each page begins, and the second reads the pages again,
-// the last one first. Attempts that begin in between are left for the next import.
+// Attempts implements History. The API lists attempts from the newest to the oldest, but they are needed in the
+// opposite order. So the first pass only counts them and records where each page begins, and the second pass reads the
+// pages again, the last page first. Attempts that begin in between are left for the next import.
 func (s Server) Attempts(ctx context.Context, f Filter, survey func(Survey), do func([]client.PastAttempt) error) error {
 	projects, err := s.projects(ctx, f)
 	if err != nil {
@@ -72,7 +72,7 @@ type walk struct {
 	definitions map[client.ID]client.Workflow
 }
 
-// page is a page of a project's attempts, or of those of all projects.
+// page is a page of the attempts of a project or of all projects.
 type page struct {
 	project string
 	below   client.ID // its ids are below this one
@@ -139,7 +139,7 @@ func (w *walk) count() Survey {
 	return n
 }
 
-// send passes the attempts of a page on.
+// send passes on the attempts of a page.
 func (w *walk) send(ctx context.Context, p page, do func([]client.PastAttempt) error) error {
 	list, err := w.API.AllAttempts(ctx, p.project, client.Page{Last: p.below})
 	if err != nil {
@@ -162,7 +162,7 @@ func (w *walk) send(ctx context.Context, p page, do func([]client.PastAttempt) e
 	return do(past)
 }
 
-// past converts an attempt. The API does not name its revision and time zone, but its definition does.
+// past converts an attempt. The API does not report its revision and time zone, but its definition contains them.
 func (w *walk) past(ctx context.Context, a client.Attempt) (client.PastAttempt, error) {
 	d, known := w.definitions[a.Workflow.ID]
 	if !known && a.Workflow.ID != "" {
@@ -183,7 +183,7 @@ func (w *walk) past(ctx context.Context, a client.Attempt) (client.PastAttempt, 
 	return p, nil
 }
 
-// Schedules implements History. The API does not name the last session of a schedule.
+// Schedules implements History. The API does not report a schedule's last session.
 func (s Server) Schedules(ctx context.Context, f Filter) ([]client.PastSchedule, error) {
 	list, err := s.API.AllSchedules(ctx, "")
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 const (
 	defaultGrace = 5 * time.Second
 	askTime      = 15 * time.Second // how long an engine may take to respond to a query
-	knownTime    = 10 * time.Second // how long an engine that has answered is not queried again
+	knownTime    = 10 * time.Second // how long an engine that has responded is not queried again
 )
 
 // mostProcesses is the maximum number of processes of a command that does not set a limit.

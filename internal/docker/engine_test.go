@@ -78,7 +78,7 @@ func modest(t *testing.T) string {
 	return filepath.Join(folder, "podman")
 }
 
-// TestEngine proves with a real engine, docker or podman, that it behaves as TestSuite and TestLimits assume.
+// TestEngine proves with a real engine, docker or podman, that it behaves the way TestSuite and TestLimits assume.
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	program, image := engine(t)

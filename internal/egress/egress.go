@@ -54,7 +54,7 @@ func (d *Dialer) control(_ context.Context, network, address string, _ syscall.R
 	return nil
 }
 
-// metadata lists the addresses at which clouds serve a machine's credentials and that are not link-local.
+// metadata lists the addresses, other than link-local ones, at which clouds serve a machine's credentials.
 var metadata = [...]netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),   // AWS
 	netip.MustParseAddr("fd20:ce::254"),    // Google

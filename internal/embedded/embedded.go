@@ -62,7 +62,7 @@ type Options struct {
 	Sync       host.Sync
 	Migrate    bool   // an older database is brought up to date; otherwise it is refused
 	AgentID    string // "" means <pid>@<host>
-	Trusting   bool   // every caller may do everything: commands may read the data
+	Trusting   bool   // every caller may do everything, so commands may read the data
 	Version    string // of the program, for the list of servers
 	// Ahead returns how far the clock of this machine is ahead of that of the shared database; nil: it is not known.
 	Ahead    func() time.Duration
@@ -131,7 +131,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Open opens a deployment or creates it. Only one process at a time can open it.
+// Open opens a deployment or creates it. Only one process can have it open at a time.
 func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	e := &Engine{evaluators: o.Evaluators, Meter: meter.New(o.Series)}
 	defer func() {

@@ -160,8 +160,8 @@ func (r *room) Send(_ context.Context, fields *param.Map) (string, error) {
 	return "200 OK", nil
 }
 
-// TestSixHoursOnDisk proves that every notice arrives once after its receiver was down for six hours and the program was
-// ended three times in between, with everything that it knew on disk, and that the notices were visible all the time.
+// TestSixHoursOnDisk proves that every notice arrives once after its receiver was down for six hours, even though the
+// program was ended three times in between with all its data on disk, and that the notices were visible all the time.
 func TestSixHoursOnDisk(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "database")

@@ -1,4 +1,4 @@
-// Package evaluators evaluates `${...}` in other processes, which the kernel limits and which may die: they are started
+// Package evaluators evaluates `${...}` in other processes, which the kernel limits and which may die. They are started
 // when an expression needs JavaScript.
 //
 // An evaluator (package evaluator) has no environment, cannot open files or connections or start programs, and has

@@ -21,7 +21,7 @@ import (
 const (
 	startTime = 20 * time.Second // the time within which an evaluator must send its greeting, even on a busy machine
 	// How long an evaluation may take: the engine ends its own after 500 ms. After firstLook, its processor time is
-	// checked, and after hardTime, it is killed once it has had its share. An evaluator that got no processor time may
+	// checked, and after hardTime, it is killed once it has used its share. An evaluator that got no processor time may
 	// continue until wire.LastTime.
 	firstLook = 400 * time.Millisecond
 	hardTime  = 800 * time.Millisecond
@@ -174,7 +174,7 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 	return "", false, expr.ScriptError(p.obituary())
 }
 
-// ask sends a question and waits for the answer; os.ErrDeadlineExceeded if there is none in time.
+// ask sends a question and waits for the answer; the error is os.ErrDeadlineExceeded if there is none in time.
 func (p *process) ask(began time.Time, question []byte) (string, error) {
 	deadline := began.Add(wire.LastTime)
 	p.in.SetWriteDeadline(deadline) // it is a pipe

@@ -1,5 +1,5 @@
-// Package eventbridge is the AWS driver for host.Bus: it puts the progress and outcome of attempts on the event bus of
-// the deployment, where rules forward them.
+// Package eventbridge is the AWS driver for host.Bus: it puts the progress and outcome of attempts on the deployment's
+// event bus, where rules forward them.
 //
 // The functions that end attempts use it. It must never decide what is worth announcing. A setting selects the topics
 // that are put on the bus, because each event costs money.

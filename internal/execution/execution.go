@@ -1,5 +1,6 @@
-// Package execution is the part of running tasks that every program must do the same way: make the job of a run, report
-// which tasks need no I/O, make random numbers repeatable for a run, and report to the engine how a run ended.
+// Package execution contains the parts of running tasks that every program must do the same way: it creates the job for
+// a run, reports which tasks need no I/O, makes random numbers repeatable for a run, and reports to the engine how a
+// run ended.
 //
 // Delivery and package local use it. It must never run anything itself.
 package execution

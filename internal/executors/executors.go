@@ -27,7 +27,7 @@ import (
 	"zerodag/operators"
 )
 
-// Settings holds the choices of an administrator; zero values are usable.
+// Settings holds an administrator's choices; zero values are usable.
 type Settings struct {
 	Default string   // operators.InProcess or InDocker, for commands whose task sets nothing; "" means InProcess
 	Allow   []string // executors that commands may use; empty: both
@@ -35,8 +35,8 @@ type Settings struct {
 	// Options lets tasks pass their own docker options. nil allows that if processes are allowed, which are unrestricted
 	// anyway.
 	Options *bool
-	// User is the user that processes run as: a name, or a range of user IDs ("70000-99999"), of which each site has its
-	// own. "" means the user of this program.
+	// User is the user that processes run as: a name, or a range of user IDs ("70000-99999"), which gives each site its
+	// own ID. "" means the user of this program.
 	User string
 	// Isolation decides whether files of this program are hidden from processes; "" means IsolateNone.
 	Isolation string
@@ -133,7 +133,7 @@ func New(s Settings) (*Executors, error) {
 // cannot, or if nothing should be hidden.
 func (e *Executors) Exposed() string { return e.exposed }
 
-// hide returns the rules that hide this program's files from processes, or explains why they are not hidden.
+// hide returns the rules that hide this program's files from processes, or the reason why they are not hidden.
 func (s Settings) hide() (_ *landlock.Rules, exposed string, err error) {
 	if s.Isolation == "" || s.Isolation == IsolateNone || s.User != "" || len(s.Hidden) == 0 || !slices.Contains(s.Allow, operators.InProcess) {
 		return nil, "", nil
@@ -169,9 +169,9 @@ func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err e
 	return e.process.Reclaim()
 }
 
-// PerSite returns the settings of a server that people with different rights use: if the server may change users and
-// hides nothing from commands in another way, the processes of each site run as a separate user. temp is the folder
-// that workspaces are then created in.
+// PerSite returns the settings for a server whose users have different rights: if the server may change users and does
+// not hide its files from commands in another way, each site's processes run as a separate user. temp is the folder in
+// which workspaces are then created.
 func (s Settings) PerSite(temp string) Settings {
 	processes := len(s.Allow) == 0 || slices.Contains(s.Allow, operators.InProcess)
 	if !processes || s.User != "" || s.Isolation != IsolateAuto {
@@ -270,7 +270,7 @@ func (m Limits) within(most Limits) Limits {
 		Disk: cmp.Or(m.Disk, most.Disk), Output: cmp.Or(m.Output, most.Output)}
 }
 
-// allow returns an error if a command requests more than this server allows a task.
+// allow returns an error if a command requests more than this server allows.
 func (m Limits) allow(b operators.Sandbox) error {
 	for _, one := range []struct {
 		name        string

@@ -13,19 +13,19 @@ import (
 	"zerodag/operators"
 )
 
-// UserPerSite is the value of Settings.User for a server that may change users. No system that we know of gives
-// these IDs to anyone: they are above those of systemd and below those of containers.
+// UserPerSite is the value of Settings.User for a server that may change users. No system that we know of assigns these
+// IDs: they are above the ranges of systemd and below those of containers.
 const UserPerSite = "70000-99999"
 
 // users returns the users that processes run as.
 type users interface {
-	// of returns the user of a site; nil means the user of this program.
+	// of returns the user of a site; nil means this program's user.
 	of(site int64) (*process.User, error)
 }
 
 const userKey = "agent.command_executor.process.user"
 
-// idRange matches the form of Settings.User that is not a name.
+// idRange matches a value of Settings.User that is a range.
 var idRange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,10})-([0-9]{1,10})$`) })
 
 // usersOf parses Settings.User.
@@ -71,12 +71,13 @@ func rangeOf(text string) (first, last int64, found bool) {
 	return first, last, true
 }
 
-// everyone is one user for all sites.
+// everyone assigns the same user to all sites.
 type everyone struct{ user *process.User }
 
 func (e everyone) of(int64) (*process.User, error) { return e.user, nil }
 
-// bySite has a user for each site: the first ID plus the number of the site. All servers therefore choose the same ID.
+// bySite assigns a separate user to each site: its ID is the first ID plus the site's number, so all servers choose the
+// same ID.
 type bySite struct{ first, last int64 }
 
 func (r bySite) of(site int64) (*process.User, error) {

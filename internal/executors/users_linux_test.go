@@ -77,7 +77,7 @@ func TestUserOfEachSite(t *testing.T) {
 	}
 }
 
-// TestUserPerSiteByDefault proves that the default for servers with a login never replaces a choice of an administrator.
+// TestUserPerSiteByDefault proves that the default for servers with a login never overrides an administrator's choice.
 func TestUserPerSiteByDefault(t *testing.T) {
 	t.Parallel()
 	asRoot(t)

@@ -50,7 +50,8 @@ cp /etc/ssl/cert.pem ` + folder + `/ca.pem || true
 mkdir -p ` + folder + `/work
 chmod 711 ` + folder + `/work`
 
-// unreached is the exit code of fetch if the API could not be reached: another machine would have the same problem now.
+// unreached is the exit code of fetch if the API could not be reached: another machine would currently have the same
+// problem.
 const unreached = 75
 
 // stopTimeout is the time in seconds that a machine has to end its commands and store their logs.

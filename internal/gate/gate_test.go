@@ -132,7 +132,7 @@ func TestLingering(t *testing.T) {
 }
 
 // TestFull proves that clients of requests beyond the limit are asked to retry, except for the path that is always
-// answered.
+// served.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}, 9), make(chan struct{})

@@ -17,7 +17,7 @@ type Token struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // from then on the token is rejected; zero for never
 	LastUsed  time.Time // approximately; zero for never
-	// Projects are the names of the only projects of the site that the bearer may use; none means all projects.
+	// Projects names the only projects of the site that the bearer may use; none means all projects.
 	Projects []string
 }
 
@@ -48,9 +48,9 @@ type Users interface {
 	Revoke(ctx context.Context, site, id int64) error
 	// ByHash finds a token of any site, and records that it was used. It returns ErrNotFound if there is none.
 	ByHash(ctx context.Context, hash []byte) (Token, error)
-	// EndSessions records that a user's sessions that began up to a given time have ended. An earlier time does not
-	// replace a later one. who is a short string that identifies the user. The record may be forgotten SessionsKept after
-	// now.
+	// EndSessions records the end of all sessions of a user that began no later than a given time. An earlier time does
+	// not replace a later one. who is a short string that identifies the user. The record may be forgotten SessionsKept
+	// after now.
 	EndSessions(ctx context.Context, who string, until, now time.Time) error
 	// SessionsEnded returns the time that EndSessions recorded last; zero for none.
 	SessionsEnded(ctx context.Context, who string) (time.Time, error)
@@ -115,8 +115,8 @@ type Person struct {
 	Groups []string // as the provider names them
 }
 
-// SignIn ties a sign-in to the browser that began it. It holds three random strings: State comes back with the browser,
-// Nonce in the provider's signed answer, and Verifier is shown only to the provider.
+// SignIn ties a sign-in to the browser that began it. It holds three random strings: State returns with the browser,
+// Nonce returns in the provider's signed response, and Verifier is shown only to the provider.
 type SignIn struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`

@@ -44,7 +44,7 @@ type BackfillPlan struct {
 // BackfillState is the progress of a backfill.
 type BackfillState struct {
 	Begun   int           `json:"begun,omitempty"`   // sessions of the plan, in the order of starting, that have begun or were skipped
-	Running []BackfillRun `json:"running,omitempty"` // sessions that have begun and are not over
+	Running []BackfillRun `json:"running,omitempty"` // sessions that have begun and have not ended
 
 	Succeeded int `json:"succeeded,omitempty"`
 	Failed    int `json:"failed,omitempty"`
@@ -78,7 +78,7 @@ type Backfills interface {
 	// it returns ErrConflict. It may also return ErrConflict if the response to an earlier update was lost and the
 	// backfill has changed since. The caller must then read the backfill again.
 	UpdateBackfill(ctx context.Context, b Backfill) error
-	// ForgetBackfills removes up to n backfills of all sites that were over before t, and returns their number.
+	// ForgetBackfills removes up to n backfills, of all sites, that ended before t, and returns their number.
 	ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error)
 }
 
@@ -87,7 +87,7 @@ type BackfillQuery struct {
 	Site     int64  // AnySite: all, only with Open
 	Project  int64  // 0 is any
 	Workflow string // exact, only with Project; "" means any
-	Open     bool   // only backfills that are not over
+	Open     bool   // only backfills that have not ended
 	Before   int64  // only smaller ids; 0 means all
 	Count    int    // 0 is all
 }

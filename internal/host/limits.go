@@ -52,7 +52,7 @@ func (l Limits) WithDefaults() Limits {
 
 // FenceTime returns how long a process may still be working on a run that it began: the longest life of a process plus
 // the inaccuracy of clocks and queues. A process whose life is not limited extends the lease of its message and stops
-// when the message is gone, which takes less than a lease.
+// when the message is gone, which takes less time than a lease lasts.
 func (l Limits) FenceTime() time.Duration {
 	if l.ProcessTime == 0 {
 		return l.Lease

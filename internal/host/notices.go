@@ -34,7 +34,7 @@ type Notice struct {
 	Failure  *Failure // why the attempt failed, if it did
 }
 
-// NoticeKind says what a notice is about; routes select notices by it (server.md#settings).
+// NoticeKind is the subject of a notice; routes select notices by kind (server.md#settings).
 type NoticeKind string
 
 // The kinds of notices.
@@ -42,7 +42,7 @@ const (
 	NoticeFailure     NoticeKind = "failure"      // an attempt failed or was killed because of its age
 	NoticeSLA         NoticeKind = "sla"          // an attempt missed its `sla:`
 	NoticeSlow        NoticeKind = "slow"         // a task takes longer than `warn` of its `_timeout`
-	NoticeMessage     NoticeKind = "message"      // a task `notify>` ran
+	NoticeMessage     NoticeKind = "message"      // a `notify>` task ran
 	NoticeLate        NoticeKind = "late"         // a schedule started an attempt later than LateStart allows
 	NoticeStartFailed NoticeKind = "start_failed" // a schedule could not start an attempt
 	NoticeRecovered   NoticeKind = "recovered"    // a workflow succeeded after a notice of its failure

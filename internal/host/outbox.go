@@ -6,11 +6,11 @@ import (
 )
 
 // Outbox stores notices until they are delivered: one row for each channel, so that each has its own tries. It also
-// stores which notices belong together (NoticeGroup), and the outcomes of each channel.
+// stores which notices belong together (NoticeGroup), and the outcomes of each channel's tries.
 type Outbox interface {
-	// PutNotices stores a notice for its channels, as one change: each batch is what one route makes of it. A batch of a
-	// group whose quiet time has not passed at a given time is only counted. If a notice with the same key is still stored,
-	// or is the last one of its group, it changes nothing.
+	// PutNotices stores a notice for its channels, in a single change. Each batch contains the notices that one route
+	// makes of it. A batch of a group whose quiet time has not passed at the given time is only counted. PutNotices
+	// changes nothing if a notice with the same key is still stored or was the last one of its group.
 	PutNotices(ctx context.Context, at time.Time, batches ...NoticeBatch) error
 	// Notices lists notices of a site, ascending by id.
 	Notices(ctx context.Context, q NoticeQuery) ([]StoredNotice, error)
@@ -27,23 +27,23 @@ type Outbox interface {
 	NoticeRecords
 }
 
-// NoticeRecords is the part of an Outbox that is about notices as a whole.
+// NoticeRecords is the part of an Outbox that manages groups of notices and the outcomes of channels.
 type NoticeRecords interface {
-	// NoticeGroups lists groups, by key.
+	// NoticeGroups lists groups, sorted by key.
 	NoticeGroups(ctx context.Context, q GroupQuery) ([]NoticeGroup, error)
-	// EndQuiet sets the time until which groups are quiet and sets their Unsent to 0, or removes them if that time is zero;
-	// it stores notices in the same change. It returns ErrConflict and changes nothing if one of the groups was changed since
-	// it was read.
+	// EndQuiet changes the end of the groups' quiet time and sets their Unsent to 0, or removes the groups if the new
+	// time is zero. It stores notices in the same change. It returns ErrConflict and changes nothing if one of the
+	// groups was changed since it was read.
 	EndQuiet(ctx context.Context, groups []NoticeGroup, until time.Time, notices ...StoredNotice) error
-	// NoteDelivery records the outcome of the newest try of a channel: an error, or "" for a delivery.
+	// NoteDelivery records the outcome of a channel's newest try: an error, or "" for a delivery.
 	NoteDelivery(ctx context.Context, channel, problem string, at time.Time) error
-	// Deliveries lists the recorded outcomes of all channels that were tried, by name.
+	// Deliveries lists the recorded outcomes of all channels that were tried, sorted by name.
 	Deliveries(ctx context.Context) ([]ChannelDelivery, error)
 }
 
-// NoticeBatch is what one route makes of a notice.
+// NoticeBatch contains the notices that one route makes of a notice.
 type NoticeBatch struct {
-	Event   string      // names the event of the notice, as StoredNotice.Key does
+	Event   string      // identifies the notice's event, as StoredNotice.Key does
 	Group   NoticeGroup // without Key: the notice belongs to no group and is stored in any case
 	Notices []StoredNotice
 }
@@ -51,15 +51,15 @@ type NoticeBatch struct {
 // NoticeGroup is a kind of trouble that one route reports: the first notice is sent, and for a while further ones are
 // only counted.
 type NoticeGroup struct {
-	Key      string // names the route and the trouble
+	Key      string // identifies the route and the trouble
 	Route    string
 	Site     int64
 	Project  string
 	Workflow string
 	Kind     NoticeKind
 	Until    time.Time // further notices are only counted until then
-	Seen     int       // the number of notices since the group was created
-	Unsent   int       // how many of them were only counted since the last notice was sent
+	Seen     int       // number of notices since the group was created
+	Unsent   int       // number of notices that were only counted since the last one was sent
 	Last     string    // the event of the newest one
 	Body     []byte    // JSON, of the newest one
 }
@@ -68,18 +68,18 @@ type NoticeGroup struct {
 type GroupQuery struct {
 	Site     int64 // AnySite: all
 	Project  string
-	Workflow string    // only those of this workflow of Project; "": all
-	Due      time.Time // only those that have unsent notices, and whose quiet time has passed by then; zero: all
+	Workflow string    // only groups of this workflow in Project; "": all
+	Due      time.Time // only groups that have unsent notices and whose quiet time has passed by then; zero: all
 	Count    int       // 0 is all
 }
 
-// ChannelDelivery is how the newest tries of a channel ended. The times are zero if there was none.
+// ChannelDelivery records the outcome of a channel's newest tries. A time is zero if there was no such try.
 type ChannelDelivery struct {
 	Channel     string
 	DeliveredAt time.Time
 	FailedAt    time.Time
 	Error       string // of the newest failed try
-	Waiting     int    // the number of its notices that are not delivered and will be tried again
+	Waiting     int    // number of its notices that are not delivered yet and will be tried again
 }
 
 // Keeper takes over the delivery of notices, no matter what happens to this process.
@@ -95,7 +95,7 @@ type Keeper interface {
 // StoredNotice is a notice that is not delivered yet, or was given up.
 type StoredNotice struct {
 	ID        int64
-	Key       string // names the event that it is about, so that a repeated call does not notify twice
+	Key       string // identifies the event that it is about, so that a repeated call does not notify users twice
 	Channel   string
 	Kind      NoticeKind
 	Site      int64
@@ -118,8 +118,8 @@ type NoticeQuery struct {
 	ID      int64  // 0 is any
 	Attempt int64  // 0 is any
 	Channel string // "" is any
-	GivenUp bool   // only those
-	Waiting bool   // only those that will be tried again
+	GivenUp bool   // only notices that were given up
+	Waiting bool   // only notices that will be tried again
 	After   int64  // only greater ids
 	Count   int    // 0 is all
 }
@@ -133,10 +133,10 @@ type NoticeRoute struct {
 	Workflows []string // globs
 	Tags      []string // at least one of them
 	Kinds     []NoticeKind
-	Quiet     time.Duration // after a notice, similar ones are counted and summarized for this long; 0: never
+	Quiet     time.Duration // how long similar notices are counted and summarized after a notice; 0: never
 }
 
-// NoticeChannel is a configured channel without its secrets, with the outcomes of its tries.
+// NoticeChannel describes a configured channel, without its secrets but with the outcomes of its tries.
 type NoticeChannel struct {
 	Name string
 	Type string // "slack", "mail" ...

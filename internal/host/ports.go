@@ -65,8 +65,9 @@ type Stored struct {
 
 // Message is a message of a queue.
 type Message struct {
-	// ID is unique in the queue for as long as the message exists: if messages have a group, sending an ID again changes
-	// nothing. An ID must not be reused, because some queues remember it for a while after its message was deleted.
+	// ID is unique in the queue for as long as the message exists: if messages have a group, sending an ID again
+	// changes nothing. An ID must not be reused, because some queues remember it for a while after its message is
+	// deleted.
 	ID string
 	// Group is the group of the message. Messages of one group are received one after the other, in the order sent; ""
 	// means no group.
@@ -403,7 +404,7 @@ type NewAttempt struct {
 	// New means that the session must not have an attempt yet: otherwise the start returns ErrConflict with its last
 	// attempt.
 	New bool
-	// WaitsFor, unless negative, is the index in the same call of the attempt whose session must be over first: then this
+	// WaitsFor, unless negative, is the index, in the same call, of the attempt whose session must end first: then this
 	// attempt has no First and no Message yet.
 	WaitsFor int
 	First    Entry   // entry 1
@@ -512,10 +513,10 @@ type SecretName struct {
 	Key           string
 }
 
-// SiteSecret is a secret that projects of a site share, without its value.
+// SiteSecret describes a secret that the projects of a site share, without its value.
 type SiteSecret struct {
 	Key string
-	// Projects are the names of the only projects that may use it; none means all projects of the site.
+	// Projects names the only projects that may use it; none means all projects of the site.
 	Projects []string
 }
 
@@ -530,8 +531,8 @@ type Rekeyed struct {
 	Unreadable       []SecretName // secrets that none of the server's keys decrypts
 }
 
-// Secrets stores the secrets of projects in encrypted form. No project has the id 0: the secrets of a site are stored
-// under it (package sitesecret).
+// Secrets stores the secrets of projects in encrypted form. A site's secrets are stored under the id 0, which no
+// project has (package sitesecret).
 type Secrets interface {
 	// PutSecret sets a secret, or replaces it. A value of more than 16 KiB is refused.
 	PutSecret(ctx context.Context, site, project int64, key, value string) error

@@ -8,7 +8,7 @@ import (
 // Server is a process that works on a database's attempts.
 type Server struct {
 	ID      string // random: a process that is started again has a different one
-	Name    string // agent.id, which the names of log files contain
+	Name    string // agent.id, which is part of log file names
 	Host    string
 	PID     int
 	Version string

@@ -2,10 +2,10 @@ package host
 
 import "context"
 
-// siteKey is the key of a context's site.
+// siteKey is the context key for the site.
 type siteKey struct{}
 
-// WithSite returns a context for work that a caller of a site requested. A store may share its connections fairly among
+// WithSite returns a context for work that a site's caller requested. A store may share its connections fairly among
 // sites.
 func WithSite(ctx context.Context, site int64) context.Context {
 	return context.WithValue(ctx, siteKey{}, site)

@@ -12,7 +12,7 @@ type Signer interface {
 	UploadLink(ctx context.Context, key string, size int64, sum string, valid time.Duration) (UploadLink, error)
 	// BeginParts begins the upload of a blob in parts and signs the upload of each part; id identifies the upload.
 	BeginParts(ctx context.Context, key string, parts []Part, valid time.Duration) (id string, links []UploadLink, err error)
-	// CompleteParts joins the parts of a blob; tags are the store's answers for each part. A repeated call changes
+	// CompleteParts joins the parts of a blob; tags are the store's responses for each part. A repeated call changes
 	// nothing.
 	CompleteParts(ctx context.Context, key, id string, parts []Part, tags []string) error
 	// Has reports whether a blob exists.

@@ -60,7 +60,7 @@ func serve(c *endpoint.Call, rt *endpoint.Route) (any, error) {
 	return rt.Serve(c)
 }
 
-// permit checks the role. A missing path was already answered, because it is not a secret.
+// permit checks the role. Missing paths have already been handled, because they are not secret.
 func permit(c *endpoint.Call, rt *endpoint.Route) error {
 	if rt.Apart && !c.Admin {
 		return endpoint.ErrUnreadable

@@ -24,7 +24,7 @@ func (n noticing) Schedule(ctx context.Context, _, _ int64) (host.Schedule, erro
 	return host.Schedule{}, host.ErrNotFound
 }
 
-// TestSiteOfRequest proves that a store knows the site of the caller, so that it can share its connections.
+// TestSiteOfRequest proves that a store gets the caller's site, so that it can share its connections fairly.
 func TestSiteOfRequest(t *testing.T) {
 	t.Parallel()
 	list, err := access.ParsePrincipals([]string{"arn:aws:iam::111122223333:role/team=viewer/7"})

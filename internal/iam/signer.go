@@ -1,5 +1,5 @@
-// Package iam signs requests for API Gateway with the AWS credentials of this machine's user,
-// found as every AWS tool finds them: environment, shared files, SSO, roles.
+// Package iam signs requests for API Gateway with the AWS credentials of this machine's user, which it finds the way
+// every AWS tool does: environment, shared files, SSO, roles.
 //
 // The command line uses it. It must never store or print a secret, and does nothing before the first request, so that
 // it costs nothing for commands that do not need it.

@@ -24,7 +24,7 @@ const mostDays = 366
 const MaxText = 1 << 20
 
 // Days lists the days of all events in order, each day once. For an event with times, it uses the dates as written,
-// whatever their zone. It omits canceled events. A repeating event is an error, because its end would have to be known.
+// whatever their zone. It omits canceled events. A repeating event is an error, because it may have no end.
 func Days(text string) ([]Day, error) {
 	byDate := map[time.Time]*Day{}
 	var dates []time.Time

@@ -4,8 +4,8 @@
 // The command driver uses it. It must restrict only what it starts, never this program itself.
 //
 // A process gets rights for everything except the hidden paths. Landlock can only grant rights for whole trees, so the
-// entries beside the hidden paths are granted one by one, and a file that is created later directly beside them cannot
-// be used. Names of hidden files remain visible.
+// entries next to the hidden paths are granted one by one, and a file that is created later directly next to them
+// cannot be used. Names of hidden files remain visible.
 package landlock
 
 import (

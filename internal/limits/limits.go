@@ -1,5 +1,5 @@
-// Package limits is the code that drivers of operators.Commands share to keep a command within its limits: its output,
-// its disk, and the reason why it was ended.
+// Package limits contains the code that drivers of operators.Commands share to keep a command within its limits: its
+// output, its disk use, and the reason why it was ended.
 //
 // It measures and reports; it must not start, end or search for processes.
 package limits
@@ -15,7 +15,7 @@ import (
 	"zerodag/operators"
 )
 
-// DefaultOutput is how much a command may write to its log by default, in bytes.
+// DefaultOutput is the default for how many bytes a command may write to its log.
 const DefaultOutput = 1 << 30
 
 // Reason is the reason why a command was ended: only the first one counts.

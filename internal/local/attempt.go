@@ -90,8 +90,8 @@ func (a *Attempt) work(ctx context.Context) bool {
 	return true
 }
 
-// heedKill notifies the engine once that the caller's context is canceled, before any result of a run that was
-// interrupted by that.
+// heedKill notifies the engine once that the caller's context is canceled, before the result of any run that this
+// interrupted.
 func (a *Attempt) heedKill(ctx context.Context) {
 	if ctx.Err() == nil || a.State.Canceled() {
 		return

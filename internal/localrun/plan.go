@@ -68,7 +68,7 @@ type plan struct {
 	dry    bool
 
 	mu    sync.Mutex
-	began map[string]part // which parts of tasks and groups ran in this process
+	began map[string]part // the parts of tasks and groups that ran in this process
 	seen  map[string]bool // tasks that this process has decided about
 	taken map[string]bool // tasks whose saved success it used
 	left  map[string]bool // tasks that it skipped

@@ -62,8 +62,8 @@ func (f *statusFolder) path(task string) string {
 // has no side effects, runs again.
 const rerunKey = "zerodag_rerun"
 
-// save writes the result and the stored parameters of a successful task: see engine.State.Kept. The file is never
-// half-written: a reader sees either the whole file or none.
+// save writes the result and the stored parameters of a successful task: see engine.State.Kept. A reader sees either
+// the whole file or none.
 func (f *statusFolder) save(t *engine.Task, kept engine.Stored) {
 	if f == nil || f.failed != nil {
 		return

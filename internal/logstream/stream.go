@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// Level selects how much of a log is shown: lines of this severity or above.
+// Level selects which lines of a log are shown: lines of this severity or above.
 type Level int
 
 // Warn shows only warnings and errors.

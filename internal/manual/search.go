@@ -69,11 +69,11 @@ func Search(words string, n int) (hits []Hit, meant []string, err error) {
 	return hits, meant, nil
 }
 
-// answer is added to the score of a section to which the glossary leads from a word in the search.
+// answer is added to the score of a section to which the glossary refers for a word in the search.
 const answer = 6
 
-// least is the factor by which a hit may be worse than the first one: the rest only contain one of several words
-// somewhere.
+// least limits the results: a hit is omitted if its score is less than 1/least of the best score, because such hits
+// only contain one of several words somewhere.
 const least = 4
 
 type scored struct {

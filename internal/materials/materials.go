@@ -1,5 +1,5 @@
-// Package materials writes bills of materials of programs: the modules that a program was linked from, according to the
-// program itself, and the npm packages that it embeds. The format is CycloneDX 1.6 as JSON
+// Package materials writes bills of materials of programs: the modules that a program was linked from, as recorded in
+// the program itself, and the npm packages that it embeds. The format is CycloneDX 1.6 as JSON
 // (https://cyclonedx.org/docs/1.6/json/).
 package materials
 

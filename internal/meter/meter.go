@@ -66,7 +66,7 @@ func New(limit int) *Meter {
 	return &Meter{limit: cmp.Or(limit, DefaultSeries), workflows: map[workflow]*attempts{}, operators: map[operator]*runs{}, endpoints: map[string]*histogram{}}
 }
 
-// Limit returns the largest number of series of a metric that has one for each workflow.
+// Limit returns the maximum number of series of a metric that has one series for each workflow.
 func (m *Meter) Limit() int { return m.limit }
 
 // The bounds of histograms, in seconds. They never change: Prometheus cannot add up series with different ones.
@@ -141,7 +141,7 @@ func (m *Meter) LeaseLost() { m.add(&m.leases) }
 // NoticeLost implements host.Observer.
 func (m *Meter) NoticeLost(host.Attempt) { m.add(&m.notices) }
 
-// ServerLost counts a server that ended without being stopped, if this process is the one that found it.
+// ServerLost counts a server that ended without being stopped, if this process noticed it.
 func (m *Meter) ServerLost() { m.add(&m.servers) }
 
 // Panicked counts a request that panicked.

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// keeper records the notices that it takes over.
+// keeper records the notices that it is given.
 type keeper struct {
 	mu   sync.Mutex
 	list []string

@@ -1,8 +1,8 @@
-// Package node combines catalogue and delivery, over a deployment's ports, into one process's part of the deployment,
-// and runs the loops of a self-contained process: it receives events and tasks, fires schedules when they are due, and
-// maintains attempts.
+// Package node combines catalogue and delivery, on top of a deployment's ports, into one process's part of the
+// deployment, and runs the loops of a self-contained process: it receives events and tasks, fires schedules when they
+// are due, and maintains attempts.
 //
-// The server and the Lambdas each create a Node. This package must hold no rule about attempts or schedules: those
+// The server and the Lambdas each create a Node. This package must contain no rules about attempts or schedules, which
 // belong to delivery and catalogue.
 package node
 
@@ -135,7 +135,7 @@ type Stats struct {
 	TasksRun                  int64
 	TasksRunning              int64
 	SchedulesFired            int64
-	ScheduleDelay             time.Duration // of the last one fired
+	ScheduleDelay             time.Duration // of the schedule that fired last
 	Errors                    int64         // failures that will be retried
 }
 

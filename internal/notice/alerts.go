@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Channels lists the channels of this process, by name, with the outcomes of their tries.
+// Channels lists this process's channels, sorted by name, with the outcomes of their deliveries.
 func (b *Outbox) Channels(ctx context.Context) ([]host.NoticeChannel, error) {
 	outcomes, err := b.store.Deliveries(ctx)
 	if err != nil {
@@ -26,7 +26,7 @@ func (b *Outbox) Channels(ctx context.Context) ([]host.NoticeChannel, error) {
 	return list, nil
 }
 
-// Routes lists the routes of this process, by name.
+// Routes lists this process's routes, sorted by name.
 func (b *Outbox) Routes() (list []host.NoticeRoute) {
 	for _, r := range b.routes {
 		list = append(list, host.NoticeRoute(r))
@@ -37,7 +37,7 @@ func (b *Outbox) Routes() (list []host.NoticeRoute) {
 // testKind is the kind of a notice that is sent as a test. No route selects it.
 const testKind = "test"
 
-// Test sends a notice now to the channel with a name or, if there is none, to all channels of the route with that name.
+// Test sends a notice now to the named channel or, if there is none, to all channels of the route with that name.
 // Nothing is stored or retried. It returns host.ErrNotFound if there is neither.
 func (b *Outbox) Test(ctx context.Context, name string) ([]host.NoticeTest, error) {
 	names := []string{name}

@@ -26,8 +26,8 @@ type HTTP struct {
 	URL     string
 	Method  string // "" is POST
 	Headers map[string]string
-	// Secret signs the requests; "" means that they are not signed. Two headers let the receiver check that a request is from
-	// this server, and new: TimeHeader and SignatureHeader.
+	// Secret signs the requests; "" means that they are not signed. Two headers, TimeHeader and SignatureHeader, let
+	// the receiver check that a request is recent and comes from this server.
 	Secret string
 	Now    func() time.Time // nil: time.Now
 }
@@ -61,7 +61,7 @@ func (h HTTP) Send(ctx context.Context, fields *param.Map) (string, error) {
 	return answer.Status, nil
 }
 
-// Signature returns the value of SignatureHeader.
+// Signature returns the value of the header SignatureHeader.
 func Signature(secret, at string, body []byte) string {
 	sum := hmac.New(sha256.New, []byte(secret))
 	sum.Write([]byte(at + "."))
@@ -75,20 +75,20 @@ type Request struct {
 	Method  string // "" is POST
 	Headers map[string]string
 	Body    []byte   // JSON
-	Secrets []string // texts that no error may contain, besides the path and the query of the URL
+	Secrets []string // strings that no error may contain, besides the URL's path and query
 }
 
 // Answer is a receiver's response with a status of 2xx.
 type Answer struct {
 	Status string // "200 OK"
-	Body   string // the first part of it
+	Body   string // its beginning
 }
 
 const (
 	mostRedirects = 8
-	requestTime   = 30 * time.Second // limit of one try
-	mostAnswer    = 16 << 10         // bytes that are read of a response
-	shownAnswer   = 500              // bytes of it that an error shows
+	requestTime   = 30 * time.Second // limit for one delivery
+	mostAnswer    = 16 << 10         // the number of bytes of a response that are read
+	shownAnswer   = 500              // the number of these bytes that an error shows
 )
 
 // client follows redirects without sending a referrer: the URL may hold a token.
@@ -129,7 +129,7 @@ func (q Request) Do(ctx context.Context) (Answer, error) {
 	return a, nil
 }
 
-// permanent reports whether a status blames the request, so that the same one will be refused again.
+// permanent reports whether a status means that the same request will always be refused.
 func permanent(status int) bool {
 	return status/100 == 4 && !slices.Contains([]int{http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests}, status)
 }
@@ -143,7 +143,7 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(min(seconds, longestWait.Seconds()) * float64(time.Second))
 }
 
-// server returns the address that notices go to, without the parts that may be a key.
+// server returns the address to which notices are sent, without the parts that may contain a key.
 func (q Request) server() string {
 	u, err := url.Parse(q.URL)
 	if err != nil {
@@ -165,10 +165,10 @@ func (q Request) failed(err error) error {
 	return fmt.Errorf("call %s: %s", q.server(), text)
 }
 
-// shortestSecret is the length from which a text is masked; shorter ones are words of many errors.
+// shortestSecret is the minimum length of a masked string: shorter strings occur in many errors as ordinary words.
 const shortestSecret = 6
 
-// masked returns a text without the secrets of the request.
+// masked returns the text without the request's secrets.
 func (q Request) masked(text string) string {
 	secrets := slices.Clone(q.Secrets)
 	if u, err := url.Parse(q.URL); err == nil {

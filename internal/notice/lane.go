@@ -11,27 +11,27 @@ import (
 	"zerodag/internal/host"
 )
 
-// lane delivers the notices of one channel.
+// lane delivers one channel's notices.
 type lane struct {
 	outbox  *Outbox
 	channel Channel
 	wake    chan struct{}
 
 	mu   sync.Mutex
-	rest time.Time // the receiver accepts nothing until then
+	rest time.Time // the receiver accepts no notices until this time
 }
 
-// Limits of one look for due notices.
+// Limits on one pass over the due notices.
 const (
-	atOnce      = 16  // tries of a channel without an order
-	mostOrdered = 500 // notices of a channel with an order
+	atOnce      = 16  // deliveries at a time on an unordered channel
+	mostOrdered = 500 // notices in a pass over an ordered channel
 )
 
 // hurry makes the lane look for notices now.
 func (l *lane) hurry() {
 	select {
 	case l.wake <- struct{}{}:
-	default: // it is about to look
+	default: // it is about to look anyway
 	}
 }
 
@@ -78,7 +78,7 @@ func (l *lane) pass(ctx context.Context) (all bool, err error) {
 	return len(list) < atOnce, errors.Join(errs...)
 }
 
-// inOrder tries to deliver the first notice of each workflow, and the next ones after it was delivered.
+// inOrder tries to deliver the first notice of each workflow, and the following ones once it has been delivered.
 func (l *lane) inOrder(ctx context.Context) error {
 	list, err := l.outbox.store.Notices(ctx, host.NoticeQuery{Site: host.AnySite, Channel: l.channel.Name, Waiting: true, Count: mostOrdered})
 	if err != nil {
@@ -106,7 +106,7 @@ func (l *lane) inOrder(ctx context.Context) error {
 }
 
 // try tries once to deliver a notice, and reports whether it was delivered. It first postpones the notice, so that no
-// other process tries in the meantime, and a later one does if this process ends.
+// other process tries it in the meantime, but a later process does if this one ends.
 func (l *lane) try(ctx context.Context, n host.StoredNotice) (delivered bool, err error) {
 	b := l.outbox
 	n.Tries++
@@ -146,7 +146,7 @@ func (l *lane) postpone(ctx context.Context, n host.StoredNotice, sent error, en
 	}
 	if err := b.store.UpdateNotice(ctx, n, n.Tries); err != nil {
 		if errors.Is(err, host.ErrConflict) {
-			return nil // a user has sent it again
+			return nil // a user has resent it
 		}
 		return err
 	}
@@ -173,8 +173,8 @@ func (l *lane) send(ctx context.Context, n host.StoredNotice) error {
 	return err
 }
 
-// wait returns how long to wait after a number of failed tries. A receiver that asks for a pause gets it for all notices
-// of the channel.
+// wait returns how long to wait after a number of failed tries. If the receiver demands a pause, the whole channel
+// pauses.
 func (l *lane) wait(tries int, failed error) time.Duration {
 	usual := l.outbox.o.wait(tries)
 	var refused *Refusal

@@ -1,9 +1,9 @@
 // Package notice notifies users that an attempt failed or takes too long: by HTTP, by mail, or through a command
 // (server.md#settings).
 //
-// A server stores its notices until they are delivered (Outbox): routes select the channels of each, and similar ones may
-// be summarized. Functions on AWS send theirs at once (Notices). The package retries failed deliveries and must never
-// change what an attempt does.
+// A server stores its notices until they are delivered (Outbox): routes select the channels for each notice, and
+// similar notices may be summarized. Functions on AWS send notices immediately (Notices). The package retries failed
+// deliveries and must never change what an attempt does.
 package notice
 
 import (
@@ -19,17 +19,17 @@ import (
 	"zerodag/internal/host"
 )
 
-// Sender tries once to deliver a notice. fields are the fields of the JSON body. It returns the receiver's answer, or an
-// error that names no secret of the channel: users can read it. The error may be a Refusal.
+// Sender tries once to deliver a notice. fields are the fields of the JSON body. It returns the receiver's response, or
+// an error, which may be a Refusal. Because users can read the error, it must not contain any of the channel's secrets.
 type Sender interface {
 	Send(ctx context.Context, fields *param.Map) (answer string, err error)
 }
 
-// Refusal is the error of a receiver that answered that it does not accept a notice.
+// Refusal is the error for a response in which the receiver refuses a notice.
 type Refusal struct {
 	Err       error
 	Permanent bool          // repeating the request will not help until a user changes something
-	After     time.Duration // the receiver accepts notices again after this time; 0: it did not say
+	After     time.Duration // the receiver accepts notices again after this time; 0: unknown
 }
 
 func (r *Refusal) Error() string { return r.Err.Error() }
@@ -43,7 +43,7 @@ type Options struct {
 	Longest  time.Duration // 30 s
 	Now      func() time.Time
 	Program  string // the name of the command in messages: "zerodag"
-	Console  string // the address of the console, to which notices link; "": they contain no link
+	Console  string // the address of the console, for links in notices; "": notices contain no link
 }
 
 // Notices is a host.Notices.
@@ -52,7 +52,7 @@ type Notices struct {
 	o      Options
 }
 
-// New returns Notices that s delivers.
+// New returns a Notices that delivers through s.
 func New(s Sender, o Options) *Notices { return &Notices{s, o.withDefaults()} }
 
 func (o Options) withDefaults() Options {
@@ -93,8 +93,9 @@ func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 	}
 }
 
-// Fields returns the body of a notice, with Digdag's names; unknown values are null. Its kind and, for a failed attempt,
-// the failed task, its error, its last output, and the command that resumes are zerodag's fields and come last.
+// Fields returns the body of a notice, with Digdag's names; unknown values are null. The fields that zerodag adds come
+// last: the kind and, for a failed attempt, the failed task, its error, its last output, and the command that resumes
+// the attempt.
 func Fields(n host.Notice, now time.Time) *param.Map {
 	a := &n.Attempt
 	known := func(id int64) param.Value {

@@ -27,8 +27,8 @@ type OutboxOptions struct {
 	Logger   *slog.Logger
 }
 
-// Outbox stores notices and delivers them until they arrive. It is a host.Keeper. Processes that share a store may each
-// have an Outbox: only one process delivers a notice at a time.
+// Outbox stores notices and delivers them until they arrive. It is a host.Keeper. Each process that shares a store may
+// have an Outbox; only one process at a time delivers a notice.
 type Outbox struct {
 	store  host.Outbox
 	o      OutboxOptions
@@ -40,9 +40,9 @@ type Outbox struct {
 const (
 	defaultGiveUp = 24 * time.Hour
 	longestWait   = time.Hour
-	lookEvery     = 5 * time.Second     // for notices of other processes, and of earlier ones
-	tryTime       = 90 * time.Second    // limit of one try
-	claimTime     = 2 * time.Minute     // after which another process tries again if this one has ended
+	lookEvery     = 5 * time.Second     // for notices that other or earlier processes stored
+	tryTime       = 90 * time.Second    // limit for one delivery
+	claimTime     = 2 * time.Minute     // after which another process retries if this one has ended
 	lastTime      = 5 * time.Second     // for notices that are due when the process ends
 	keepGivenUp   = 30 * 24 * time.Hour // after which a notice that was given up is removed
 	sweepEvery    = time.Hour
@@ -89,7 +89,7 @@ func (b *Outbox) Keep(ctx context.Context, n host.Notice, key string) error {
 	return nil
 }
 
-// deliveries returns a notice as it is stored for channels.
+// deliveries returns the rows to store for a notice, one for each channel.
 func (b *Outbox) deliveries(n host.Notice, event string, body []byte, channels []string) (list []host.StoredNotice) {
 	now, a := b.o.Now().UTC(), &n.Attempt
 	for _, c := range channels {
@@ -110,11 +110,11 @@ func (b *Outbox) wake(batches ...host.NoticeBatch) {
 	}
 }
 
-// mostConflicts is how often Succeeded reads the groups of a workflow while they change.
+// mostConflicts is how many times Succeeded rereads a workflow's groups because they have changed.
 const mostConflicts = 5
 
-// Succeeded implements host.Keeper: if the failure of the workflow was reported on a route that also reports recoveries,
-// it ends the groups of that trouble and notifies the channels of the route.
+// Succeeded implements host.Keeper: if the failure of the workflow was reported on a route that also reports
+// recoveries, it ends the groups about this failure and notifies the route's channels.
 func (b *Outbox) Succeeded(ctx context.Context, a host.Attempt) error {
 	n := host.Notice{Kind: host.NoticeRecovered, Message: "Workflow succeeded again", Attempt: a}
 	if !slices.ContainsFunc(b.routes, func(r Route) bool { return len(r.Kinds) == 0 || slices.Contains(r.Kinds, n.Kind) }) {
@@ -156,9 +156,9 @@ func (b *Outbox) route(name string) (Route, bool) {
 	return b.routes[i], true
 }
 
-// recovery returns the notices that the trouble of some groups has ended.
+// recovery returns the notices that the trouble in these groups has ended.
 func (b *Outbox) recovery(n host.Notice, groups []host.NoticeGroup) []host.StoredNotice {
-	seen := map[string]int{} // by route: several routes see the same notices
+	seen := map[string]int{} // by route: several routes count the same notices
 	var channels []string
 	for _, g := range groups {
 		seen[g.Route] += g.Seen
@@ -175,7 +175,7 @@ func (b *Outbox) recovery(n host.Notice, groups []host.NoticeGroup) []host.Store
 }
 
 // Run delivers notices until ctx ends, and then delivers the notices that are due, within a few seconds. Each channel
-// has a loop, so that a dead receiver holds back no other.
+// has a separate loop, so that a dead receiver does not delay the others.
 func (b *Outbox) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, l := range b.lanes {
@@ -206,7 +206,7 @@ func (b *Outbox) report(ctx context.Context, doing string, err error) {
 	}
 }
 
-// mostSummaries is how many groups one look summarizes.
+// mostSummaries is how many groups one pass summarizes.
 const mostSummaries = 100
 
 // summarize sends a summary of the unsent notices of each group whose quiet time has passed, and begins another quiet
@@ -238,7 +238,7 @@ func (b *Outbox) summarize(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// summary returns the newest notice of a group with the number of those that were not sent.
+// summary returns a group's newest notice with the number of notices that were not sent.
 func (b *Outbox) summary(g host.NoticeGroup, channels []string) ([]host.StoredNotice, error) {
 	fields, err := stored(g.Body)
 	if err != nil {
@@ -256,8 +256,9 @@ func (b *Outbox) summary(g host.NoticeGroup, channels []string) ([]host.StoredNo
 // orphanPage is how many notices giveUpOrphans reads at a time.
 const orphanPage = 500
 
-// giveUpOrphans marks the notices of channels that this server does not have: they stay visible, with the reason, and
-// another server of the database, or this one with another configuration, may deliver them until they are given up.
+// giveUpOrphans marks notices for channels that this server does not have. They stay visible, with the reason, and
+// another server on the database, or this one after a change of its configuration, may deliver them until they are
+// given up.
 func (b *Outbox) giveUpOrphans(ctx context.Context) error {
 	q := host.NoticeQuery{Site: host.AnySite, Waiting: true, Count: orphanPage}
 	for {

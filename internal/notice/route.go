@@ -19,18 +19,18 @@ type Channel struct {
 	Name   string
 	Type   string // "slack", "mail" ...
 	Sender Sender
-	// Ordered channels get the notices of a workflow one after the other, because a later one changes what an earlier one
-	// has caused: it resolves an incident.
+	// Ordered channels get the notices of a workflow one after the other, because a later notice changes the result of
+	// an earlier one: it resolves an incident.
 	Ordered bool
 }
 
-// Route is a host.NoticeRoute that decides.
+// Route is a host.NoticeRoute with methods that match notices.
 type Route host.NoticeRoute
 
-// Default is the name of the channel and the route of the settings notification.*.
+// Default is the name of the channel and the route for the notification.* settings.
 const Default = "notification"
 
-// DefaultRoute returns the route of the settings notification.*: everything that Digdag notifies about.
+// DefaultRoute returns the route for the notification.* settings: it selects everything that Digdag notifies about.
 func DefaultRoute() Route {
 	return Route{Name: Default, Channels: []string{Default}, Kinds: []host.NoticeKind{host.NoticeFailure, host.NoticeSLA, host.NoticeSlow, host.NoticeMessage}}
 }
@@ -53,7 +53,7 @@ func CheckGlob(glob string) error {
 	return err
 }
 
-// matches reports whether a glob matches a name, in which a slash is a letter like any other.
+// matches reports whether a glob matches a name; slashes are ordinary characters.
 func matches(glob, name string) bool {
 	flat := func(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
 	is, err := path.Match(flat(glob), flat(name))
@@ -76,7 +76,7 @@ func (r Route) group(n host.Notice, body []byte, now time.Time) host.NoticeGroup
 		Until: now.Add(r.Quiet), Body: body}
 }
 
-// sign names the trouble that a notice is about: equal signs mean the same trouble.
+// sign identifies the trouble that a notice is about: notices with equal signs are about the same trouble.
 func sign(n host.Notice) string {
 	a, task, text := &n.Attempt, n.Task, ""
 	switch {
@@ -89,10 +89,10 @@ func sign(n host.Notice) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// longestClass is how many bytes of an error tell it apart from others.
+// longestClass is how many bytes of an error are compared.
 const longestClass = 200
 
-// class returns an error without the parts that differ between two errors of the same cause: numbers.
+// class returns an error without its numbers, which differ between errors with the same cause.
 func class(text string) string {
 	text = numbers().ReplaceAllString(text, "#")
 	return text[:min(len(text), longestClass)]

@@ -78,7 +78,7 @@ func (r *room) set(wrong error) {
 	r.wrong = wrong
 }
 
-// told lists a field of what was received.
+// told lists one field of the received notices.
 func (r *room) told(field string) (list []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,8 +112,8 @@ func wantTold(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestRoutes proves that a notice goes to the channels of all routes that match it, to each once, and that a channel
-// that is down delays no other.
+// TestRoutes proves that a notice goes to the channels of all matching routes, once to each channel, and that a channel
+// that is down does not delay the others.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -198,8 +198,8 @@ func TestSixHours(t *testing.T) {
 	})
 }
 
-// TestQuiet proves that within the quiet time of a route further notices of the same trouble are counted, that one
-// summary follows, also by a later process, and that other trouble is not held back.
+// TestQuiet proves that further notices of the same trouble are only counted during a route's quiet time, that one
+// summary follows, even from a later process, and that notices of other trouble are not delayed.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -316,8 +316,8 @@ func TestOrdered(t *testing.T) {
 	})
 }
 
-// TestSlowDown proves that a channel rests as long as its receiver asks, and that a receiver that refuses a notice
-// permanently is tried once an hour.
+// TestSlowDown proves that a channel pauses as long as its receiver demands, and that a notice that its receiver
+// refuses permanently is retried once an hour.
 func TestSlowDown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -167,7 +167,8 @@ func TestWhatIsNotBelieved(t *testing.T) {
 
 func errorOf(_ host.Person, err error) error { return err }
 
-// TestProviderThatDoesNotAnswer proves that an outage is reported as an outage and ends without intervention.
+// TestProviderThatDoesNotAnswer proves that an outage is reported as an outage, and that sign-in works again afterwards
+// without intervention.
 func TestProviderThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	fake, p := start(t, nil)

@@ -21,7 +21,7 @@ const (
 // Most is the largest number of attempts, sessions and projects that are read.
 const Most = 1000
 
-// Overview holds what a server is doing, did and will do.
+// Overview holds a server's current, past and upcoming work.
 type Overview struct {
 	Paused  []client.Project  `json:"paused"` // in which nothing starts
 	Running []client.Attempt  `json:"running"`
@@ -32,7 +32,7 @@ type Overview struct {
 	Notices []client.Notice `json:"notices"`
 	// Servers holds the servers of the database; it is empty if the caller must not see them.
 	Servers []client.Server `json:"servers"`
-	// Kept holds the server's limits on the age of attempts and logs; it is empty if the caller must not see them.
+	// Kept holds the server's limits on the age of attempts and logs; it is empty if the caller may not see them.
 	Kept []client.Limit `json:"kept"`
 	// Partly means that the server has more attempts or sessions of that time, or more projects, than were read.
 	Partly bool `json:"partly"`
@@ -144,7 +144,7 @@ func (s *Overview) Several() map[string]int {
 // hasFailed reports whether an attempt failed without being killed.
 func hasFailed(a *client.Last) bool { return a.Done && !a.Success && !a.CancelRequested }
 
-// Limits for finding schedules whose session could not start: a server tries again within an hour (retried), and at most
+// Limits for finding schedules whose session could not start: a server retries within an hour (retried), and at most
 // mostMeasured definitions are read.
 const (
 	retried      = time.Hour

@@ -1,7 +1,7 @@
-// Package pool holds the rules by which tasks share the slots of a pool: which tasks may take slots, which have to
-// wait, and which are woken to try again.
+// Package pool contains the rules by which tasks share a pool's slots: which tasks may take slots, which have to wait,
+// and which are woken to try again.
 //
-// A Turn is one worker's handling of a claim. It is a pure value: it names the next call to the store and is given the
+// A Turn is one worker's handling of a claim. It is a pure value: it names the next call to the store and receives the
 // response. Runner.Run runs one on a store; a test of this package walks through all orders in which the calls of
 // several workers can interleave, with workers that crash, messages that are handled twice and tasks that are killed
 // (`make model`).

@@ -34,7 +34,7 @@ func (s *shop) wake(_ context.Context, _ host.PoolRef, claims []host.Claim) erro
 	for _, c := range claims {
 		select {
 		case s.woken[c.Holder] <- struct{}{}:
-		default: // it was woken already, and has not begun yet
+		default: // it was already woken, and has not begun yet
 		}
 	}
 	return nil
@@ -174,7 +174,7 @@ func runLists(t *testing.T, seed uint64) {
 				}
 				s.use(1)
 			}
-			time.Sleep(10 * time.Minute) // simulated: longer than any failure delays tasks that could run
+			time.Sleep(10 * time.Minute) // simulated: longer than any failure delays tasks that can run
 			for _, s := range mine {
 				s.use(-1)
 				s.do(release(c))

@@ -450,7 +450,7 @@ func asInt(b bool) int {
 var stormy = rates{crash: .01, lost: .01, double: .02, kill: .05, torn: .1}
 
 // TestSimulation lets a hundred thousand tasks, or a million with ZERODAG_MODEL (`make model`), get slots of pools,
-// while workers crash, answers are lost, messages are duplicated and tasks are killed: there are never more slots in
+// while workers crash, responses are lost, messages are duplicated and tasks are killed: there are never more slots in
 // use than exist, no claim that fits the free slots waits for more than 61 seconds, all tasks end, and no slot stays
 // taken.
 func TestSimulation(t *testing.T) {

@@ -61,17 +61,17 @@ type Turn struct {
 	next    Kind
 	inLine  bool // the claim is in the line as far as is known, and joined it before the next read begins
 	joined  bool // this turn has put the claim into the line
-	crowded bool // others may be in the line
+	crowded bool // other claims may be in the line
 	settled bool // no others need to be woken
 	outcome Outcome
 	numbers [host.MaxClaimSlots]int16 // one more than the number; 0 is none
 	wake    [maxWakes]host.Claim
 }
 
-// A turn that takes or frees slots, gives up its place in line or enlarges the pool wakes others itself. So a turn that has
-// changed nothing wakes no one: a message is late if others were quicker, and each late message would send several
-// more. again means that the message was received before, and that its earlier worker may have changed the pool and
-// woken no one.
+// A turn that takes or frees slots, gives up its place in line or enlarges the pool wakes others itself. So a turn that
+// has changed nothing wakes no one: a message is late if other workers were quicker, and each late message would send
+// several more messages. again means that the message was received before, and that its earlier worker may have changed
+// the pool and woken no one.
 
 // Acquire begins a turn that requests a claim's slots. It may be repeated until the slots are released. If it ends
 // Joined, the caller must read the log again: the claim may have been granted, or have ended, before it joined. If it

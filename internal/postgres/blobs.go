@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// Blobs keeps archives in a database: a host.Blobs for servers that share nothing else.
+// Blobs keeps archives in a database: a host.Blobs for servers that share only the database.
 type Blobs struct{ db *DB }
 
 var _ host.Blobs = (*Blobs)(nil)

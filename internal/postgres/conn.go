@@ -21,8 +21,8 @@ type speaker interface {
 }
 
 // conn runs the statements of one call. Statements in this package number their arguments; statements from package
-// sqlstore have question marks. Both refer to tables as @table, to which the schema is added: a pooler may hand each
-// transaction to a different PostgreSQL connection, so no search path is set on any of them.
+// sqlstore have question marks. Both refer to tables as @table, to which the schema is added. A pooler may hand each
+// transaction to a different PostgreSQL connection, so no connection has a search path set.
 type conn struct {
 	ctx    context.Context //nolint:containedctx // the context of the one call that this conn serves
 	to     speaker

@@ -78,7 +78,7 @@ type cutCase struct {
 }
 
 // testCuts proves that a connection that breaks at any request of a call, before the server receives it or before its
-// response arrives, neither loses the change nor makes it twice, and goes unnoticed by the caller.
+// response arrives, neither loses the change nor makes it twice, and that the caller does not notice.
 func testCuts(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

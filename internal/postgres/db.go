@@ -20,18 +20,17 @@ import (
 	"zerodag/internal/turns"
 )
 
-// DefaultSchema is the schema of the tables; Digdag's tables are in another one.
+// DefaultSchema is the schema of the tables; Digdag's tables are in another schema.
 const DefaultSchema = "zerodag"
 
 // Options holds the settings for opening a database.
 type Options struct {
-	// URL is the server and database, in libpq's format:
-	// postgres://user:password@host:5432/name?sslmode=verify-full, or "host=... dbname=...". It may name several hosts;
-	// the host that takes writes is used.
+	// URL is the server and database, in libpq's format: postgres://user:password@host:5432/name?sslmode=verify-full,
+	// or "host=... dbname=...". It may name several hosts; the host that accepts writes is used.
 	URL         string
 	Schema      string           // the schema of the tables; "" is DefaultSchema
 	Now         func() time.Time // time.Now when nil
-	UUID        func() string    // creates the UUIDs of new sessions; random when nil
+	UUID        func() string    // creates the UUIDs of new sessions; nil means random UUIDs
 	SecretKeys  [][]byte         // empty: there are no secrets
 	Migrate     bool             // upgrade an older schema or create a missing one; otherwise refuse it
 	Connections int              // the maximum, including the listening one; 0: 10
@@ -54,7 +53,7 @@ type DB struct {
 	server  string
 	channel string // the notification channel
 	pool    *pgxpool.Pool
-	turns   *turns.Places // of the requests of sites for connections
+	turns   *turns.Places // for the sites' requests for connections
 	bound   time.Duration // how long to ask whether a commit was made
 	queues  map[string]*Queue
 	done    chan struct{} // closed by Close

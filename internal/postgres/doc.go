@@ -1,9 +1,10 @@
-// Package postgres is the driver of the host's ports for PostgreSQL, 12 and newer: one schema of a database holds the
-// logs of attempts, both queues, projects, schedules, sessions, secrets, tokens, archives and the logs of tasks, for
-// any number of servers.
+// Package postgres is the driver of the host's ports for PostgreSQL, 12 and newer: one schema of a database holds
+// attempt logs, both queues, projects, schedules, sessions, secrets, tokens, archives and task logs, for any number of
+// servers.
 //
 // Servers of one deployment open the same schema. It must never decide what the host decides, never touch a table
-// outside of its schema (Digdag's tables are in another), and never keep state in memory that another server needs.
+// outside of its schema (Digdag's tables are in another schema), and never keep state in memory that another server
+// needs.
 //
 // Package sqlstore implements most ports, for this database and for SQLite. This package contains the parts specific to
 // PostgreSQL: transactions that run once, queues in rows, appending to a log, archives, task logs and outages.

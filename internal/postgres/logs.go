@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// Logs keeps task logs in a database: a host.Logs for servers that share nothing else. Each server reads what the
+// Logs keeps task logs in a database: a host.Logs for servers that share only the database. Each server reads what the
 // others write as soon as it is stored.
 type Logs struct {
 	db     *DB

@@ -122,15 +122,15 @@ func (db *DB) prepare(c *conn, schema string, o Options, now time.Time) error {
 	return nil
 }
 
-// apply applies one migration, unless another process has applied it in the meantime. It refuses one that running servers
-// of an earlier release would not survive.
+// apply applies one migration, unless another process has applied it in the meantime. It refuses a migration that
+// running servers of an earlier release could not work with.
 func (db *DB) apply(c *conn, schema string, m sqlstore.Migration, now time.Time) (err error) {
 	if _, err := c.Exec("BEGIN"); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			c.Exec("ROLLBACK") //nolint:errcheck // if that fails, the connection is droppedand the transaction too
+			c.Exec("ROLLBACK") //nolint:errcheck // if that fails, the connection is dropped, and the transaction with it
 		}
 	}()
 	if _, err := c.Exec("SELECT pg_advisory_xact_lock($1)", hashOf("migrate", schema)); err != nil {
@@ -153,7 +153,7 @@ func (db *DB) apply(c *conn, schema string, m sqlstore.Migration, now time.Time)
 			return errors.Join(err, stillRunning(older, m.Oldest))
 		}
 	}
-	if _, err := c.Exec("SET LOCAL search_path TO " + pgx.Identifier{schema}.Sanitize()); err != nil { // the files do not know the schema
+	if _, err := c.Exec("SET LOCAL search_path TO " + pgx.Identifier{schema}.Sanitize()); err != nil { // the files do not name the schema
 		return err
 	}
 	if _, err := c.to.Exec(c.ctx, m.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
@@ -166,13 +166,13 @@ func (db *DB) apply(c *conn, schema string, m sqlstore.Migration, now time.Time)
 	return err
 }
 
-// stillRunning returns the error about servers of an earlier release, nil if there are none.
+// stillRunning returns an error if servers of an earlier release are running.
 func stillRunning(servers []string, version int) error {
 	if len(servers) == 0 {
 		return nil
 	}
-	return fmt.Errorf("it removes something that servers of an earlier release use, and these are running: %s."+
-		" Stop them, or upgrade them to a release that knows schema version %d, first", strings.Join(servers, ", "), version)
+	return fmt.Errorf("it removes something that running servers of an earlier release use: %s."+
+		" First stop them, or upgrade them to a release that knows schema version %d", strings.Join(servers, ", "), version)
 }
 
 // madeSchema creates the schema and the table of migrations unless they exist. A user without the right to create

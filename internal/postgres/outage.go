@@ -7,13 +7,13 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// A process that could not reach the database has no information about the others. When it reconnects, it judges no
-// leases for a while: holders whose leases have ended in the meantime may be alive and about to extend them. So an
-// outage of the database, which all processes see, ends no lease, and an outage of a single process leaves the judgment
-// to others.
+// A process that could not reach the database has no information about the other processes. When it reconnects, it
+// judges no leases for a while: holders whose leases have ended in the meantime may be alive and about to extend them.
+// So an outage of the database, which all processes see, ends no lease, and an outage of a single process leaves the
+// judgment to others.
 const (
-	// unheard is the time without a response after which an outage is assumed: it is shorter than the rest of a lease that
-	// was extended in time.
+	// unheard is the time without a response after which an outage is assumed: it is shorter than the rest of a lease
+	// that was extended on time.
 	unheard = 12 * time.Second
 	// grace is longer than the time between two extensions of a lease.
 	grace = 15 * time.Second

@@ -17,7 +17,7 @@ type parts struct {
 	ctx   context.Context //nolint:containedctx // io.Reader has no argument for it
 	db    *DB
 	what  string // for errors
-	sql   string // finds parts after $1 up to $2, in order, with their numbers
+	sql   string // finds the parts after $1 up to $2, in order, with their numbers
 	args  []any  // the arguments from $3 on
 	at    int64  // number of the last row that was read
 	last  int64

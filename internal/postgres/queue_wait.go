@@ -146,7 +146,7 @@ func (db *DB) hear(ctx context.Context, config *pgx.ConnConfig) (heard bool) {
 	defer func() {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), answer)
 		defer cancel()
-		to.Close(bounded) //nolint:errcheck // nothing of it is used again
+		to.Close(bounded) //nolint:errcheck // it is not used again
 	}()
 	if pooled, err := throughPooler(ctx, to); err != nil || pooled {
 		return false // another client may get the listening connection, and its notifications

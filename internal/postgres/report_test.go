@@ -16,8 +16,8 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// testReport proves what the views for reports show, that their columns are the promised ones, and that a role that may
-// read them reads nothing else.
+// testReport checks the rows that the views for reports show, that the views have the promised columns, and that a role
+// that may read the views can read nothing else.
 func testReport(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()

@@ -80,10 +80,10 @@ func (t *taskLog) Line(level operators.Level, logger, message string) {
 
 func (t *taskLog) keep(p []byte) {
 	if t.over(len(p)) {
-		t.store(true) //nolint:errcheck // what fails now is tried again, and the text is kept
+		t.store(true) //nolint:errcheck // after a failure, the text is kept and storing it is retried
 	}
 	if t.gather(p) {
-		t.store(false) //nolint:errcheck // what fails now is tried again, and the text is kept
+		t.store(false) //nolint:errcheck // after a failure, the text is kept and storing it is retried
 	}
 }
 
@@ -128,7 +128,7 @@ func (t *taskLog) tick() {
 	if closed {
 		return
 	}
-	t.store(false) //nolint:errcheck // what fails now is tried again, and the text is kept
+	t.store(false) //nolint:errcheck // after a failure, the text is kept and storing it is retried
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer, t.wait = nil, min(2*t.wait, longestMoment)

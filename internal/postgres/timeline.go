@@ -23,7 +23,7 @@ const timeline = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::
 
 // follow is called for each new connection.
 func (db *DB) follow(ctx context.Context, to *pgx.Conn) error {
-	db.outage.forgetClock() // it may be another server's
+	db.outage.forgetClock() // it may be the clock of another server
 	pooled, err := throughPooler(ctx, to)
 	if err != nil {
 		return err

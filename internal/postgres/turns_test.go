@@ -7,9 +7,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// testTurns proves that the requests of one site never have more than half of the connections, so that requests of
-// another site and the server's own work are served while they are under way, and that all of them are served in the
-// end.
+// testTurns proves that one site's requests never have more than half of the connections, so that requests from another
+// site and the server's own work are served in the meantime, and that all requests are served in the end.
 func testTurns(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

@@ -14,8 +14,8 @@ import (
 const (
 	// probed is how many bytes must fit. Most of the bytes take new pages, because random bytes cannot be compressed.
 	probed = 16 << 10
-	// fullFor is how long a change that found no space counts: a probe may find room in its own table when others have
-	// none.
+	// fullFor is how long a change that found no space counts: a probe may find room in its own table when other tables
+	// have none.
 	fullFor = 30 * time.Second
 	// writableFor is how long a probe that succeeded counts: each one writes as much to the database's log as a few
 	// tasks do.

@@ -87,9 +87,9 @@ var errClosed = fmt.Errorf("%w: the database is closed", host.ErrUnavailable)
 // read runs statements that change nothing, so they may always be repeated.
 func (db *DB) read(ctx context.Context, f func(*conn) error) error { return db.alone(ctx, f) }
 
-// acquire waits for a connection and returns a function that gives it back. Requests of one site have at most half of
-// the connections at a time, and sites that wait get them in turn, so that no site keeps the others waiting. The
-// server's own work does not wait for turns.
+// acquire waits for a connection and returns a function that releases it. Requests from one site have at most half of
+// the connections at a time, and waiting sites take turns, so that no site keeps the others waiting. The server's own
+// work does not wait for turns.
 func (db *DB) acquire(ctx context.Context) (*pgxpool.Conn, func(), error) {
 	leave := func() {}
 	if site, requested := host.SiteOf(ctx); requested {

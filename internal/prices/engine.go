@@ -1,8 +1,8 @@
 package prices
 
-// The cost of the engine itself for each attempt and task, all services together, as integration/stackbench counts it
-// on LocalStack (a test there compares the numbers). The share for the functions' running time was measured on a
-// computer, not on AWS.
+// The engine's own cost for each attempt and task, for all services together, as integration/stackbench counts it on
+// LocalStack (a test there compares the numbers). The share for the functions' running time was measured on a computer,
+// not on AWS.
 const (
 	EngineAttempt = 14.14 * perMillion // started by the API, with its first task
 	EngineInline  = 0.024 * perMillion // a task that the host runs between two steps: echo>, if>, for_each> ...

@@ -51,7 +51,7 @@ type variables struct {
 	mark         string
 }
 
-// given returns a program's variables that commands get; other: commands that run as another user.
+// given returns the variables of this program that commands get; other means that the commands run as another user.
 func (d *Driver) given(all []string, other bool) *variables {
 	last := make(map[string]int, len(all))
 	for i, pair := range all {

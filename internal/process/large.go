@@ -10,7 +10,7 @@ import (
 // mostVariable is the longest environment variable on Linux, including its name and the terminating zero.
 const mostVariable = 128 << 10
 
-// tooLarge adds the responsible variable to the error about a command that is too large to start.
+// tooLarge adds the name of the responsible variable to the error about a command that is too large to start.
 func tooLarge(err error, env []string) error {
 	if !errors.Is(err, syscall.E2BIG) {
 		return err

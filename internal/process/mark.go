@@ -21,7 +21,7 @@ func baseOf(name string) lineage.Mark {
 	return lineage.Mark(f.Sum32()>>3|1) << numberBits
 }
 
-// begin assigns a command its number; end records that nothing is left of the command.
+// begin assigns a command its number; end records that no process of the command is left.
 func (d *Driver) begin() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -2,9 +2,9 @@
 //
 // The local server and the command line call it. It must never leave a process behind: when a command has ended,
 // everything that it started is gone, including processes that moved to another session and cleared their environment.
-// A process that had the rights to change its mark, and so cannot be distinguished from another command's, is gone once
-// all commands that were running when it was first seen have ended. Unless files are hidden (Options.Hide), a command may
-// do whatever its user may do.
+// A process that was allowed to change its mark, and so cannot be distinguished from another command's processes, is
+// gone once all commands that were running when it was first seen have ended. Unless files are hidden (Options.Hide), a
+// command may do whatever its user may do.
 package process
 
 import (
@@ -31,7 +31,7 @@ const defaultGrace = 5 * time.Second
 // Options holds the settings of a Driver.
 type Options struct {
 	Grace   time.Duration // between TERM and KILL; 0 is 5 s
-	KillNow bool          // a canceled command is not asked to end, but killed
+	KillNow bool          // a canceled command is killed instead of being asked to end
 	// Cut, once closed, gives canceled commands no more time: they are killed. nil means that this never happens.
 	Cut <-chan struct{}
 	// Name distinguishes this driver's commands from those of others, across restarts of the program; "" means a random
@@ -63,8 +63,8 @@ type Driver struct {
 	name    string // the name of this driver, in the marks of its commands
 
 	base    lineage.Mark      // the base of the marks of this driver's commands: their number is added
-	theirs  func() *variables // what commands get that run as this program's user
-	foreign func() *variables // what commands get that run as another user
+	theirs  func() *variables // for commands that run as this program's user
+	foreign func() *variables // for commands that run as another user
 	noHome  bool              // the home folder of this program is hidden: a command's home is its workspace
 	starts  chan struct{}     // one for each running command, limited by the available descriptors
 	buffers sync.Pool

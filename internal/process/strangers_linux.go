@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// stranger is a process that an unknown command left behind, because it had the right to change its mark. It may belong
-// to any command that was running when it was first seen.
+// stranger is a process that an unknown command left behind, because the process was allowed to change its mark. It may
+// belong to any command that was running when it was first seen.
 type stranger struct {
 	began int64        // when it was started, to distinguish it from a later process with the same number
 	of    map[int]bool // commands that it may belong to and that have not ended yet
@@ -43,7 +43,7 @@ func (d *Driver) others() []*Driver {
 	return list
 }
 
-// ofAnother reports whether a process belongs, or may belong, to a command of another driver, which ends it itself.
+// ofAnother reports whether a process belongs, or may belong, to a command of another driver, which will end it.
 func (d *Driver) ofAnother(pid int, m lineage.Mark) bool {
 	return slices.ContainsFunc(d.others(), func(o *Driver) bool {
 		_, theirs := o.numberOf(m)
@@ -58,8 +58,7 @@ func (d *Driver) isBusy() bool {
 	return len(d.live) > 0
 }
 
-// endStrangers ends the strangers whose command has ended, whichever command that was. It is called when a command has
-// ended.
+// endStrangers ends the strangers whose command has certainly ended. It is called whenever a command has ended.
 func (d *Driver) endStrangers() {
 	children, known := ownChildren()
 	if !known {

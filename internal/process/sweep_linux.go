@@ -26,7 +26,7 @@ func adoptOrphans() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 }
 
-// sweep ends whatever a command left behind. The leader has ended and been reaped.
+// sweep ends all processes that a command left behind. The leader has ended and been reaped.
 //
 // There are almost never leftovers, so the checks proceed from cheap to expensive: one signal to the group, one check
 // of our children, and only then a search of all processes. It returns how many were still running.
@@ -153,7 +153,7 @@ type openList struct {
 	file int // 0: it is not open
 }
 
-var ownList openList //nolint:gochecknoglobals // it is the program's
+var ownList openList //nolint:gochecknoglobals // there is one for each program
 
 // open opens the file unless it is already open. A program that has run out of descriptors tries again the next time.
 func (l *openList) open() (int, error) {
@@ -190,7 +190,7 @@ func ownChildren() ([]int, bool) {
 func numbers(text []byte) []int {
 	var list []int
 	for word := range bytes.FieldsSeq(text) {
-		n, _ := strconv.Atoi(string(word)) // the kernel's: a number
+		n, _ := strconv.Atoi(string(word)) // the kernel writes only numbers
 		list = append(list, n)
 	}
 	return list

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepDescriptors prevents commands from inheriting descriptors that this process got from its parent: they may be
-// anything, and a command could write to them. Files that this program opens are not inherited anyway.
+// keepDescriptors prevents commands from inheriting descriptors that this process got from its parent: they may refer
+// to anything, and a command could write to it. Files that this program opens are not inherited anyway.
 var keepDescriptors = sync.OnceFunc(func() {
 	list, err := os.ReadDir("/dev/fd")
 	if err != nil {

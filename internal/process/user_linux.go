@@ -29,14 +29,15 @@ func MayBecome(ids ...int) error {
 	if err := unix.Capget(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &has[0]); err != nil {
 		return fmt.Errorf("read the capabilities of the server: %w", err)
 	}
-	// What it takes to give a workspace to a user, to become that user, and to end its processes and delete its files.
+	// The capabilities needed to give a workspace to a user, to become that user, and to end its processes and delete
+	// its files.
 	for name, c := range map[string]int{"CHOWN": unix.CAP_CHOWN, "DAC_OVERRIDE": unix.CAP_DAC_OVERRIDE, "FOWNER": unix.CAP_FOWNER,
 		"KILL": unix.CAP_KILL, "SETGID": unix.CAP_SETGID, "SETUID": unix.CAP_SETUID} {
 		if has[0].Effective&(1<<c) == 0 {
 			return errors.New("the server runs as root without the capability CAP_" + name)
 		}
 	}
-	// The root of a container may be mapped to another user, with few others beside it.
+	// A container's root may be mapped to another user, and only a few other IDs may exist beside it.
 	for _, file := range []string{"/proc/self/uid_map", "/proc/self/gid_map"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -97,8 +98,8 @@ func mapped(table string, id int64) bool {
 	return false
 }
 
-// spawnAs starts a command as another user, with a limit on that user's processes. The watch enforces the limit of the
-// command; this one is for commands that fork faster than the watch checks.
+// spawnAs starts a command as another user, with a limit on that user's processes. The watch enforces the command's
+// limit; this limit is for commands that fork faster than the watch checks.
 func (d *Driver) spawnAs(u *User, program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
 	if err := executable(attr.Dir, program); err != nil {
 		return nil, err

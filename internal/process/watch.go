@@ -104,7 +104,7 @@ func (f *forks) Write(p []byte) (int, error) {
 
 // exit returns how the command ended. No more output is written.
 func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
-	if w.disk.FullAtEnd() { // a short command ends before a check, or between two checks
+	if w.disk.FullAtEnd() { // a short command may end before the first check or between two checks
 		w.why.Set(operators.TooMuchDisk(w.limits.Disk))
 	}
 	if w.forks.refused && (s.Signaled() || s.ExitStatus() != 0) {

@@ -7,8 +7,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Admit returns the error with which Pack fails for the project, or with which Inspect refuses its archive. It reads no
-// file's content, unless the archive may be larger than limits.Compressed.
+// Admit returns the error with which Pack would fail for the project, or with which Inspect would refuse its archive.
+// It reads no file's content, unless the archive may be larger than limits.Compressed.
 func (p Project) Admit(copyOutgoing bool, limits Limits) error {
 	limits = limits.orDefault()
 	u := &unpacking{limits: limits, seen: map[string]byte{}}
@@ -32,7 +32,7 @@ func refusalOr(err error) error {
 	return err
 }
 
-// judge checks the entries of an archive that is not written.
+// judge checks the entries of an archive without writing it.
 type judge struct{ u *unpacking }
 
 func (j judge) WriteHeader(h *tar.Header) error { return j.u.entry(h, nil) }

@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// foreign lists the refusals of archives that Pack never makes.
+// foreign lists the refusals that concern only archives that Pack never creates.
 func foreign() []string {
 	return []string{
 		"Archive is broken: %v", "Input is not in the .gz format",
@@ -32,8 +32,8 @@ func foreign() []string {
 	}
 }
 
-// TestAdmit proves that Admit reports each refusal of an archive that Pack can make, with the same message and without
-// an archive, and that every refusal is either proved here or known to concern only other archives.
+// TestAdmit proves that Admit reports each refusal of an archive that Pack can create, with the same message and
+// without creating the archive, and that every refusal is either tested here or known to concern only other archives.
 func TestAdmit(t *testing.T) {
 	t.Parallel()
 	random := make([]byte, 5000)

@@ -231,7 +231,7 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:
-		// The owner may always enter and delete.
+		// The owner may always enter and delete it.
 		u.modes = append(u.modes, folderMode{name, fs.FileMode(h.Mode)&0o777 | 0o700})
 		return nil
 	case tar.TypeSymlink:

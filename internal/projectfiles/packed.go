@@ -10,8 +10,8 @@ import (
 	"zerodag/engine/dig"
 )
 
-// PackedSource returns Source as it is for the project's archive: files that Pack omits do not exist. also lists names
-// that exist nevertheless.
+// PackedSource returns a Source in which, as in the project's archive, the files that Pack omits do not exist. also
+// lists names that exist nevertheless.
 func (p Project) PackedSource(also ...string) (dig.Source, error) {
 	found, err := p.list()
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package projectfiles handles the folder of a project: which of its files belong to the project, how they are read and
-// written, and how they become an archive and come out of one.
+// written, and how they are packed into an archive and unpacked from one.
 //
 // The local server, the command line and the tests call it. It must never read or write outside the folder that it was
 // given, no matter what links a project or an archive contains.

@@ -10,13 +10,13 @@ import (
 
 // Admission holds the options of a push that decide which folders it accepts.
 type Admission struct {
-	CopyLinks  bool // store the targets of links out of the folder
+	CopyLinks  bool // store the targets of links that lead out of the folder
 	AllowEmpty bool // accept a folder without workflows
 }
 
-// Check reads the workflows and returns the error with which a push of the folder is refused, whatever the settings of
-// the server. If the user names a workflow ("" for none), only mistakes that concern it are errors, and the others are
-// warnings. notes is as for ReadHere.
+// Check reads the workflows and returns the error with which every server would refuse a push of the folder, whatever
+// its settings. If the user names a workflow ("" for none), only mistakes that concern it are errors, and all others
+// are warnings. notes is as for ReadHere.
 func (f Folder) Check(named string, o Admission, notes io.Writer) (Contents, dig.Errors, error) {
 	contents, own, err := f.names(named, notes)
 	if err != nil {
@@ -45,8 +45,8 @@ func (f Folder) Check(named string, o Admission, notes io.Writer) (Contents, dig
 }
 
 // Admit returns the error with which a push of the folder fails although its workflows are valid: because of its files,
-// or because it has no workflows. warnings are about limits that a server may have raised, so that only some servers
-// refuse the folder.
+// or because it has no workflows. Warnings concern limits that a server may have raised, so only some servers refuse
+// the folder.
 func (f Folder) Admit(contents Contents, o Admission) (warnings dig.Errors, err error) {
 	if len(contents.Names) == 0 && !o.AllowEmpty {
 		return nil, fmt.Errorf("%s\nhint: --allow-empty accepts the folder as it is", f.NoWorkflow().Message)

@@ -40,7 +40,7 @@ func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 	}
 	all, err := f.List()
 	if err != nil {
-		return nil //nolint:nilerr // the reader of the project reports what is wrong with it
+		return nil //nolint:nilerr // the code that reads the project reports the problem
 	}
 	if name := f.firstUsed(all, names); name != "" {
 		return dig.Errors{{File: dotEnv, Message: "commands do not get " + name + " because this file is not read", Hint: "add `--env-file " + dotEnv + "`"}}

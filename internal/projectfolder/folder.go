@@ -166,7 +166,8 @@ func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
 	return c, err
 }
 
-// names lists the workflow files for ReadHere. own is the file that only the user's request adds to them, if any.
+// names lists the workflow files for ReadHere. own is the file, if any, that is included only because the user names
+// it.
 func (f Folder) names(named string, notes io.Writer) (c Contents, own []string, err error) {
 	all, err := f.List()
 	if err != nil {

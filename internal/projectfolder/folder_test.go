@@ -42,7 +42,7 @@ func filled(t *testing.T, files map[string]string) Folder {
 	return f
 }
 
-// TestOwnState proves that a run does not write through a link that came with the project, and fails before it runs
+// TestOwnState proves that a run does not write through a link that came with the project, but fails before it runs
 // anything.
 func TestOwnState(t *testing.T) {
 	t.Parallel()

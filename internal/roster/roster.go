@@ -1,8 +1,8 @@
-// Package roster keeps the record of this server among the servers of its database, and reports servers that were lost.
+// Package roster maintains this server's record in the database's list of servers, and reports servers that were lost.
 //
-// A record shows users which servers there are. Nothing depends on it: leases of messages decide which server works on
-// a task. The package must never judge another server by a machine's clock, or after it could not reach the database
-// itself: then the others may have been unable to write their records, too.
+// A record shows users which servers exist. Nothing depends on it: message leases decide which server works on a task.
+// The package must never judge another server by a machine's clock, or after it could not reach the database itself,
+// because the other servers may have been unable to write their records, too.
 package roster
 
 import (
@@ -17,7 +17,7 @@ import (
 // Kept is how long the record of a lost server is kept.
 const Kept = 24 * time.Hour
 
-// leave limits how long the record's removal may delay the end of this process.
+// leave limits how long removing the record may delay the end of this process.
 const leave = 5 * time.Second
 
 // Options are the dependencies of a Roster.
@@ -111,7 +111,7 @@ func (r *Roster) judge(ctx context.Context) error {
 	return r.Servers.ForgetServers(ctx, Kept)
 }
 
-// failed logs an error, unless the database is unavailable, which others report.
+// failed logs an error, unless the database is unavailable, which other parts report.
 func (r *Roster) failed(what string, err error) {
 	if err != nil && !errors.Is(err, host.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
 		r.Logger.Warn(what, "error", err)

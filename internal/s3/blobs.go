@@ -26,7 +26,7 @@ type Blobs struct {
 	part   int
 }
 
-// partSize is how much of a blob is in memory at once; S3 requires parts of at least 5 MB.
+// partSize is the number of bytes of a blob that are in memory at once; S3 requires parts of at least 5 MB.
 const partSize = 8 << 20
 
 // NewBlobs returns the Blobs of an existing bucket.

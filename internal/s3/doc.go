@@ -1,4 +1,4 @@
-// Package s3 is the AWS driver for host.Blobs and host.Logs: objects of one bucket each.
+// Package s3 is the AWS driver for host.Blobs and host.Logs: each stores objects in one bucket.
 //
 // The functions open it; the runner and browsers read and write only through its links. It must never overwrite a blob,
 // never keep more than one part of an upload in memory, and never create an object for a short log.

@@ -73,7 +73,7 @@ func (t *taskLog) keep(p []byte, s string) {
 	}
 	t.mu.Unlock()
 	if full {
-		t.store(true) //nolint:errcheck // what fails now fails at the end again: the text is kept
+		t.store(true) //nolint:errcheck // the text is kept, and a lasting failure is reported at the end
 	}
 }
 
@@ -92,7 +92,7 @@ func (t *taskLog) compress() {
 
 // tick shows the current text to live viewers.
 func (t *taskLog) tick() {
-	t.store(false) //nolint:errcheck // what fails now fails at the end again: the text is kept
+	t.store(false) //nolint:errcheck // the text is kept, and a lasting failure is reported at the end
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer = nil

@@ -27,7 +27,7 @@ var (
 	ErrUnknown = errors.New("the function did not respond")
 )
 
-// Call is the input of a function: a command, and the places for its output.
+// Call is a function's input: a command, and the places for its output.
 type Call struct {
 	Order
 	// Logs holds the places for the parts of its log, each for twice as many bytes as the previous one.

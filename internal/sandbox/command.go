@@ -44,7 +44,7 @@ type Command struct {
 // Result is how a command ended.
 type Result struct {
 	Code    int               `json:"code"`
-	Signal  int               `json:"signal,omitempty"`   // that ended it
+	Signal  int               `json:"signal,omitempty"`   // the signal that ended it
 	Why     string            `json:"why,omitempty"`      // why it was ended
 	Outputs map[string][]byte `json:"outputs,omitempty"`  // small ones
 	Blobs   map[string]string `json:"blobs,omitempty"`    // keys of large ones, by name

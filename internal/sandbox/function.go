@@ -39,7 +39,7 @@ const (
 	callOutput = 128 << 20
 	// callProcesses is how many processes a command may have: Lambda allows 1024 for the whole environment.
 	callProcesses = 512
-	// ownMemory is what the function needs for itself, in bytes.
+	// ownMemory is the memory that the function itself needs, in bytes.
 	ownMemory = 128 << 20
 )
 
@@ -278,7 +278,7 @@ func (f *calls) look(ctx context.Context, t try, row Command) (operators.Exit, e
 	if row.Result.Lost {
 		return f.again(ctx, t, row)
 	}
-	t.Stdout.Write(row.Result.Log) //nolint:errcheck // the log of a task never fails
+	t.Stdout.Write(row.Result.Log) //nolint:errcheck // a task's log never fails
 	return f.run.exit(ctx, t.Stdout, row)
 }
 
@@ -290,7 +290,7 @@ func (f *calls) again(ctx context.Context, t try, row Command) (operators.Exit, 
 	if t.losses++; t.losses >= maxLosses {
 		return operators.Exit{}, operators.Failf("The command's function was lost %d times (%s): use a machine instead (sandbox: {executor: fargate})", t.losses, row.Result.Why)
 	}
-	t.Stdout.Write([]byte("zerodag: the function of this command was lost (" + row.Result.Why + "): it runs again\n")) //nolint:errcheck // the log of a task never fails
+	t.Stdout.Write([]byte("zerodag: the function of this command was lost (" + row.Result.Why + "): it runs again\n")) //nolint:errcheck // a task's log never fails
 	return f.begin(ctx, t)
 }
 

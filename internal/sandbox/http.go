@@ -16,7 +16,7 @@ const HandlerPath = "/runner/"
 // maxBody limits a runner's request, in bytes: it contains small output files.
 const maxBody = 1 << 20
 
-// Handler answers runners: JSON by POST, with the runner's token as bearer token. 410 means that the runner or command
+// Handler serves runners: they POST JSON, with the runner's token as bearer token. 410 means that the runner or command
 // has ended and must be given up; after any other status except 200, the runner retries the request.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// provision describes what a waiting command may expect.
+// provision describes the runners that a waiting command may expect.
 type provision struct {
 	warm    bool   // a runner is up
 	refused string // why no runner is up now

@@ -130,7 +130,7 @@ func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, erro
 	return s.take(ctx, r, claimed, len(claimed))
 }
 
-// leave lets a runner that is no longer needed leave. Its row stays until its machine has ended: the caller may be an
+// leave releases a runner that is no longer needed. Its row stays until its machine has ended: the caller may be an
 // impostor that read the ticket, and the real machine may not have come up yet.
 func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool, error) {
 	if idle < pauseTime {
@@ -177,7 +177,8 @@ func (s *Service) claim(ctx context.Context, r Runner, n int) ([]Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Concurrent runners begin at different places: if two want the same command, one runner makes a call in vain.
+	// Concurrent runners begin at different places: if two runners want the same command, one of them makes a call in
+	// vain.
 	if first := r.Slot * n; first < len(waiting) {
 		waiting = slices.Concat(waiting[first:], waiting[:first])
 	}

@@ -763,7 +763,7 @@ func TestCrowded(t *testing.T) {
 type stale struct {
 	sandbox.Work
 	first []sandbox.Command
-	lost  int // claims in vain
+	lost  int // claims that failed
 }
 
 func (s *stale) Waiting(ctx context.Context, attempt int64, class string, n int) ([]sandbox.Command, error) {

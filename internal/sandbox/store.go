@@ -31,14 +31,15 @@ type Work interface {
 	// Claimed lists a runner's commands.
 	Claimed(ctx context.Context, attempt int64, runner string) ([]Command, error)
 	// Ended records that the runner of a stopped command has ended all its processes. It returns ErrConflict if the
-	// command is not over or belongs to another runner.
+	// command has not ended or belongs to another runner.
 	Ended(ctx context.Context, attempt int64, key, runner string) error
 	// Note records a problem with a waiting command, and returns the command; with "", it only reads it. It returns
 	// ErrConflict if the command no longer waits.
 	Note(ctx context.Context, attempt int64, key, trouble string) (Command, error)
 }
 
-// Registry records which runners exist, and how their launches went; a runner is named by its row's place and its ID.
+// Registry records which runners exist, and the outcomes of their launches; a runner is identified by its row's place
+// and its ID.
 type Registry interface {
 	// AddRunner puts a runner into its slot. It returns ErrConflict if the slot is taken.
 	AddRunner(ctx context.Context, r Runner) error

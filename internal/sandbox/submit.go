@@ -145,7 +145,7 @@ func (s *commands) attend(ctx context.Context, c operators.Command, a *asked, fi
 		if class, err = s.class(c.Sandbox, a.key, a.losses); err != nil {
 			return operators.Exit{}, err
 		}
-		c.Stdout.Write([]byte("zerodag: the machine of this command was lost (" + row.Result.Why + "): it runs again, alone\n")) //nolint:errcheck // the log of a task never fails
+		c.Stdout.Write([]byte("zerodag: the machine of this command was lost (" + row.Result.Why + "): it runs again, alone\n")) //nolint:errcheck // a task's log never fails
 		if row, err = s.add(ctx, c, class, a.key); err != nil {
 			return operators.Exit{}, err
 		}

@@ -374,8 +374,8 @@ func hanging(hangs *bool) *sandbox.Keyring {
 	}}
 }
 
-// TestKeysThatHang proves that a machine whose key is known gets its response within seconds even if the store of the
-// keys never answers.
+// TestKeysThatHang proves that a machine whose key is known gets its response within seconds even if the key store
+// never responds.
 func TestKeysThatHang(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -395,7 +395,7 @@ func TestKeysThatHang(t *testing.T) {
 }
 
 // TestKeysThatNeverCame proves that a task that needs a key that the store does not return in time asks again later:
-// its command does not fail, and runs once the store answers.
+// its command does not fail, and runs once the store responds.
 func TestKeysThatNeverCame(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)

@@ -150,7 +150,7 @@ func (s *Service) revive(ctx context.Context, r Runner) error {
 	err = s.launch(ctx, r)
 	switch {
 	case errors.Is(err, ErrBusy):
-		return nil // the next round
+		return nil // wait for the next check
 	case err != nil && !errors.Is(err, host.ErrUnavailable): // each command encounters the error and reports it
 		err = errors.Join(err, s.tell(ctx, r, ""))
 	}
@@ -172,19 +172,19 @@ func (s *Service) grow(ctx context.Context, like Runner) error {
 	}
 	err = s.start(ctx, Command{Attempt: like.Attempt, Class: like.Class, Site: like.Site, Project: like.Project}, like.Of, free[0])
 	if errors.Is(err, ErrBusy) {
-		return nil // the next round
+		return nil // wait for the next check
 	}
 	return err
 }
 
-// Ending describes what the end of a machine means for the next one.
+// Ending describes what the end of a machine means for the next machine.
 type Ending int
 
 // The endings.
 const (
-	Lost   Ending = iota // another machine may fare better
+	Lost   Ending = iota // another machine may succeed
 	NoRoom               // there was no capacity for it; there may be later
-	Final                // no other machine would fare better, for example because the image is missing
+	Final                // no other machine would succeed, for example because the image is missing
 )
 
 // Stopped handles the end of a runner's machine, with its reason.

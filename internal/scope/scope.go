@@ -19,7 +19,7 @@ type Scope []string
 // Has reports whether the scope includes a project.
 func (s Scope) Has(project string) bool { return slices.Contains(s, project) }
 
-// Within returns the ports as a caller with this scope sees them.
+// Within returns the ports in the form in which a caller with this scope sees them.
 func (s Scope) Within(p host.Ports) host.Ports {
 	known := projects{p.Projects, s}
 	p.Projects = known

@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// Strict is the folder of a command that has fewer rights than this program: nothing it
-// leaves there can make this program read or write elsewhere.
+// Strict is the folder of a command that has fewer rights than this program: nothing that it leaves there can make this
+// program read or write elsewhere.
 type Strict struct {
 	Root    string // the project's folder, an absolute path
 	Command operators.Command

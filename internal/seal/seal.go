@@ -1,7 +1,7 @@
 // Package seal turns small values into text that others can carry but neither read nor forge: the cookies of a sign-in.
 //
-// The API uses it; a deployment gives it the key. It must never report why a sealed text is invalid, so that a caller
-// with an invalid one learns nothing.
+// The API uses it; a deployment gives it the key. It must never report why a sealed text is invalid, so that the error
+// reveals nothing to the caller.
 package seal
 
 import (

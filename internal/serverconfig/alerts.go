@@ -27,7 +27,7 @@ import (
 	"zerodag/internal/sns"
 )
 
-// The settings of channels and routes (server.md#settings).
+// The settings for channels and routes (server.md#settings).
 const (
 	alertKeys   = "alert."
 	consoleKey  = "alert.console"
@@ -44,7 +44,7 @@ type channelType struct {
 	open    func(section) (notice.Sender, error)
 }
 
-// channelTypes returns the types of channels by name.
+// channelTypes returns the channel types by name.
 func channelTypes(pool *evaluators.Pool) map[string]channelType {
 	hook := func(to func(string) channel.Hook) func(section) (notice.Sender, error) {
 		return func(s section) (notice.Sender, error) {
@@ -96,14 +96,14 @@ func channelTypes(pool *evaluators.Pool) map[string]channelType {
 	}
 }
 
-// section is the settings of one channel.
+// section contains one channel's settings.
 type section struct {
 	r      *configuration.Reading
 	prefix string // "alert.channels.NAME."
 	kind   string
 }
 
-// required reads a setting that the type of the channel needs.
+// required reads a setting that the channel's type requires.
 func (s section) required(key string) (string, error) {
 	key = s.prefix + strings.TrimPrefix(key, s.prefix)
 	if v := s.r.Text(key, ""); v != "" {
@@ -127,7 +127,7 @@ func (s section) optionalSecret(key string) (string, error) {
 		return here, nil
 	}
 	if here != "" {
-		return "", fmt.Errorf("configuration keys %s and %s exclude each other: remove one of them", s.prefix+key, s.prefix+key+fileKey)
+		return "", fmt.Errorf("configuration keys %s and %s cannot be set together: remove one of them", s.prefix+key, s.prefix+key+fileKey)
 	}
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -181,14 +181,14 @@ func openSNS(s section) (notice.Sender, error) {
 	if len(parts) != 6 || parts[0] != "arn" || parts[2] != "sns" || parts[3] == "" || parts[5] == "" {
 		return nil, fmt.Errorf("configuration key %stopic must be the ARN of a topic, such as arn:aws:sns:eu-west-1:123456789012:NAME", s.prefix)
 	}
-	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithRegion(parts[3])} // a topic is only known in its own region
+	options := []func(*awsconfig.LoadOptions) error{awsconfig.WithRegion(parts[3])} // a topic exists only in its own region
 	id := s.r.Text(s.prefix+"credentials.access-key-id", "")
 	secret, err := s.optionalSecret("credentials.secret-access-key")
 	if err != nil {
 		return nil, err
 	}
 	if (id == "") != (secret == "") {
-		return nil, fmt.Errorf("configuration keys %scredentials.access-key-id and .secret-access-key are needed together; without both, the server finds credentials as the AWS CLI does", s.prefix)
+		return nil, fmt.Errorf("configuration keys %scredentials.access-key-id and .secret-access-key must be set together; without them, the server finds credentials as the AWS CLI does", s.prefix)
 	}
 	if id != "" {
 		options = append(options, awsconfig.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(id, secret, "")))
@@ -206,7 +206,7 @@ func openSNS(s section) (notice.Sender, error) {
 	return sns.New(c, sns.Options{ARN: topic, Tries: 1}), nil // the outbox retries
 }
 
-// alertFiles returns the files that hold secrets of channels.
+// alertFiles returns the files that contain the channels' secrets.
 func alertFiles(s configuration.Settings) (files []string) {
 	for key, name := range s {
 		if strings.HasPrefix(key, channelKeys) && strings.HasSuffix(key, fileKey) && name != "" {
@@ -221,7 +221,7 @@ func alertFiles(s configuration.Settings) (files []string) {
 
 var alertName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
 
-// sections groups the settings below a prefix by their names: the keys of each without prefix and name.
+// sections groups the settings below a prefix by name; the keys that it returns lack the prefix and the name.
 func sections(s configuration.Settings, prefix string) (map[string][]string, error) {
 	found := map[string][]string{}
 	for _, key := range slices.Sorted(maps.Keys(s)) {
@@ -294,7 +294,7 @@ func readChannels(r *configuration.Reading, pool *evaluators.Pool, o *notice.Out
 	return nil
 }
 
-// open opens a channel, and marks all its possible keys as read.
+// open opens a channel, and marks all keys that it may have as read.
 func (s section) open(t channelType) (notice.Sender, error) {
 	for _, key := range append(slices.Clone(t.keys), t.secrets...) {
 		if !strings.HasSuffix(key, "*") {
@@ -370,7 +370,7 @@ func globs(r *configuration.Reading, key string) ([]string, error) {
 	list := r.List(key)
 	for _, glob := range list {
 		if notice.CheckGlob(glob) != nil {
-			return nil, fmt.Errorf("configuration key %s: the pattern %q is malformed: * stands for any text, ? for a letter, [a-z] for one of several", key, glob)
+			return nil, fmt.Errorf("configuration key %s: the pattern %q is malformed: * matches any text, ? one character, [a-z] one of several characters", key, glob)
 		}
 	}
 	return list, nil
@@ -395,7 +395,7 @@ func sites(r *configuration.Reading, key string) (list []int64, err error) {
 	for _, text := range r.List(key) {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || id < 0 {
-			return nil, fmt.Errorf("configuration key %s must be a list of numbers of sites but contains %q", key, text)
+			return nil, fmt.Errorf("configuration key %s must be a list of site numbers but contains %q", key, text)
 		}
 		list = append(list, id)
 	}

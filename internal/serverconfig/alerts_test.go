@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/notice/mail"
 )
 
-// TestAlerts proves that channels of every type and routes are read, that secrets may be in files, and that no key is
+// TestAlerts proves that routes and channels of every type are read, that secrets may be in files, and that no key is
 // left unread.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
@@ -100,19 +100,19 @@ func TestWrongAlerts(t *testing.T) {
 		`alert.channels.ops.type is "irc": use command`:                                                                 {c + "type": "irc"},
 		"unknown configuration key alert.channels.ops.chanel: a channel of type slack has the keys type, url, url-file": {c + "chanel": "x"},
 		"alert.channels.ops.url must be a URL that begins with https:// or http://":                                     {c + "url": "hooks.example.com/SECRET"},
-		"alert.channels.ops.url and alert.channels.ops.url-file exclude each other":                                     {c + "url-file": "x"},
+		"alert.channels.ops.url and alert.channels.ops.url-file cannot be set together":                                 {c + "url-file": "x"},
 		"alert.channels.x.url is missing: alert.channels.x.type is teams; write the value, or name a file":              {"alert.channels.x.type": "teams"},
 		"alert.channels.x.url-file: open ":                                                                              {"alert.channels.x.type": "teams", "alert.channels.x.url-file": "/nonexistent/file"},
 		"alert.channels.x.chat is missing: alert.channels.x.type is telegram":                                           {"alert.channels.x.type": "telegram", "alert.channels.x.token": "SECRET"},
 		"alert.channels.x.topic must be the ARN of a topic":                                                             {"alert.channels.x.type": "sns", "alert.channels.x.topic": "t"},
-		"alert.channels.x.credentials.access-key-id and .secret-access-key are needed together":                         {"alert.channels.x.type": "sns", "alert.channels.x.topic": "arn:aws:sns:eu-west-1:1:t", "alert.channels.x.credentials.secret-access-key": "SECRET"},
+		"alert.channels.x.credentials.access-key-id and .secret-access-key must be set together":                        {"alert.channels.x.type": "sns", "alert.channels.x.topic": "arn:aws:sns:eu-west-1:1:t", "alert.channels.x.credentials.secret-access-key": "SECRET"},
 		"alert.channels.x.host is missing: alert.channels.x.type is mail":                                               {"alert.channels.x.type": "mail"},
 		"alert.channels.x.to is missing":                                                                                {"alert.channels.x.type": "mail", "alert.channels.x.host": "h", "alert.channels.x.from": "f@x"},
 		"alert.routes.r.channels is missing":                                                                            {"alert.routes.r.kinds": "sla"},
 		"alert.routes.r.channels names the channel dev, which does not exist: set alert.channels.dev.type":              {"alert.routes.r.channels": "ops,dev"},
 		"unknown configuration key alert.routes.r.project: a route has the keys channels, kinds":                        {"alert.routes.r.channels": "ops", "alert.routes.r.project": "x"},
 		`alert.routes.r.kinds: unknown kind "failed": use failure, sla, slow, message, late, start_failed or recovered`: {"alert.routes.r.channels": "ops", "alert.routes.r.kinds": "failed"},
-		`alert.routes.r.sites must be a list of numbers of sites but contains "x"`:                                      {"alert.routes.r.channels": "ops", "alert.routes.r.sites": "x"},
+		`alert.routes.r.sites must be a list of site numbers but contains "x"`:                                          {"alert.routes.r.channels": "ops", "alert.routes.r.sites": "x"},
 		`alert.routes.r.projects: the pattern "[" is malformed`:                                                         {"alert.routes.r.channels": "ops", "alert.routes.r.projects": "["},
 		`alert.routes.r.quiet must be a duration`:                                                                       {"alert.routes.r.channels": "ops", "alert.routes.r.quiet": "often"},
 	} {

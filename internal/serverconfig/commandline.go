@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// The forms of a server's own log.
+// Formats of the server's own log.
 const (
 	TextLog = "text"
 	JSONLog = "json"
@@ -32,7 +32,7 @@ type CommandLine struct {
 	acceptLocal          bool
 	headers              []string
 
-	Project string // the folder of the only project, in which tasks work; "" for a server with any projects
+	Project string // the folder of the only project, in which tasks work; "" for a server with any number of projects
 	Version string // the program's version, for clients
 }
 

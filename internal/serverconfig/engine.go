@@ -116,7 +116,7 @@ const sharedLease = 30 * time.Second
 // places reads where a stand-alone server keeps its data.
 func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
 	r.Here("archive.type", "local", "db")
-	// Digdag's kinds of databases in a file or in memory also become one file on this machine.
+	// Digdag's file and memory databases also become a single file on this machine.
 	kinds := append(embedded.Databases(), "h2", "memory")
 	if c.Project != "" {
 		kinds = append([]string{"memory"}, kinds...)
@@ -138,7 +138,7 @@ func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
 	c.logOptions(r, o)
 }
 
-// logOptions reads where task logs are stored: here, they are kept unless that is switched off.
+// logOptions reads where task logs are stored: zerodag keeps them unless that is switched off.
 func (c *CommandLine) logOptions(r *configuration.Reading, o *embedded.Options) {
 	kind := r.Here("log-server.type", "local", "null")
 	o.LogsApart = !r.Bool("log-server.local.short_together", true)

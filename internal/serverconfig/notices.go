@@ -70,7 +70,7 @@ func noticeSender(r *configuration.Reading, pool *evaluators.Pool) (notice.Sende
 	}
 }
 
-// mailNotices reads the settings of mails, whose keys begin with prefix.
+// mailNotices reads the mail settings whose keys begin with prefix.
 func mailNotices(r *configuration.Reading, pool *evaluators.Pool, prefix string, required func(string) (string, error)) (m mail.Sender, err error) {
 	host, err := required(prefix + "host")
 	if err != nil {
@@ -114,7 +114,7 @@ func addressList(text string) []param.Value {
 }
 
 // noticeTemplate reads a template with `${message}` and the like. It is evaluated once, so that mistakes are found at
-// startup and not on the night when the notice is needed.
+// startup, not when the notice is needed.
 func noticeTemplate(file string, pool *evaluators.Pool) (func(*param.Map) (string, error), error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

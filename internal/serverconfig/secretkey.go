@@ -16,9 +16,9 @@ import (
 )
 
 // secretKeys reads the key that encrypts secrets: configuration, environment, or a file. If none is set, it creates a
-// new one and keeps it with the data, so that secrets just work. It does not do so if servers share a database, because
-// each would have a different key. The key is followed by keys that only decrypt. An empty result means that there is
-// no key.
+// new one and keeps it with the data, so that secrets just work. It does not create one if servers share a database,
+// because each server would have a different key. The key is followed by keys that only decrypt. An empty result means
+// that there is no key.
 func secretKeys(r *configuration.Reading, folder string, shares bool) ([][]byte, error) {
 	keys, err := encryptionKey(r, folder, shares)
 	more := r.List("digdag.secret-decryption-keys")

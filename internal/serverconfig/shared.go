@@ -36,7 +36,8 @@ func (c *CommandLine) contradicts(s configuration.Settings) error {
 	return program.UsageError(fmt.Errorf("%s and database.type = postgresql in the configuration set two places for the data: remove one of them", option))
 }
 
-// sharedOptions reads what the server shares with others (docs/servers.md). The keys have Digdag's names.
+// sharedOptions reads the settings for data that the server shares with others (docs/servers.md). The keys have
+// Digdag's names.
 func sharedOptions(r *configuration.Reading, own embedded.Options) (shared.Options, error) {
 	database, err := Database(r)
 	if err != nil {
@@ -65,7 +66,7 @@ func sharedOptions(r *configuration.Reading, own embedded.Options) (shared.Optio
 	return o, err
 }
 
-// connections is how many connections a server has to its database.
+// connections is the number of a server's connections to its database.
 const connections = 20
 
 // Database reads the address of the database that several servers share.
@@ -113,7 +114,7 @@ func databaseURL(r *configuration.Reading, below string) (string, error) {
 }
 
 // tlsMode returns the TLS mode for a database. Connections to another machine use TLS unless the configuration disables
-// it, because without TLS, an attacker on the path may respond in order to get the password.
+// it, because without TLS, an attacker on the path could pose as the database to get the password.
 func tlsMode(r *configuration.Reading, below string, hosts []string) string {
 	mode, given := r.Text(below+"sslmode", ""), r.Text(below+"ssl", "") != ""
 	switch on := r.Bool(below+"ssl", false); {
@@ -168,7 +169,7 @@ func bucket(r *configuration.Reading, below string) (*shared.Bucket, error) {
 	return b, nil
 }
 
-// sharedFolder reads a folder that all servers see.
+// sharedFolder reads a folder that all servers can access.
 func sharedFolder(r *configuration.Reading, key string) (string, error) {
 	folder := r.Text(key, "")
 	if folder == "" {

@@ -31,11 +31,11 @@ type Web struct {
 	TLS              *certificate.Files // nil: plain HTTP
 	Notes            []string           // warnings for the log
 	API              httpapi.Options
-	Token            bool // bearer tokens are required
+	Token            bool // whether bearer tokens are required
 }
 
-// webOptions reads where and how the API is served. A server without login accepts only local connections unless the
-// administrator configures otherwise.
+// webOptions reads where and how the API is served. A server that requires no login accepts only local connections
+// unless the administrator configures otherwise.
 func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 	bind, port := r.Text("server.bind", c.bind), r.Port("server.port", c.port)
 	o := Web{

@@ -95,12 +95,12 @@ func warn(logger *slog.Logger, o serverconfig.Options, shown error) {
 	}
 }
 
-// kept describes for the log how long attempts are kept: Digdag keeps them forever.
+// kept describes, for the log, how long attempts are kept, because Digdag keeps them forever.
 func kept(l host.Limits) string {
 	if l.KeepAttempts == 0 {
 		return "Attempts and their logs are kept forever (retention.attempts)"
 	}
-	return "Attempts and their logs are removed when they have been over for " + term.LongDuration(l.KeepAttempts) + "; retention.attempts = " + configuration.Forever + " keeps them, as Digdag does"
+	return "Attempts and their logs are removed " + term.LongDuration(l.KeepAttempts) + " after the attempts end; retention.attempts = " + configuration.Forever + " keeps them, as Digdag does"
 }
 
 // untilEnd runs until the first signal, then lets tasks end; the second one cuts them off.

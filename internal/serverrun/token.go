@@ -30,7 +30,7 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 	}
 	text, hash := access.NewToken()
 	token := host.Token{Name: firstName, Role: access.Owner.String(), Hash: hash, CreatedAt: time.Now().UTC()}
-	if folder == "" { // in memory: the log is the best place
+	if folder == "" { // the data is in memory: the log is the best place
 		logger.Warn("The first token is " + text)
 	} else {
 		file := filepath.Join(folder, datafolder.Token)
@@ -48,8 +48,8 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 // checkFirstToken is the interval at which a server checks whether the file with the first token is still needed.
 const checkFirstToken = time.Minute
 
-// dropFirstToken removes the file with the first token as soon as it is not needed any more: when a user has
-// created an owner token, or when the token is revoked. It returns when there is no file, or when ctx ends. The token itself
+// dropFirstToken removes the file with the first token as soon as it is no longer needed: when a user has created an
+// owner token, or when the first token is revoked. It returns when there is no file, or when ctx ends. The token itself
 // remains valid until it is revoked.
 func dropFirstToken(ctx context.Context, list func(ctx context.Context, site int64) ([]host.Token, error), folder string, logger *slog.Logger) {
 	file, valid := filepath.Join(folder, datafolder.Token), false
@@ -80,7 +80,8 @@ func dropFirstToken(ctx context.Context, list func(ctx context.Context, site int
 	}
 }
 
-// replaces reports whether the token makes a first token superfluous: it is an owner's, has no end, and a user created it.
+// replaces reports whether the token makes a first token superfluous: it is an owner's token, never expires, and was
+// created by a user.
 func replaces(t host.Token) bool {
 	return t.Role == access.Owner.String() && t.ExpiresAt.IsZero() && t.Name != firstName
 }

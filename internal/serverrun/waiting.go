@@ -54,7 +54,7 @@ func (w waiting) open(ctx context.Context, open func() (*embedded.Shared, error)
 	}
 }
 
-// withoutNumbers makes errors that differ only in a local port equal.
+// withoutNumbers removes the numbers from an error, so that errors that differ only in a local port are equal.
 func withoutNumbers(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= '0' && c <= '9' {

@@ -1,7 +1,7 @@
-// Package shared opens the stores that several servers share: a PostgreSQL database, and a place for archives and the
-// logs of tasks, which is that database, S3 or a folder that all servers see.
+// Package shared opens the stores that several servers share: a PostgreSQL database, and a place for archives and task
+// logs, which is that database, S3 or a folder that all servers can access.
 //
-// `zerodag server` gives the result to package embedded. It must hold no rules.
+// `zerodag server` gives the result to package embedded. It must contain no rules.
 package shared
 
 import (

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Site is the project id under which the secrets of a site are stored: no project has it.
+// Site is the project id under which a site's secrets are stored; no project has this id.
 const Site = 0
 
 // Most is the maximum size of a stored value in bytes, as for secrets of projects. The list of projects is part of it.
@@ -32,7 +32,7 @@ func encode(projects []string, value string) (string, error) {
 	return string(list) + "\n" + value, nil
 }
 
-// decode returns the parts of a stored value. Only an unreadable list is an error: such a secret serves no project.
+// decode returns the parts of a stored value. Only an unreadable list is an error: no project can use such a secret.
 func decode(key, text string) (host.SiteSecret, string, error) {
 	s := host.SiteSecret{Key: key}
 	list, value, found := strings.Cut(text, "\n")
@@ -80,13 +80,13 @@ func List(ctx context.Context, store host.Secrets, site int64) ([]host.SiteSecre
 	return list, nil
 }
 
-// Projects finds projects by id, also deleted ones.
+// Projects finds projects by id, including deleted ones.
 type Projects interface {
 	Project(ctx context.Context, site, id int64) (host.Project, error)
 }
 
-// Secrets is a host.Secrets whose ProjectSecrets also returns the secrets of the site that a project may use. A secret
-// of the project itself takes precedence over one of the site with the same key.
+// Secrets is a host.Secrets whose ProjectSecrets also returns the site's secrets that a project may use. A secret of
+// the project itself takes precedence over a site's secret with the same key.
 type Secrets struct {
 	host.Secrets
 	Projects Projects

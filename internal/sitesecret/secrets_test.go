@@ -52,8 +52,8 @@ func (p projects) Project(_ context.Context, _, id int64) (host.Project, error) 
 	return host.Project{ID: id, Name: name}, nil
 }
 
-// TestPrecedence checks which secrets of the site a project gets: those for all projects and those that name it, but not
-// if it has its own secret with that key, and none of another site.
+// TestPrecedence checks which of the site's secrets a project gets: secrets for all projects and secrets that name it,
+// but none for which it has its own secret with the same key, and none of another site.
 func TestPrecedence(t *testing.T) {
 	t.Parallel()
 	store := stored{}
@@ -95,8 +95,8 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// TestUnusable checks that a value which is too large with its list is refused, and that a stored value without a list
-// gives an error that does not contain it, instead of the secret.
+// TestUnusable checks that a value is refused if it is too large together with its list, and that a stored value
+// without a list causes an error that does not contain the value.
 func TestUnusable(t *testing.T) {
 	t.Parallel()
 	store := stored{}

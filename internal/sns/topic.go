@@ -1,8 +1,8 @@
-// Package sns sends notices on AWS: it publishes them to the topic of the deployment, which forwards them to mail, chat
-// or pagers.
+// Package sns sends notices on AWS: it publishes them to the deployment's topic, which forwards them to mail, chat or
+// pagers.
 //
-// The functions that run the engine use it, below package notice. It must never hold a secret: a notice carries names
-// and times only.
+// The functions that run the engine use it, below package notice. It must never hold a secret: a notice contains only
+// names and times.
 //
 // # Costs
 //
@@ -45,7 +45,8 @@ func New(c aws.Config, o Options) *Topic {
 // maxSubject is the length of the longest subject that SNS accepts: fewer than 100 ASCII characters.
 const maxSubject = 99
 
-// Send publishes a notice: a subject for people, its fields as JSON, and attributes by which subscribers may filter.
+// Send publishes a notice: a subject for human readers, its fields as JSON, and attributes by which subscribers may
+// filter.
 func (t *Topic) Send(ctx context.Context, fields *param.Map) (string, error) {
 	attributes := map[string]types.MessageAttributeValue{}
 	for _, name := range []string{"kind", "project_name", "workflow_name", "task_name"} {

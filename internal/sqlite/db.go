@@ -23,7 +23,7 @@ type Options struct {
 	Steady     func() time.Time // a monotonic clock; nil: the machine's
 	Uptime     func() time.Time // like Steady, but including the time that the machine sleeps; nil: none
 	Server     string           // the name of this server
-	UUID       func() string    // creates the UUIDs of new sessions; random when nil
+	UUID       func() string    // creates the UUIDs of new sessions; nil means random UUIDs
 	SecretKeys [][]byte         // the first key encrypts, all keys decrypt; empty: there are no secrets
 	Sync       host.Sync
 	Migrate    bool // upgrade an older schema; otherwise refuse it

@@ -1,5 +1,5 @@
-// Package sqlite is the embedded driver of the host's ports: one SQLite file holds the logs of attempts, both queues,
-// projects, schedules, sessions, secrets and tokens.
+// Package sqlite is the embedded driver of the host's ports: one SQLite file holds attempt logs, both queues, projects,
+// schedules, sessions, secrets and tokens.
 //
 // The local server, the embedding API and the tests open it. It must never decide what the host decides, never let two
 // processes share a file (leases are in memory), and never acknowledge a write before it is committed.

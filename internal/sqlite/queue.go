@@ -25,7 +25,7 @@ type Queue struct {
 	counts  []count         // how many times messages were received: not yet stored
 	noting  bool            // a receiver is going to store them
 	outside bool            // they are stored before messages are handed out
-	bodies  int             // how many bytes the bodies in memory have
+	bodies  int             // total size in bytes of the bodies in memory
 	leases  uint64          // how many leases have been granted so far
 	offset  time.Duration   // the offset of the machine's clock from the steady one, at the last check
 	slept   time.Duration   // how long the machine slept, up to a constant, at the last check
@@ -331,7 +331,7 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 // deleteSoon deletes a leased message. If the process ends before that, the message is redelivered, and the log shows
 // that it is finished.
 func (q *Queue) deleteSoon(m *message) {
-	_ = q.db.writer.later(&write{whole: true, lasting: true, // if it is not added, the message is there when the database is reopened
+	_ = q.db.writer.later(&write{whole: true, lasting: true, // if it is not added, the message still exists when the database is reopened
 		run: func(c *conn) error {
 			_, err := c.Exec("DELETE FROM queued_messages WHERE id = ?", m.row)
 			return err

@@ -165,7 +165,7 @@ func TestUnimportantWrites(t *testing.T) {
 	})
 }
 
-// TestManyThatNoCallerWaitsFor proves that a write is answered while the store refuses more than a batch of earlier
+// TestManyThatNoCallerWaitsFor proves that a write gets a response while the store refuses more than a batch of earlier
 // writes, and that those writes are stored before it once the store works again.
 func TestManyThatNoCallerWaitsFor(t *testing.T) {
 	t.Parallel()

@@ -359,7 +359,7 @@ func (w *writer) close() error {
 	}
 	w.flush()
 	w.mu.Lock()
-	for _, o := range w.refused { // one last time
+	for _, o := range w.refused { // a last attempt
 		if o.settled != nil {
 			o.settled(o.err)
 		}

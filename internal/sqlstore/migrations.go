@@ -10,9 +10,9 @@ import (
 // Migration is one step from a schema version to the next one, in a file NNNN_name.sql. Once released, it never
 // changes.
 //
-// A migration that removes or changes something that earlier releases use names the schema version that a release must
-// know to work with the result, in a first line "-- oldest: N". All other migrations only add, so that releases that do
-// not know them continue to work.
+// If a migration removes or changes something that earlier releases use, its first line "-- oldest: N" names the schema
+// version that a release must know to work with the result. All other migrations only add, so that releases that do not
+// know them continue to work.
 type Migration struct {
 	Version int
 	Oldest  int    // 0: every release works with the result
@@ -68,9 +68,9 @@ func (l Migrations) Names() []string {
 	return names
 }
 
-// After returns the migrations that a schema with a given version lacks. A later release may have brought the schema to
-// a version that this program does not know: that causes an error only if the program must know the version oldest to
-// work with it.
+// After returns the migrations that a schema with the given version lacks. A later release may have migrated the schema
+// to a version that this program does not know. This is an error only if a program must know the version oldest to work
+// with the schema, and this program does not.
 func (l Migrations) After(version, oldest int) (Migrations, error) {
 	if oldest > len(l) {
 		return nil, fmt.Errorf("has version %d, which can only be used by releases that know version %d, but this release supports versions up to %d:"+

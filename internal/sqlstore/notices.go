@@ -58,8 +58,8 @@ func (t tx) putNotices(list []host.StoredNotice) error {
 	return nil
 }
 
-// joinGroup adds a notice to its group, and reports whether it must be sent. Each statement decides by itself and locks
-// the row, so that concurrent transactions send one notice.
+// joinGroup adds a notice to its group, and reports whether it must be sent. Each statement both decides and locks the
+// row, so that concurrent transactions send only one notice.
 func (t tx) joinGroup(at time.Time, b host.NoticeBatch) (sends bool, err error) {
 	g := b.Group
 	for range 3 { // a group may be removed between two statements

@@ -19,7 +19,7 @@ func (s *Store) Schedule(ctx context.Context, site, id int64) (host.Schedule, er
 	return ReadOne(ctx, s, scanSchedule, Select(s.texts.schedule+"WHERE s.id = ?", id).ofSite("s.site_id", site))
 }
 
-// Schedules lists schedules in ascending order of id. Those of deleted projects are gone.
+// Schedules lists schedules in ascending order of id. Schedules of deleted projects no longer exist.
 func (s *Store) Schedules(ctx context.Context, q host.ScheduleQuery) ([]host.Schedule, error) {
 	list := Select(s.texts.schedule+"WHERE s.site_id = ? AND s.id > ?", q.Site, q.After)
 	list.When(q.Project != 0, " AND s.project_id = ?", q.Project)

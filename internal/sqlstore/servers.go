@@ -54,7 +54,7 @@ func (s *Store) PutServer(ctx context.Context, x host.Server) error {
 	})
 }
 
-// OlderServers lists the servers that do not know a version of the schema and may still be running, as "NAME on HOST".
+// OlderServers lists the servers that do not know the given schema version and may still be running, as "NAME on HOST".
 func (s *Store) OlderServers(c Conn, version int) ([]string, error) {
 	now, err := s.clock(c)
 	if err != nil {

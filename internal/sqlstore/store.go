@@ -32,7 +32,7 @@ type Begin func(attempt int64, known bool, first host.Entry, m host.Message) err
 // Options configures a Store.
 type Options struct {
 	Now  func() time.Time
-	UUID func() string // creates the UUIDs of new sessions; random if nil
+	UUID func() string // creates the UUIDs of new sessions; nil means random UUIDs
 	// SecretKeys encrypt and decrypt secrets; without any, secrets can be neither stored nor read.
 	SecretKeys aesgcm.Keys
 	// Schema is the newest schema version that this program knows.

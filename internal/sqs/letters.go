@@ -49,7 +49,7 @@ func (d DeadLetters) Return(ctx context.Context, id string) error {
 // each receives each letter once, until f returns false or there are no more, and then releases them.
 func (d DeadLetters) each(ctx context.Context, f func(types.Message, host.DeadLetter) (more bool, err error)) (failed error) {
 	var seen []types.ChangeMessageVisibilityBatchRequestEntry
-	defer func() { // even if the caller has gone, because others want to see them
+	defer func() { // even if the caller has gone, because other callers want to see them
 		failed = errors.Join(failed, d.queue.show(context.WithoutCancel(ctx), d.url, seen))
 	}()
 	known := map[string]bool{}

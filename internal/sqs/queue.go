@@ -107,7 +107,7 @@ func (q *Queue) poll(ctx context.Context, n int, lease time.Duration) ([]host.De
 		list, err := q.deliveries(out.Messages, lease)
 		if ctx.Err() != nil {
 			for _, d := range list {
-				q.Release(unbroken, d, 0) //nolint:errcheck // otherwise, it comes back when its lease ends
+				q.Release(unbroken, d, 0) //nolint:errcheck // otherwise, it is delivered again when its lease ends
 			}
 		}
 		answers <- answer{list, err}

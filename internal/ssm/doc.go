@@ -6,8 +6,8 @@
 // # Guarantees
 //
 // A project's secrets are read by path and kept in memory for a minute, so other processes see a change within that
-// time, and this process sees it at once. A parameter holds 4 KB; a longer value has further parameters, written before
-// the first one names them.
+// time, and this process sees it at once. A parameter holds 4 KB; a longer value has further parameters, which are
+// written before the first one names them.
 //
 // # Costs
 //

@@ -1,4 +1,4 @@
-// Package tasklog defines the form of task logs: their lines and the names of their files.
+// Package tasklog defines the format of task logs: their lines and the names of their files.
 //
 // The drivers that keep logs call it, as does the command line, which shows them. It must never open a file or a
 // connection.

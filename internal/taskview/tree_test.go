@@ -114,7 +114,7 @@ func TestTreeFolds(t *testing.T) {
 }
 
 // TestTreeLeavesOutWhatWaits proves that groups that have not begun are folded before any running task is omitted, and
-// always when the run has ended.
+// are always folded when the run has ended.
 func TestTreeLeavesOutWhatWaits(t *testing.T) {
 	t.Parallel()
 	p := painter{took: term.ShortDuration, now: at(3), columns: 50}

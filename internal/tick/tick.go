@@ -20,7 +20,7 @@ import (
 const (
 	ahead  = 65 * time.Second // how far ahead it reads: to the next tick, and a little more
 	young  = 2 * time.Minute  // the age at which an attempt must have begun
-	rounds = 15 * time.Minute // how often everything is checked again
+	rounds = 15 * time.Minute // how often everything is rechecked
 	day    = 24 * time.Hour
 )
 

@@ -1,5 +1,5 @@
 // Package turns shares a few places among many callers, so that none of them can keep the others waiting: a caller that
-// uses no place gets the next one, and the others get one each in turn.
+// uses no place gets the next free place, and the other callers take turns.
 //
 // Servers use it for work whose cost a caller determines: expressions and checks of files by site, costly reads by
 // user. It must never depend on the work that is done at a place.
@@ -71,7 +71,7 @@ func (p *Places) Take(ctx context.Context, key string) (leave func(), err error)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-turn: // it got its place in the meantime
+	case <-turn: // the caller got its place in the meantime
 		p.left(c)
 	default:
 		c.waiting = slices.DeleteFunc(c.waiting, func(w chan struct{}) bool { return w == turn })

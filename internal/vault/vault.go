@@ -1,8 +1,7 @@
-// Package vault gives runs of tasks the secrets of their project, and masks these secrets in everything that is shown
-// of the run: its log, its errors, its parameters.
+// Package vault gives task runs the secrets of their project, and masks these secrets in everything that is shown of a
+// run: its log, its errors, its parameters.
 //
-// Delivery uses one vault per run, and package local uses one for all runs. It must never write a secret anywhere, nor
-// log one.
+// Delivery uses one vault per run, and package local uses one for all runs. It must never write or log a secret.
 package vault
 
 import (

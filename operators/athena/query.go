@@ -60,7 +60,7 @@ func params(t *operators.Task) (*operators.Params, error) {
 	return aws.Params(&with, "athena")
 }
 
-// longestReuse is the maximum age of a reused result.
+// longestReuse is the maximum age of a result that is reused.
 const longestReuse = 7 * 24 * time.Hour
 
 func input(t *operators.Task, p *operators.Params) (*athena.StartQueryExecutionInput, error) {

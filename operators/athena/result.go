@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// previewRows is how many rows a log shows.
+// previewRows is the number of rows shown in a log.
 const previewRows = 20
 
 // result stores the query's outcome, and handles its rows as the task requires.
@@ -180,5 +180,5 @@ func (p *preview) Row(values [][]byte) error {
 }
 
 func (p *preview) line(texts []string) {
-	p.log.Write([]byte(strings.Join(texts, "\t") + "\n")) //nolint:errcheck // the log of a task never fails
+	p.log.Write([]byte(strings.Join(texts, "\t") + "\n")) //nolint:errcheck // a task's log never fails
 }

@@ -27,7 +27,8 @@ import (
 	"zerodag/operators"
 )
 
-// tries is how many times each call is sent. If it still fails, the task fails or, if the call is a poll, runs again.
+// tries is the maximum number of times that each call is sent. If it still fails, the task fails or, if the call is a
+// poll, runs again.
 const tries = 5
 
 // Account is the host's own access to AWS, loaded on first use. There is one per operator, shared by all tasks, so that

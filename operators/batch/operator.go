@@ -1,5 +1,6 @@
 // Package batch implements `batch>`: it submits a job to AWS Batch and waits for it to finish. Any agent may run it. It
-// must submit one job per attempt at a task, although the API has no token for that, and hold no thread while it waits.
+// must submit only one job per attempt at a task, although the API has no token for that, and must hold no thread while
+// it waits.
 package batch
 
 import (

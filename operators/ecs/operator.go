@@ -146,8 +146,8 @@ func (j *job) lookAgain() error {
 	return j.again(aws.Backoff(j.looks-1, shortestWait, longestWait))
 }
 
-// unknown handles a task that ECS does not list: it appears a moment after it was started, and disappears an hour after
-// its end.
+// unknown handles a task that ECS does not list: a task appears in the list a moment after it was started, and
+// disappears an hour after its end.
 func (j *job) unknown() error {
 	if j.missing++; j.missing > mostMissing {
 		return operators.Failf("ecs>: Amazon ECS no longer knows task %s: it ended more than an hour ago, so its outcome is unknown", j.arn)
@@ -237,7 +237,7 @@ func remedy(reason string) string {
 	return ""
 }
 
-// result determines the outcome of a finished task from the exit code of its container.
+// result determines a finished task's outcome from its container's exit code.
 func (j *job) result(found types.Task) (operators.Result, error) {
 	var container types.Container
 	for _, c := range found.Containers {

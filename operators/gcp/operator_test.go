@@ -72,7 +72,7 @@ func same(t *testing.T, want, got any) {
 	}
 }
 
-// TestOperators checks the rules for every operator. A request with "slow" in a name is never answered.
+// TestOperators checks the rules for every operator. A request with "slow" in a name never gets a response.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

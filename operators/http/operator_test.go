@@ -297,8 +297,8 @@ func TestUserProxy(t *testing.T) {
 	}
 }
 
-// TestRefusalOfAProxy (B3) checks that a proxy's 4xx answer to CONNECT ends the task as a 4xx answer from the server
-// would, and that a request is retried after a temporary failure.
+// TestRefusalOfAProxy (B3) checks that a proxy's 4xx response to CONNECT ends the task as a 4xx response from the
+// server would, and that a request is retried after a temporary failure.
 func TestRefusalOfAProxy(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{

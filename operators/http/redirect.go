@@ -14,7 +14,7 @@ type impossible struct{ message string }
 func (e *impossible) Error() string { return e.message }
 
 // client returns the host's client, which follows redirects without headers that are meant only for the task's server:
-// a server must not choose who gets the task's secrets.
+// a server must not be able to choose who gets the task's secrets.
 func (r *request) client() *http.Client {
 	connection := r.connection
 	for _, h := range r.headers {

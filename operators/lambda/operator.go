@@ -1,5 +1,5 @@
-// Package lambda implements `lambda>`: it invokes an AWS Lambda function and uses its result or its error as the
-// task's. Any agent may run it. It must never repeat a call that may have reached the function.
+// Package lambda implements `lambda>`: it invokes an AWS Lambda function, whose result or error becomes the task's. Any
+// agent may run it. It must never repeat a call that may have reached the function.
 package lambda
 
 import (
@@ -60,7 +60,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 		return operators.Result{}, nil
 	}
 	if tail, err := base64.StdEncoding.DecodeString(sdk.ToString(out.LogResult)); err == nil {
-		t.Log.Write(tail) //nolint:errcheck // the log of a task never fails
+		t.Log.Write(tail) //nolint:errcheck // a task's log never fails
 	}
 	if out.FunctionError != nil {
 		return operators.Result{}, operators.Failf("lambda>: function %s failed: %s", i.function, errorText(out.Payload))

@@ -45,7 +45,7 @@ func findServer(t *operators.Task, p, host *operators.Params) (*server, error) {
 		return readServer(operators.NewParams(param.Merge(ownServer(p), secrets)), t.Dialer())
 	}
 	if host.Has("host") {
-		return readServer(host, &net.Dialer{}) // its administrator decides where it is
+		return readServer(host, &net.Dialer{}) // the host's administrator decides where its server is
 	}
 	return nil, operators.Failf("Missing SMTP configuration")
 }
@@ -136,7 +136,7 @@ func (s *server) send(ctx context.Context, m *message) error {
 	if err := data.Close(); err != nil {
 		return err
 	}
-	client.Quit() //nolint:errcheck // the message is accepted, whatever the answer
+	client.Quit() //nolint:errcheck // the message is accepted, whatever the response
 	return nil
 }
 

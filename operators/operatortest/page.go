@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// sections lists the sections of every page, in this order; others may be between them.
+// sections lists the sections that every page has, in this order; other sections may be between them.
 var sections = []string{"Parameters", "Example", "Errors", "Permissions"}
 
 // hasPage checks the README.md of the operator's folder, which `zerodag operators NAME` shows and users rely on: its

@@ -104,7 +104,7 @@ func (f called) Load(name string) (*param.Map, error) {
 	}, name)
 }
 
-// Text shows the files of the trial.
+// Text returns the trial's files as text.
 func (x *Trial) Text() string {
 	text := fmt.Sprintf("-- main.dig --\n%s", dig.FormatYAML(x.Main))
 	for i := range len(x.Files) {

@@ -49,7 +49,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 func clean(ctx context.Context, t *operators.Task) error {
 	p, err := t.Params.WithDefaults("pg")
 	if err != nil {
-		return nil // nothing has run with such parameters
+		return nil // nothing can have run with such parameters
 	}
 	at, err := kind().Find(t, p)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// maxAnswer limits an answer, in bytes: it becomes part of the attempt's state.
+// maxAnswer is the maximum size of an answer in bytes: it becomes part of the attempt's state.
 const maxAnswer = 1 << 20
 
 // Limits on the time until the next poll.
@@ -33,7 +33,7 @@ type answer struct {
 type poll struct {
 	after  time.Duration
 	state  *param.Map
-	cancel bool // call the program if the attempt is killed in the meantime
+	cancel bool // whether to call the program if the attempt is killed in the meantime
 }
 
 // parseAnswer reads the answer file; the user's program wrote it, so it may contain anything. A missing answer is an

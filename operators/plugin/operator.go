@@ -65,7 +65,7 @@ const (
 	cancelKey = "cancel"
 )
 
-// clean notifies a program of the kill if its last poll requested that. Other programs would treat the call as one more
+// clean notifies a program of the kill if its last poll requested that. Other programs would treat the call as another
 // run.
 func (p program) clean(ctx context.Context, t *operators.Task) error {
 	wanted, err := operators.NewParams(t.State.Map(stateKey)).BoolOr(cancelKey, false)

@@ -77,7 +77,7 @@ func (w *task) clear(ctx context.Context, id string) error {
 // largestManifest limits how much of a file list is read, in bytes.
 const largestManifest = 16 << 20
 
-// listed returns the files that COPY reads in addition to its manifest.
+// listed returns the files named in a manifest, which COPY reads in addition to the manifest itself.
 func (w *task) listed(ctx context.Context) ([]grant, error) {
 	if !strings.HasPrefix(w.copy.manifest, "s3://") {
 		return nil, nil

@@ -33,7 +33,7 @@ func Operators() []operators.Operator {
 				w, err := open(ctx, account, t, name, read)
 				var wrong *param.ConfigError
 				if errors.As(err, &wrong) {
-					return nil // nothing has run with such parameters
+					return nil // nothing can have run with such parameters
 				}
 				if err != nil {
 					return err

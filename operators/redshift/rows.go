@@ -109,6 +109,6 @@ var credentials = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(aws_access_key_id|aws_secret_access_key|token)=[^;'\s]*`)
 })
 
-// hideKeys removes credentials from a string: a run that checks a statement may not have started it, and therefore may
-// not know them.
+// hideKeys removes credentials from a string: the run that checks a statement may not be the run that started it, and
+// therefore may not know the credentials.
 func hideKeys(text string) string { return credentials().ReplaceAllString(text, "$1=***") }

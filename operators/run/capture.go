@@ -30,7 +30,8 @@ const (
 	storeFile   = "store"
 )
 
-// maxCaptured is how much of a command's output is examined, in bytes from its end. maxStored is how much it may store.
+// maxCaptured is how much of a command's output is examined, in bytes from its end. maxStored is how many bytes the
+// command may store.
 const (
 	maxCaptured = 1 << 20
 	maxStored   = 64 << 10

@@ -41,7 +41,7 @@ func Resume(state *param.Map, retries int) (own *param.Map, run, away int) {
 
 // Postponed requests the run again if err means that a store was unavailable; otherwise it returns nil. The state is
 // that of the previous run: this run's progress is determined again. The delay grows with the number of postponements
-// and is partly random, so that a thousand tasks do not come back at once.
+// and is partly random, so that a thousand tasks do not all return at once.
 func (j *Job) Postponed(err error) *operators.Later { return j.postponed(err, j.State) }
 
 func (j *Job) postponed(err error, state *param.Map) *operators.Later {

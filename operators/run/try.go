@@ -55,7 +55,7 @@ func (j *Job) once(ctx context.Context, e Evaluator, op operators.Operator) (ope
 	return j.repeat(ctx, e, result, err)
 }
 
-// clean ends what earlier runs left behind after a kill.
+// clean ends, after a kill, work that earlier runs left behind.
 func (j *Job) clean(ctx context.Context, op operators.Operator) error {
 	if err := j.end(ctx, op); err != nil {
 		return fmt.Errorf("%w after the kill", err)
@@ -63,7 +63,7 @@ func (j *Job) clean(ctx context.Context, op operators.Operator) error {
 	return j.canceled()
 }
 
-// end ends what earlier runs of the task left running elsewhere.
+// end ends work that earlier runs of the task left running elsewhere.
 func (j *Job) end(ctx context.Context, op operators.Operator) error {
 	if err := j.StopCommand(ctx); err != nil {
 		return fmt.Errorf("stop the command: %w", err)

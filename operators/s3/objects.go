@@ -15,8 +15,8 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Limits of one run. A run that reaches one requests another run, so that a kill takes effect and little is repeated
-// after a crash.
+// Limits of one run. A run that reaches one requests another run, so that a kill takes effect soon and little is
+// repeated after a crash.
 const (
 	pageObjects = 1000
 	pageBytes   = 50 << 30

@@ -35,7 +35,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 	if err != nil {
 		return operators.Result{}, err
 	}
-	c.Region = strings.Split(*m.TopicArn, ":")[3] // a topic is only known in its own region
+	c.Region = strings.Split(*m.TopicArn, ":")[3] // a topic exists only in its own region
 	out, err := sns.NewFromConfig(c).Publish(ctx, m)
 	if err != nil {
 		return operators.Result{}, aws.Call{Operator: "sns", Doing: "publish to " + *m.TopicArn, Needs: "sns:Publish"}.Failure(ctx, err)

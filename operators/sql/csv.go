@@ -78,7 +78,7 @@ func (c *CSV) Keep() error {
 // Close removes an incomplete file.
 func (c *CSV) Close() {
 	if c.file != nil {
-		c.file.Close() // Keep has closed it if its content matters
+		c.file.Close() // if its content matters, Keep has already closed it
 		if !c.whole {
 			c.root.Remove(c.name) //nolint:errcheck // the failure before it matters more
 		}

@@ -165,8 +165,8 @@ func (s *Server) Tag() string {
 	return "/* " + s.Application + " */ "
 }
 
-// hiding returns a replacer that removes secrets from a server's messages. Texts shorter than four letters do not count
-// as secrets: removing them could destroy half of a message.
+// hiding returns a replacer that removes secrets from a server's messages. Strings shorter than four letters do not
+// count as secrets: removing them could destroy half of a message.
 func hiding(secrets []string) *strings.Replacer {
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be a prefix of another
 	var pairs []string

@@ -72,7 +72,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (*execut
 	if err != nil {
 		return nil, err
 	}
-	c.Region = strings.Split(e.machine, ":")[3] // it is only known in its own region
+	c.Region = strings.Split(e.machine, ":")[3] // it exists only in its own region
 	e.client = sfn.NewFromConfig(c)
 	return e, nil
 }

@@ -74,7 +74,7 @@ func (l *load) readFile(w *work) error {
 	return nil
 }
 
-// told adds Digdag's words to a mistake in a file; other failures are returned unchanged.
+// told adds Digdag's wording to the error about a mistake in a file; other failures are returned unchanged.
 func told(what string, err error) error {
 	if config, mine := err.(*param.ConfigError); mine { //nolint:errorlint // an error that wraps one is a different failure
 		return param.Errorf("%s: %s", what, config.Message)

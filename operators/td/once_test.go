@@ -87,7 +87,7 @@ func TestResultIsNoReasonToRunAgain(t *testing.T) {
 	}
 }
 
-// TestUnknownStart checks that `_retry` finds the job of a try whose answers were unreadable.
+// TestUnknownStart checks that `_retry` finds the job of a try whose responses were unreadable.
 func TestUnknownStart(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []fake.Fault{fake.Nonsense, fake.HugeHeader} {

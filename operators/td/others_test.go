@@ -229,7 +229,7 @@ func TestDDL(t *testing.T) {
 	}
 }
 
-// TestDDLOnce checks that no change that precedes a rename is repeated after it, whichever run or answer is lost: a
+// TestDDLOnce checks that no change that precedes a rename is repeated after it, whichever run or response is lost: a
 // repeated change would remove the table.
 func TestDDLOnce(t *testing.T) {
 	t.Parallel()
@@ -293,7 +293,7 @@ func TestForEach(t *testing.T) {
 	}
 }
 
-// TestWait checks which answers of a query count as true, as in Digdag's acceptance tests, and after how long the next
+// TestWait checks which results of a query count as true, as in Digdag's acceptance tests, and after how long the next
 // query is sent.
 func TestWait(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// previewRows is how many rows a log shows.
+// previewRows is the number of rows shown in a log.
 const previewRows = 20
 
 // wanted describes how to handle a query's rows.
@@ -116,8 +116,8 @@ func (w *work) firstRows(ctx context.Context, id string, most int) ([][]param.Va
 	return rows, err
 }
 
-// preview shows some rows in the task's log. If it fails, the task does not: its work is done. The rows of a table are
-// read by a separate query.
+// preview shows some rows in the task's log. A failed preview does not fail the task, because its work is done. The
+// rows of a table are read by a separate query.
 func (w *work) preview(ctx context.Context, done ended, to *table) error {
 	of := "job id " + done.id
 	if to != nil {

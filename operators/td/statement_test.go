@@ -28,7 +28,7 @@ func TestWithCommand(t *testing.T) {
 	}
 }
 
-// FuzzWithCommand checks that a command is inserted into any query once, and that the query loses nothing but the line
+// FuzzWithCommand checks that a command is inserted once into any query, and that the query loses nothing but the line
 // that asks for it.
 func FuzzWithCommand(f *testing.F) {
 	for _, query := range []string{"", "-- a\nb", "a\n--  DIGDAG_INSERT_LINE b\r\nc", "\r\n\t--\n"} {

@@ -94,7 +94,7 @@ func read(p *operators.Params) (options, error) {
 	return o, nil
 }
 
-// duration adds Digdag's words to an error.
+// duration adds Digdag's wording to an error.
 func duration(key string, v param.Value) (time.Duration, error) {
 	d, err := param.AsDuration(key, v)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Arguments turns the parameters that a task gives to an operator with these `params` into the parameters that the
 // operator's tasks see. The value after the operator's name goes to the first parameter. As everywhere, a parameter
-// that is not given and has no default keeps the value that is visible around the task. faults lists all violations of
+// that is not given and has no default keeps the value that it has outside the task. faults lists all violations of
 // rules.
 func (p Params) Arguments(operator string, command param.Value, given *param.Map) (arguments *param.Map, faults []string) {
 	given = given.Clone()

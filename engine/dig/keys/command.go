@@ -6,8 +6,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// RunsNoCommand reports whether an operator is built in and runs no command, so that it leaves nothing for `_store` to
-// take. An operator that is not known here, such as one defined in the project, may run a command.
+// RunsNoCommand reports whether an operator is built in and runs no command, so that there is nothing for `_store` to
+// store. An operator that is not known here, such as one defined in the project, may run a command.
 func RunsNoCommand(operator string) bool {
 	return slices.Contains([]string{
 		"athena", "batch", "bq", "bq_ddl", "bq_extract", "bq_load", "call", "dynamodb", "echo", "ecs", "emr", "fail", "for_each", "for_range",
@@ -55,7 +55,7 @@ func NeverIgnored(operator string) (keys []string) {
 	return keys
 }
 
-// ofTasks is the hint for a key of a command at a group.
+// ofTasks is the hint for a group that has a key about a command.
 const ofTasks = "write it at the tasks that run commands, or in `_defaults` for all of them"
 
 const commandForm = "sh>, py>, rb>, embulk> and executables of the project run commands"
@@ -87,7 +87,7 @@ func OperatorFaults(operator string, config *param.Map, report func(path []strin
 	}
 }
 
-// CommandFaults reports keys about a command at an operator that runs none.
+// CommandFaults reports keys about a command on an operator that runs none.
 func CommandFaults(operator string, config *param.Map, report func(path []string, message, hint string)) {
 	if config.Has("_store") {
 		report([]string{"_store"}, "'_store' has no effect on "+operator+">, which runs no command here", commandForm+"; `zerodag operators NAME` shows what other operators store")

@@ -12,7 +12,7 @@ import (
 // ConcurrencyKey is the key at the top of a file for how many attempts of the workflow may run at once.
 const ConcurrencyKey = "concurrency"
 
-// What happens to an attempt beyond the limit (Concurrency.OnLimit).
+// The fate of an attempt beyond the limit (Concurrency.OnLimit).
 const (
 	LimitWait    = "wait"    // it waits for its turn
 	LimitSkip    = "skip"    // it does not start

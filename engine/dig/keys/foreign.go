@@ -45,7 +45,7 @@ func snakeCase(key string) string {
 	return b.String()
 }
 
-// foreignKeys maps the spelling in this language to keys of other tools for the same thing. They may begin with _.
+// foreignKeys maps keys of this language to the keys that other tools use for the same thing. They may begin with _.
 var foreignKeys = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
 		"`_if: ${...}`":                                                          {"when", "condition", "conditions", "only_if", "run_if", "if_condition", "unless"},
@@ -83,8 +83,7 @@ func ForeignName(key string) string {
 	return strings.TrimLeft(strings.ReplaceAll(snakeCase(key), "-", "_"), "_")
 }
 
-// MeantBy returns how this language writes what a key of another tool does, and the key of this language in it; "" if
-// unknown.
+// MeantBy returns this language's equivalent of another tool's key, and the key in that equivalent; "" if unknown.
 func MeantBy(operator, key string) (meant, ours string) {
 	name := ForeignName(key)
 	own := "_" + name
@@ -103,7 +102,7 @@ func MeantBy(operator, key string) (meant, ours string) {
 	return meant, keyIn().FindString(meant)
 }
 
-// meantElsewhere returns how this language writes what a key of other tools does; "" if unknown.
+// meantElsewhere returns this language's equivalent of other tools' key; "" if unknown.
 func meantElsewhere(name string) string {
 	for _, meant := range slices.Sorted(maps.Keys(foreignKeys())) {
 		if slices.Contains(foreignKeys()[meant], name) {

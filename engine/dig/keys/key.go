@@ -33,14 +33,14 @@ type Key struct {
 	Prepare func(v param.Value, to *Prepared) error
 	// SeesParams means that Prepare runs after the `params` of a called file, whose values its expressions see.
 	SeesParams bool
-	// Own means that the key applies to one specific task, so that `_defaults` cannot have it.
+	// Own means that the key applies to one specific task, so it is not allowed in `_defaults`.
 	Own bool
 }
 
 // Prepared holds the values of a task's keys that are evaluated before its turn.
 type Prepared struct {
 	Skip    string   // why the task is skipped; "" if it is not
-	Pools   []Pool   // of which it needs slots
+	Pools   []Pool   // pools of which it needs slots
 	Timeout *Timeout // its time limits; nil for none
 }
 
@@ -93,7 +93,7 @@ func (w Where) String() string {
 	return w.named(" or ", [...]string{"at the top of a file", "in a group", "in a task with an operator"})
 }
 
-// Short names the places for a cell of a table, as in "top, group".
+// Short names the places for a table cell, as in "top, group".
 func (w Where) Short() string { return w.named(", ", [...]string{"top", "group", "task"}) }
 
 // named joins the names of the places, which are in the order of the constants.

@@ -18,7 +18,7 @@ func ExportsExpression(exports *param.Map) bool {
 }
 
 // NestedUses finds text within mappings of a task that uses an exported parameter that is itself an expression: there,
-// the text of that expression is inserted. Directly in the task, a string or a list gets the expression's value.
+// the text of that expression is inserted. A string or list directly in the task gets the expression's value instead.
 type NestedUses struct {
 	Exports *param.Scope           // the exports that the task sees
 	Skip    func(name string) bool // names that are set elsewhere; may be nil

@@ -189,7 +189,7 @@ func (p Params) Undeclared(given *param.Map) []string {
 	return p.undeclared(given)
 }
 
-// about returns the addition to a message about a missing parameter.
+// about returns the text that is added to a message about a missing parameter.
 func (p *Param) about() string {
 	if p.Description == "" {
 		return ""

@@ -12,7 +12,7 @@ type Repeat struct {
 	Until, While param.Value // expressions, unevaluated; nil for none
 	ExitCodes    []int64     // exit codes that mean that the command is done; nil for none
 	Policy       *param.Map  // limit, interval, interval_type, max_interval, factor and jitter, as in `_retry`
-	Succeed      bool        // a task that was repeated often enough succeeds
+	Succeed      bool        // a task that reaches the limit succeeds
 }
 
 // repeatLimit is the default for the maximum number of runs of a task.

@@ -20,7 +20,7 @@ func AddedRetryKeys() []string { return []string{ExitCodeKey, "factor", "jitter"
 // allRetryKeys returns both.
 func allRetryKeys() []string { return append(RetryKeys(), AddedRetryKeys()...) }
 
-// RetryNumbers returns the keys with whole numbers, of retries or of seconds.
+// RetryNumbers returns the keys whose values are whole numbers of retries or seconds.
 func RetryNumbers() []string { return []string{"limit", "interval", "max_interval"} }
 
 // LacksLimit reports whether a `_retry` has no limit. An unknown key may be a misspelled limit.
@@ -173,7 +173,7 @@ func readRetry(v param.Value, open bool, report rule.Report) AddedRetry {
 	return readAddedRetry("_retry", m, open, report)
 }
 
-// isTries reports whether a value is a number of retries or of seconds; if open, `${...}` may evaluate to one.
+// isTries reports whether a value is a number of retries or seconds; if open, `${...}` may evaluate to one.
 func isTries(v param.Value, open bool) bool {
 	text, isText := v.(string)
 	if isText && open && Computed(text) {

@@ -12,7 +12,7 @@ const (
 	NoBreakSpace     = '\u00a0'
 )
 
-// twins maps characters of Japanese keyboards to the ASCII characters that they resemble.
+// twins maps characters on Japanese keyboards to the ASCII characters that they resemble.
 func twins() map[rune]string {
 	return map[rune]string{'：': ":", '＋': "+", '＞': ">", '＃': "#", '－': "-", '｛': "{", '｝': "}", '［': "[", '］': "]", '，': ",", '、': ",", '｜': "|", '＿': "_", '＄': "$",
 		'“': `"`, '”': `"`, '„': `"`, '‘': "'", '’': "'"}

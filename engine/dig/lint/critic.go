@@ -147,7 +147,7 @@ type critic struct {
 	stores      func() bool     // whether http> responses may be stored
 	circles     map[string]bool // places of require> already reported as waiting for themselves
 	evalsStored bool
-	toldEndless bool                   // a request without a limit was reported
+	toldEndless bool                   // whether a request without a limit was reported
 	level       int                    // of the language
 	name        string                 // of the workflow
 	root        *param.Map             // the whole workflow
@@ -157,13 +157,13 @@ type critic struct {
 	exports     *param.Scope           // exports of the tasks around the current one
 	loops       []string               // variables of the loops around the current task
 	pooled      string                 // the group around the current task that holds slots of a pool
-	makesFiles  bool                   // an earlier task runs commands, and may therefore create files
+	makesFiles  bool                   // whether an earlier task runs commands, and may therefore create files
 	madeFiles   map[string]string      // files that earlier tasks write, with the names of these tasks
 	sources     map[string]*script     // by file; nil for one that does not exist
 	noFolders   []string               // values of _workdir that were already reported
 }
 
-// mostFound limits the warnings about one workflow: far fewer are shown.
+// mostFound limits the warnings about one workflow: only a few are shown.
 const mostFound = 1000
 
 // over reports whether the rest of the workflow can stay unchecked.

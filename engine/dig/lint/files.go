@@ -22,8 +22,8 @@ func (c scripts) takesFile(operator string) bool {
 	return kind == "file name" || strings.HasPrefix(kind, "file name, or `{") || strings.HasPrefix(kind, "file, or `{")
 }
 
-// files checks the project files that a task with a built-in operator names in its value: whether they exist, and can
-// be run.
+// files checks the project files that a task with a built-in operator names in its value: whether they exist and can be
+// run.
 func (c scripts) files(place []string, task, operator, text string, config *param.Map) {
 	folder, known := c.workdir(config)
 	if !known {
@@ -163,7 +163,7 @@ func (c scripts) function(place []string, task, folder, text string, config *par
 	}
 }
 
-// envFiles checks the variable files that a task names: whether they exist, and can be read.
+// envFiles checks the variable files that a task names: whether they exist and can be read.
 func (c scripts) envFiles(path []string, task string, config *param.Map) {
 	if c.level == 0 {
 		return

@@ -81,7 +81,7 @@ func (c *critic) takesNoOthers(operator string) bool {
 	return (operator == "echo" || operator == "fail" || len(own) > 0) && !c.runsCommand(operator) && !slices.Contains(keys.WithBodies, operator) && operator != "switch"
 }
 
-// taskNamedAsKey warns about a task whose name is a task key: `+_error` runs like any other task.
+// taskNamedAsKey warns about a task whose name is a task keyword: `+_error` runs like any other task.
 func (c *critic) taskNamedAsKey(place []string, task, name string) {
 	key := strings.TrimPrefix(name, "+")
 	if slices.Contains(keys.TaskKeys(), key) || strings.HasPrefix(key, "_") && slices.Contains(keys.Added(keys.AtGroup|keys.AtTask), key) {

@@ -12,7 +12,7 @@ import (
 )
 
 // keys warns about unused keys of a task that look like valid ones: a misspelled _retry or timeout is ignored silently.
-// Any other key may be a parameter of the author.
+// Any other key may be the author's own parameter.
 func (c *critic) keys(at []string, task string, config *param.Map) {
 	operator, command, _ := keys.Operator(config)
 	var own []string

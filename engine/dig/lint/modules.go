@@ -29,7 +29,7 @@ func (c scripts) module(place []string, task, folder string, parts []string, con
 		}
 		near := param.Nearest(part, c.modulesIn(folder, entries))
 		if i == 0 && !c.isMisspelt(folder, near, parts) {
-			return // it may be a module of Python
+			return // it may be one of Python's own modules
 		}
 		if i > 0 && c.isMadeElsewhere(folder, entries, part) {
 			return

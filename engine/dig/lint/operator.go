@@ -255,7 +255,7 @@ var (
 	severalValues = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]+(\s*[,|]\s*[\w.-]+)+$`) })
 )
 
-// cases warns about cases of switch> that match no value.
+// cases warns about switch> cases that match no value.
 func (c *critic) cases(at []string, task, operator string, config *param.Map) {
 	if operator != "switch" || !slices.Contains(c.known.BuiltIn, operator) {
 		return
@@ -285,7 +285,7 @@ func (c *critic) fixed(place []string, task, name string) {
 	}
 }
 
-// templates finds `${` with a different closing brace than its author meant, and expressions that are not valid
+// templates finds `${` that is closed by a different brace than its author meant, and expressions that are not valid
 // JavaScript.
 func (c *critic) templates(at []string, task string, config *param.Map) {
 	expressions := c.expressions()

@@ -53,7 +53,7 @@ func (c schedules) schedule(config *param.Map) {
 	c.lateStart(config)
 }
 
-// minutes warns about intervals that differ from what their number suggests.
+// minutes warns about intervals that are not what their number suggests.
 func (c schedules) minutes(config *param.Map) {
 	place := []string{"schedule", "minutes_interval>"}
 	n := config.Value("minutes_interval>")
@@ -115,7 +115,7 @@ func (c schedules) calendar(w dig.Workflow) {
 	}
 }
 
-// lateStart warns about a time beyond the hour or day it belongs to: the numbers are not limited.
+// lateStart warns about a time that runs past its hour or day: the numbers are not limited.
 func (c schedules) lateStart(config *param.Map) {
 	s, err := schedule.ParseHere(config.Without(schedule.AddedKeys()...), time.UTC)
 	if err != nil || config.Has("delay") && slices.Contains(schedule.Keys(keys.OperatorOf(config)), "delay") {

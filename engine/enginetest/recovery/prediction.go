@@ -296,7 +296,7 @@ func (x *exec) group(t *made, inner *param.Map, again bool) bool {
 	return good
 }
 
-// operator runs a task's operator, including its retries, and then the tasks that it generated. itself reports that the
+// operator runs a task's operator, including its retries, and then the tasks that it generated. itself means that the
 // operator failed after its last retry.
 func (x *exec) operator(t *made, inner *param.Map, tries *int) (good, itself bool) {
 	makes := t.piece.Kind != "work"

@@ -19,8 +19,8 @@ import (
 	"zerodag/engine/resume"
 )
 
-// Attempt drives a random attempt through random events, including the worst that a host can meet, and checks the
-// invariants after each of them.
+// Attempt drives a random attempt through random events, including the worst that a host can encounter, and checks the
+// invariants after each event.
 type Attempt struct {
 	draw.Choose
 	// Check, unless nil, checks further invariants after each event.

@@ -181,7 +181,8 @@ func (s *Attempt) inTurn(t *engine.Task) error {
 }
 
 // number checks the reported number of runs of a task. It must be one more than before, or the same if the task now
-// does something else or waits; in that case, the run for which the task was previously sent must not happen either.
+// does something else or waits; in that case, the run for which the task was previously dispatched must not happen
+// either.
 func (s *Attempt) number(t *engine.Task, was engine.Progress) error {
 	if t.Group || t.Dispatch == was.Dispatch {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Model is an attempt that follows engine.md 2.4 to 2.10 word for word: a table whose rows are all visited repeatedly
-// until nothing changes. Intended differences from the engine (a kill acts at once) are noted in the model.
+// Model is an attempt that follows engine.md 2.4 to 2.10 word for word: it repeatedly visits all rows of a table until
+// nothing changes. Intended differences from the engine (a kill acts at once) are noted in the model.
 type Model struct {
 	Limit int
 	rows  []*row // by id - 1

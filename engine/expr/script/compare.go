@@ -15,7 +15,7 @@ func isRelational(op token.Token) bool {
 }
 
 // chained returns the right side of a < b < c as goja reads it, which is a < (b < c); nil if there is none, or if the
-// source has these parentheses. The tree does not keep parentheses, so they are searched for in the source.
+// source has these parentheses. The tree does not keep parentheses, so chained searches for them in the source.
 func chained(source string, n *ast.BinaryExpression) *ast.BinaryExpression {
 	right, is := n.Right.(*ast.BinaryExpression)
 	if !is || !isRelational(n.Operator) || !isRelational(right.Operator) {

@@ -139,7 +139,7 @@ func (r *reader) zone(local *time.Location) (*time.Location, bool) {
 	return time.FixedZone("", sign*int(h*3600+m*60)), h < 24 && m < 60
 }
 
-// loose collects what the words and numbers in a string mean.
+// loose collects the meanings of the words and numbers in a string.
 type loose struct {
 	numbers []float64
 	month   int // 1 to 12; 0 for none

@@ -20,8 +20,8 @@ func (u *uses) mistake(hint, format string, args ...any) {
 	u.add(param.Use{Kind: param.Mistake, Says: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// comparison checks for comparisons that have the same result for all values, or compare something other than they seem
-// to.
+// comparison checks for comparisons that have the same result for all values, or that do not compare what they seem to
+// compare.
 func (u *uses) comparison(n *ast.BinaryExpression) {
 	if !slices.Contains([]token.Token{token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL, token.STRICT_NOT_EQUAL}, n.Operator) {
 		return
@@ -103,7 +103,7 @@ func isMoment(e ast.Expression) bool {
 	}
 }
 
-// units are the units of moment, in all their spellings.
+// units are moment's units, in all their spellings.
 var units = []string{"year", "years", "y", "quarter", "quarters", "Q", "month", "months", "M", "week", "weeks", "w", "isoWeek", "isoWeeks", "isoweek", "isoweeks", "W", "day", "days", "d", "date", "dates", "D",
 	"hour", "hours", "h", "minute", "minutes", "m", "second", "seconds", "s", "millisecond", "milliseconds", "ms", "weekday", "weekdays", "e", "isoWeekday", "isoWeekdays", "E", "dayOfYear", "dayOfYears", "DDD",
 	"weekYear", "weekYears", "gg", "isoWeekYear", "isoWeekYears", "GG"}
@@ -194,7 +194,7 @@ func isNumber(e ast.Expression) bool {
 	return is
 }
 
-// index checks for an index that counts from the end of a list, as in Python.
+// index checks for a negative index, which in Python counts from the end of a list.
 func (u *uses) index(n *ast.BracketExpression) {
 	if key, is := n.Member.(*ast.StringLiteral); is && nameOf(n.Left) == "failed" && strings.HasPrefix(key.Value.String(), "+") {
 		u.mistake("write failed['"+strings.TrimLeft(key.Value.String(), "+")+"']", "names in failed do not begin with +")
@@ -221,7 +221,7 @@ func (u *uses) unit(of, unit string) {
 	u.mistake(hint, "moment has no unit '%s', so %s ignores it", unit, of)
 }
 
-// Text between brackets in a format of moment is literal.
+// Text between brackets in a moment format is literal.
 var (
 	bracketed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[^\]]*\]`) })
 	formRules = sync.OnceValue(func() (list []formRule) {
@@ -245,7 +245,7 @@ type formRule struct {
 	says string
 }
 
-// form checks a format of moment, whose letters have meanings that differ from those in Java, C and Python.
+// form checks a moment format, whose letters have other meanings than in Java, C and Python.
 func (u *uses) form(text string) {
 	plain := bracketed().ReplaceAllString(text, "")
 	for _, r := range formRules() {

@@ -21,8 +21,8 @@ type Options struct {
 	// Spent, unless nil, returns the processor time that this process has used. Such a process does nothing but
 	// evaluate, one template at a time, so that all time and memory belong to the script.
 	Spent func() time.Duration
-	// Match is how long one match of a regular expression may take; 0 means slightly longer than a script may run. The
-	// first Engine of a process sets it for all.
+	// Match limits how long one match of a regular expression may take; 0 means slightly longer than a script may run.
+	// The first Engine of a process sets it for all.
 	Match time.Duration
 }
 

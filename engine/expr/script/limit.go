@@ -20,7 +20,7 @@ const (
 	fastPause = time.Millisecond
 	slowPause = 10 * time.Millisecond
 	maxLooks  = 1000
-	// A machine that had no time for this many checks had none for the script either.
+	// A machine that was too busy for this many checks was too busy for the script, too.
 	fairLooks = 8
 	// In that case the time is extended, at most this many times.
 	maxDelays = 50

@@ -19,10 +19,10 @@ import (
 // reach what it does not name, unless it computes names, in which case everything is guarded. Guarding the library
 // takes a while, and most expressions call one harmless function.
 type plan struct {
-	pure                                            bool     // only chains of methods of moment, which change nothing
+	pure                                            bool     // only chains of moment's methods, which change nothing
 	call                                            bool     // anything can be called at all
 	whole                                           bool     // the parameters can be used as a whole
-	names                                           []string // methods of lists that are named
+	names                                           []string // list methods that are named
 	lists, texts, code, regexp, java, memory, dates bool
 }
 

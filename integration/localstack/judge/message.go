@@ -11,7 +11,8 @@ import (
 	"net/http"
 )
 
-// Message is a request and its answer. Target is the path with the query, and Answered holds the headers of the answer.
+// Message is a request and its response. Target is the path with the query, and Answered holds the headers of the
+// response.
 type Message struct {
 	Service   string      `json:"service"`
 	Operation string      `json:"operation"`
@@ -42,7 +43,7 @@ func (m Message) Write(w io.Writer) error {
 	return err
 }
 
-// Pairs returns the headers of a request or an answer.
+// Pairs returns the headers of a request or a response.
 func Pairs(h http.Header) [][2]string {
 	list := [][2]string{} // not null
 	for name, values := range h {

@@ -118,7 +118,7 @@ func (p *Proxy) countUnits(c Call, body []byte, a answer) {
 	}
 }
 
-// consumed returns the consumption in a DynamoDB answer, which is for one table or a list of tables.
+// consumed returns the consumption in a DynamoDB response, which is for one table or a list of tables.
 func consumed(body []byte) float64 {
 	var one struct{ ConsumedCapacity capacity }
 	if json.Unmarshal(body, &one) == nil {

@@ -69,7 +69,7 @@ func isOwn(r *http.Request) bool {
 	return r.Header.Get("X-Amz-Security-Token") != "" || r.URL.Query().Get("X-Amz-Security-Token") != ""
 }
 
-// refusal returns the answer to a call that the caller may not make, or nil if it may.
+// refusal returns the response to a call that the caller may not make, or nil if it may.
 func (g *guard) refusal(caller string, c Call, r *http.Request, body []byte) *answer {
 	if g == nil || caller == "" || !isOwn(r) {
 		return nil
@@ -109,7 +109,7 @@ func (g *guard) note(caller string, c Call, why string) *answer {
 	return &out
 }
 
-// denial returns a service's answer to a caller without permission.
+// denial returns a service's response to a caller without permission.
 func denial(c Call, why string) answer {
 	if c.Service == "s3" {
 		var text strings.Builder
@@ -153,7 +153,7 @@ func policiesOf(ctx context.Context, stage, function string) ([]json.RawMessage,
 	return policies, nil
 }
 
-// askIAM calls IAM, whose answers are XML.
+// askIAM calls IAM, whose responses are XML.
 func askIAM(ctx context.Context, form url.Values, into any) error {
 	form.Set("Version", "2010-05-08")
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, localstack.Endpoint(), strings.NewReader(form.Encode()))

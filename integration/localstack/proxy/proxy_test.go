@@ -100,7 +100,7 @@ func TestBill(t *testing.T) {
 	}
 	store := s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true })
 	store.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("b"), Key: aws.String("k"), Body: strings.NewReader("x")})
-	store.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String("b")}) // its answer is not XML
+	store.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: aws.String("b")}) // its response is not XML
 	want := proxy.Bill{Messages: 3, Reads: 3, Writes: 3 + 4 + 1 + 2, Calls: map[proxy.Call]int{{Service: "dynamodb", Operation: "PutItem"}: 1, {Service: "dynamodb", Operation: "GetItem"}: 1,
 		{Service: "dynamodb", Operation: "TransactWriteItems"}: 1, {Service: "sqs", Operation: "SendMessageBatch"}: 2, {Service: "s3", Operation: "PUT"}: 1, {Service: "s3", Operation: "LIST"}: 1},
 		Units: map[proxy.Call]float64{{Service: "dynamodb", Operation: "PutItem"}: 3, {Service: "dynamodb", Operation: "GetItem"}: 3, {Service: "dynamodb", Operation: "TransactWriteItems"}: 7}}
@@ -165,7 +165,7 @@ func TestFaults(t *testing.T) {
 }
 
 // TestSent checks that the proxy knows how many times a task was sent, even by a client that was killed before it got
-// its answer.
+// its response.
 func TestSent(t *testing.T) {
 	t.Parallel()
 	_, p, c := setup(t, `{}`)

@@ -24,7 +24,7 @@ const (
 	mostAdvanced    = 8 << 10   // bytes of an advanced parameter
 	mostName        = 1011      // characters of a parameter's ARN
 	mostLevels      = 15        // of a parameter's name
-	mostInvocation  = 6 << 20   // bytes of a call that waits for its answer
+	mostInvocation  = 6 << 20   // bytes of a call that waits for its response
 	mostLaterOne    = 1 << 20   // bytes of a call that does not wait
 	mostOverrides   = 8192      // characters of an ECS task's overrides
 	metadataPrefix  = "X-Amz-Meta-"

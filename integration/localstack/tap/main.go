@@ -1,5 +1,5 @@
 // Command tap forwards requests for DynamoDB, which functions send to it directly, and passes a copy of each request
-// and of its answer to the judge of requests (../judge).
+// and of its response to the judge of requests (../judge).
 //
 //	tap TARGET SOCKET
 //

@@ -1,4 +1,4 @@
-// Command model writes the data that the fake checks requests and answers against: names, types and limits of the
+// Command model writes the data that the fake checks requests and responses against: names, types and limits of the
 // operations that zerodag uses, from AWS's service model. The file is from botocore's package (service-2.json.gz,
 // unpacked or not):
 //

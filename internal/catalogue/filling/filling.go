@@ -42,7 +42,7 @@ type Edit func(*host.Backfill) bool
 // Nothing is an edit that changes nothing.
 func Nothing(*host.Backfill) bool { return false }
 
-// Begun returns an edit that records the attempt of a session.
+// Begun returns an edit that records a session's attempt.
 func Begun(r host.BackfillRun, attempt int64) Edit {
 	return func(b *host.Backfill) bool {
 		for i, x := range b.State.Running {
@@ -124,7 +124,7 @@ func Lost(r host.BackfillRun) Edit {
 	}
 }
 
-// InOrder returns the place in the plan of the nth session that begins.
+// InOrder returns the position in the plan of the nth session to begin.
 func InOrder(p host.BackfillPlan, n int) int {
 	if p.Descending {
 		return len(p.Sessions) - 1 - n
@@ -169,8 +169,8 @@ func Same(there, asked host.Backfill) error {
 	return nil
 }
 
-// RefuseExisting returns an error if a backfill must not have sessions that already exist, which there holds by session
-// time.
+// RefuseExisting returns an error if a backfill must not contain existing sessions. The argument there holds the
+// existing sessions by session time.
 func RefuseExisting(existing, workflow string, there map[int64]host.Attempt) error {
 	if existing != ExistingError || len(there) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-// Package given checks the parameters and the priority that a start of an attempt is given, and completes them.
+// Package given checks and completes the parameters and the priority with which an attempt is started.
 //
 // The catalogue calls it for every start. It must not evaluate an expression or read a store.
 package given
@@ -16,15 +16,15 @@ import (
 	"zerodag/operators"
 )
 
-// Params holds what a caller passes to a start.
+// Params holds the parameters that a caller passes to a start.
 type Params struct {
 	Map     *param.Map
 	Outside bool // they come from a caller who must not decide what tasks do
 	Again   bool // the start is another attempt of a session
 }
 
-// For returns the parameters as an attempt of a workflow gets them: marked as data, so that nothing in them is ever
-// evaluated, and checked against the `params` of the workflow's definition.
+// For returns the parameters in the form in which an attempt of the workflow receives them: marked as data, so that
+// nothing in them is ever evaluated, and checked against the `params` in the workflow's definition.
 func (p Params) For(workflow string, config *param.Map) (*param.Map, error) {
 	if p.Outside {
 		if err := CheckSteering(p.Map); err != nil {
@@ -60,8 +60,8 @@ func UndeclaredWarnings(config, params *param.Map) []string {
 	return warnings
 }
 
-// Warnings returns the warnings about all parameters of a start: those that are undeclared, or that nothing in the
-// workflow reads.
+// Warnings returns the warnings about all parameters of a start that are undeclared or that nothing in the workflow
+// reads.
 func Warnings(config, params *param.Map) []string {
 	warnings := UndeclaredWarnings(config, params)
 	if declared := keys.ParamsOf(config); len(declared.List) == 0 {
@@ -111,7 +111,7 @@ const (
 	mostValues = 100_000
 )
 
-// CheckSize refuses parameters above the limits.
+// CheckSize refuses parameters that exceed the limits.
 func CheckSize(params *param.Map) error {
 	if n := values(params); n > mostValues {
 		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters have %d values, but at most %d are allowed: store the data where tasks can read it", n, mostValues)}
@@ -138,7 +138,7 @@ func values(v param.Value) int {
 	return n
 }
 
-// CheckSteering refuses parameters from outside that decide what tasks do.
+// CheckSteering refuses parameters from outside callers that would decide what tasks do.
 func CheckSteering(params *param.Map) error {
 	if err := operators.CheckSteering(params); err != nil {
 		return &host.Error{Code: host.Forbidden, Message: "Access denied: " + err.Error()}

@@ -1,7 +1,7 @@
 // Package names checks the names that users choose for projects, revisions, attempts, labels, pools and tokens, and the
 // reasons that they give for a pause.
 //
-// Whatever accepts such text calls it. It must not read a store.
+// Every function that accepts such text calls it. It must not read a store.
 package names
 
 import (
@@ -91,7 +91,7 @@ func Pool(name string) error {
 // MostReason is the maximum length of a pause's reason, in characters.
 const MostReason = 1000
 
-// Reason refuses reasons for a pause that are too long or cannot be shown on one line.
+// Reason refuses a reason for a pause that is too long or cannot be shown on one line.
 func Reason(reason string) error {
 	if n := len([]rune(reason)); n > MostReason {
 		return host.Invalidf("A reason may have at most %d characters, but this one has %d", MostReason, n)

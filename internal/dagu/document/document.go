@@ -52,8 +52,8 @@ type Document struct {
 	Beside  map[string]*Document // the documents of the file, by name
 	Lines   []string             // the lines of the whole file
 	Notes   []Note
-	Itself  Verdict  // on the whole workflow: if it is refused, no step may run
-	About   *Verdict // on the step that is being translated and gets the notes; nil for none
+	Itself  Verdict  // about the whole workflow: if it is refused, no step may run
+	About   *Verdict // about the step that is being translated, which gets the notes; nil for none
 
 	at     func(m *param.Map, key string) dig.Place
 	origin map[*param.Map]*param.Map // the original of a translated mapping

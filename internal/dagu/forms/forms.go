@@ -1,6 +1,6 @@
-// Package forms brings the many forms in which Dagu's releases write a step into one: `executor`, `run`, `action` and a
-// workflow's own types become `type`, `with`, `command`, `script` and `call`. It reads mappings and returns mappings,
-// and must not make tasks.
+// Package forms converts the many forms in which Dagu's releases write a step to a single form: `executor`, `run`,
+// `action` and a workflow's own types become `type`, `with`, `command`, `script` and `call`. It reads mappings and
+// returns mappings, and must not make tasks.
 package forms
 
 import (
@@ -47,7 +47,7 @@ func operations() []string {
 }
 
 // ofOneStep reports whether a key determines what a step is or does. Such a key cannot be a default: in the steps of a
-// `foreach`, it would turn each of them into a `foreach` again.
+// `foreach`, it would turn each step into another `foreach`.
 func ofOneStep(key string) bool {
 	return slices.Contains([]string{"id", "name", "depends", "foreach", "parallel", "call", "steps", "command", "script", "run", "action"}, key)
 }

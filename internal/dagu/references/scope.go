@@ -1,5 +1,5 @@
-// Package references translates references such as `${NAME}` and `${id.output.key}`, and the texts that contain them:
-// into expressions, and into texts for a shell or another program. It determines what names mean in a workflow and in
+// Package references translates references such as `${NAME}` and `${id.output.key}`, and strings that contain them,
+// into expressions and into text for a shell or another program. It determines what names mean in a workflow and in
 // each of its steps. It refuses a reference without a meaning, because it must not guess.
 package references
 

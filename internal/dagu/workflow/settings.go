@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// description returns the purpose of the workflow; nil if it has none. A text that no key can hold becomes a comment
+// description returns the purpose of the workflow; nil if it has none. Text that no key can hold becomes a comment
 // instead.
 func (w *Workflow) description() param.Value {
 	text := strings.TrimSpace(document.Text(w.Map, "description"))

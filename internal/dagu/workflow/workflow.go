@@ -27,7 +27,7 @@ type Workflow struct {
 	secrets   *param.Map
 }
 
-// All begins the translation of a file's documents, which may call one another.
+// All begins the translation of a file's documents, which may call each other.
 func All(docs []*document.Document) []*Workflow {
 	handed := map[string]int{}
 	for _, d := range docs {

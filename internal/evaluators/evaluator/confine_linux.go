@@ -89,7 +89,7 @@ func memory() (space, data uint64) {
 }
 
 // boundTime makes the kernel end this process if an evaluation uses processor time endlessly and the process that
-// requested it is no longer there to kill it. Only the soft limit changes.
+// requested it no longer exists to kill it. Only the soft limit changes.
 func boundTime() {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_CPU, &l) != nil {

@@ -1,4 +1,4 @@
-// Package executorstest proves that a driver for operators.Commands does what operators rely on. The tests of the
+// Package executorstest proves that a driver for operators.Commands behaves as operators expect. The tests of the
 // drivers for one machine call it; only tests may import it.
 package executorstest
 
@@ -40,7 +40,7 @@ func Exercise(t *testing.T, s Subject) {
 	}
 }
 
-// run runs a script in an empty project.
+// run executes a script in an empty project.
 func (s Subject) run(t *testing.T, script string, change func(*operators.Command)) (operators.Exit, string) {
 	t.Helper()
 	var out bytes.Buffer

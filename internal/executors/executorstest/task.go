@@ -30,9 +30,9 @@ type Executor struct {
 // tried is a script of several lines that fails: with `_retry: 1` it runs twice.
 const tried = "echo one\necho two\n\nexit 3"
 
-// SaysOnce proves that the log of a task contains its script once for each execution, and each line of its output once
-// and in order, however many runs of the task are needed to wait for the end, and that a run that only polls the
-// command prints nothing.
+// SaysOnce proves that a task's log contains its script once for each execution and each line of its output once and in
+// order, no matter how many runs of the task are needed to wait for the end. It also proves that a run that only polls
+// the command prints nothing.
 func SaysOnce(t *testing.T, e Executor) {
 	t.Helper()
 	log := &taskLog{}

@@ -382,7 +382,7 @@ func attemptsImport(t *testing.T, s suite.Stores) {
 			t.Errorf("imported %s: got %d attempts, want %d", what, n, want)
 		}
 	}
-	// The last attempt decides what a session is: one that is older must not replace it, in whatever order they arrive.
+	// The last attempt decides what a session is: an older attempt must not replace it, in whatever order they arrive.
 	older := past(w, 0, "older")
 	older.CreatedAt = suite.Instant(0)
 	if n := imports(older); n != 0 {

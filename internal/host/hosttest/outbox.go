@@ -201,7 +201,7 @@ func outboxSummary(t *testing.T, s suite.Stores) {
 		t.Errorf("due without unsent notices: %+v", list)
 	}
 	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(20), grouped("second", 120)))
-	suite.Must(t, s.Outbox.DropNotices(ctx, suite.Instant(1000))) // what is unsent stays
+	suite.Must(t, s.Outbox.DropNotices(ctx, suite.Instant(1000))) // unsent notices stay
 	if list := due(99); len(list) != 0 {
 		t.Errorf("due in the quiet time: %+v", list)
 	}
@@ -224,7 +224,8 @@ func outboxSummary(t *testing.T, s suite.Stores) {
 	}
 }
 
-// outboxConcurrent proves that of notices that several processes store at the same time, one is sent and none is lost.
+// outboxConcurrent proves that if several processes store notices at the same time, one notice is sent and none is
+// lost.
 func outboxConcurrent(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	const n = 8

@@ -61,7 +61,7 @@ func (c *Caller) bySignature() error {
 	return nil
 }
 
-// ByPassword compares the password with every user's, so that the time reveals nothing.
+// ByPassword compares the password with every user's password, so that the time that this takes reveals nothing.
 func (c *Caller) ByPassword(name, password string) error {
 	found, meant := -1, User{}
 	for i, u := range c.gate.Auth.Users {
@@ -96,7 +96,7 @@ func actorOf(u User) Actor {
 	return Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role, Projects: u.Projects}
 }
 
-// Same compares two strings in constant time; it compares hashes, which also hides the lengths.
+// Same compares two strings in constant time; it compares hashes, which also hides the strings' lengths.
 func Same(a, b string) int {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:])
@@ -142,7 +142,8 @@ func (c *Caller) bearer(hash []byte) (found bool, err error) {
 // ExpiresSoon is how long before a token expires the server starts to report its use.
 const ExpiresSoon = 14 * 24 * time.Hour
 
-// current refuses a token that has expired, and warns of one that soon will: once a day, because programs call often.
+// current refuses a token that has expired, and warns, once a day because programs call often, about a token that will
+// expire soon.
 func (c *Caller) current(t host.Token) error {
 	now := c.gate.Now()
 	if t.Expired(now) {

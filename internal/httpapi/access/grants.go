@@ -17,19 +17,19 @@ type Grant struct {
 	Right
 }
 
-// Right is what someone may do, and where.
+// Right describes what a caller may do, and where.
 type Right struct {
 	Role Role
 	Site int64
-	// Projects are the names of the only projects of the site that they may use; none means all projects.
+	// Projects names the only projects of the site that the caller may use; none means all projects.
 	Projects []string
 }
 
 // groupPrefix is the prefix of a Who that names a group.
 const groupPrefix = "group:"
 
-// ParseGrants reads grants, separated by commas or line breaks: WHO=RIGHT, as ParseRight reads it. At least one is
-// required: by default no one can sign in.
+// ParseGrants reads grants, separated by commas or line breaks, of the form WHO=RIGHT, where ParseRight reads RIGHT. At
+// least one is required: by default no one can sign in.
 func ParseGrants(text string) ([]Grant, error) {
 	var list []Grant
 	for entry := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == '\n' }) {

@@ -71,7 +71,7 @@ const (
 	mostUsers   = 10_000
 )
 
-// of returns a user; mu is held. If there are too many users, it forgets those whose sessions must be over anyway.
+// of returns a user; mu is held. If there are too many users, it forgets users whose sessions must have ended anyway.
 func (m *Memory) of(who string, now time.Time) *user {
 	u := m.users[who]
 	if u == nil {
@@ -88,7 +88,7 @@ func (m *Memory) of(who string, now time.Time) *user {
 // warnEvery is the shortest time between two warnings about the same token.
 const warnEvery = 24 * time.Hour
 
-// mayWarn reports whether it is time to warn of a token's end again, and counts it.
+// mayWarn reports whether another warning about a token's expiry is due, and counts it.
 func (m *Memory) mayWarn(token int64, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -148,8 +148,8 @@ func (m *Memory) ended(ctx context.Context, store host.Users, who string, now ti
 	return u.before, nil
 }
 
-// who returns a short text that identifies the user of a session, or the token. It is a hash because names have any
-// length.
+// who returns a short text that identifies the user of a session, or the token. It is a hash because names may be of
+// any length.
 func (s *signedIn) who() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %x", s.By, s.User, s.Token))
 	return hex.EncodeToString(sum[:])

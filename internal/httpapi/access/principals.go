@@ -19,8 +19,8 @@ var principalForms = sync.OnceValue(func() (forms struct{ granted, signed *regex
 	return forms
 })
 
-// ParsePrincipals reads grants of the form ARN=RIGHT, as ParseRight reads it. The ARN names an IAM role or user, or ends in
-// ":root" for all principals of the account, as in policies.
+// ParsePrincipals reads grants of the form ARN=RIGHT, where ParseRight reads RIGHT. The ARN names an IAM role or user,
+// or ends in ":root" for all principals of the account, as in policies.
 func ParsePrincipals(entries []string) (Principals, error) {
 	var list Principals
 	for _, entry := range entries {

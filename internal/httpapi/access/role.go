@@ -51,14 +51,14 @@ const (
 	ByOIDC     = "oidc" // authenticated by an identity provider
 )
 
-// Actor is who made a request.
+// Actor is the caller who made a request.
 type Actor struct {
 	Name string // "" for a caller without login
 	By   string // one of ByNothing, ByPassword, ByToken, ByIAM, ByOIDC
 	Site int64
 	Role Role
 	Info *param.Map // stored with revisions
-	// Projects are the names of the only projects of the site that they may use; none means all projects.
+	// Projects names the only projects of the site that they may use; none means all projects.
 	Projects []string
 	Expires  time.Time // when the token is no longer accepted; zero for never
 	TokenID  int64     // of the token that they presented or signed in with; 0 for none

@@ -95,8 +95,8 @@ func (c *Caller) signedOut(ctx context.Context, s *signedIn, now time.Time) (boo
 	return !s.begun().After(until), err
 }
 
-// recognize determines the current actor of a session: meanwhile a token may have been revoked, a password changed, a
-// grant removed, or the role changed.
+// recognize determines the current actor of a session: since it began, a token may have been revoked, a password
+// changed, a grant removed, or the role changed.
 func (c *Caller) recognize(s *signedIn) (bool, error) {
 	switch s.By {
 	case ByToken:

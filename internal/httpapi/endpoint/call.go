@@ -50,7 +50,7 @@ func (c *Call) Confine() {
 // Ctx returns the context of the request, with its time limit.
 func (c *Call) Ctx() context.Context { return c.R.Context() }
 
-// ErrUnreadable means that a number in a path or query is invalid. Digdag answers such requests with an empty 404.
+// ErrUnreadable means that a number in a path or query is invalid. Digdag responds to such requests with an empty 404.
 var ErrUnreadable = errors.New("path or query cannot be read")
 
 // ID reads an id from the path.

@@ -45,7 +45,7 @@ type Options struct {
 	Backup func(ctx context.Context, w io.Writer) error
 	// Rekey encrypts the secrets of all sites with the current key; nil if the store of secrets manages its own keys.
 	Rekey func(ctx context.Context) (host.Rekeyed, error)
-	// Writable reports whether the store can be written now; nil checks only whether it can be read.
+	// Writable reports whether the store can be written now; if it is nil, only reading is checked.
 	Writable func(ctx context.Context) error
 	// Vitals reports how full the server is; nil if that is monitored elsewhere.
 	Vitals func(ctx context.Context) (host.Vitals, error)
@@ -89,11 +89,12 @@ type Options struct {
 
 // Alerts provides the channels and routes of notices.
 type Alerts interface {
-	// Channels lists the channels, by name, with the outcomes of their tries.
+	// Channels lists the channels, sorted by name, with the outcomes of their tries.
 	Channels(ctx context.Context) ([]host.NoticeChannel, error)
-	// Routes lists the routes, by name.
+	// Routes lists the routes, sorted by name.
 	Routes() []host.NoticeRoute
-	// Test sends a notice now to a channel or to those of a route. It returns host.ErrNotFound if there is neither.
+	// Test sends a notice now to a channel or to all channels of a route. It returns host.ErrNotFound if neither
+	// exists.
 	Test(ctx context.Context, name string) ([]host.NoticeTest, error)
 }
 
@@ -102,8 +103,8 @@ type Alerts interface {
 type Uploads interface {
 	// OpenSlot opens a slot and signs the links for its archive.
 	OpenSlot(ctx context.Context, s uploads.Slot) (uploads.Place, error)
-	// CloseSlot joins an archive that was uploaded in parts; tags are the store's answers for each part. A repeated call
-	// changes nothing. It returns host.ErrNotFound if the slot does not exist.
+	// CloseSlot joins an archive that was uploaded in parts; tags are the store's responses for each part. A repeated
+	// call changes nothing. It returns host.ErrNotFound if the slot does not exist.
 	CloseSlot(ctx context.Context, by uploads.Owner, id string, tags []string) error
 	// Outcome returns the progress of a slot, or host.ErrNotFound.
 	Outcome(ctx context.Context, by uploads.Owner, id string) (uploads.Outcome, error)

@@ -31,7 +31,7 @@ func FormOf(name string) Form {
 }
 
 // CheckQuery returns an error if a parameter that is not a list is repeated, or if a flag is neither true nor false:
-// to pick one of two values or to read a typo as false would hide a mistake of the caller.
+// picking one of two values, or reading a typo as false, would hide the caller's mistake.
 func (c *Call) CheckQuery() error {
 	query := c.parameters()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
@@ -46,8 +46,8 @@ func (c *Call) CheckQuery() error {
 	return nil
 }
 
-// isDigdags reports whether a flag is read as by Digdag, whose clients may write 1: "true" in any case is true, everything
-// else is false.
+// isDigdags reports whether a flag is read the way Digdag reads it, because its clients may write 1: "true" in any case
+// is true, everything else is false.
 func isDigdags(flag string) bool { return flag == "include_retried" || flag == "direct_download" }
 
 // parameters returns the query, which is parsed once.

@@ -9,11 +9,11 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// mostServed is how many projects a secret of a site may name.
+// mostServed is the maximum number of projects that a site's secret may name.
 const mostServed = 50
 
-// getSiteSecrets lists the secrets of the caller's site. A caller who may use only some projects sees the secrets that
-// these may use, and only their names.
+// getSiteSecrets lists the secrets of the caller's site. A caller who may use only some projects sees only the secrets
+// that these projects may use, and the names of no other projects.
 func getSiteSecrets(c *endpoint.Call) (any, error) {
 	list, err := c.Node.SiteSecrets(c.Ctx(), c.Actor.Site)
 	if err != nil {

@@ -115,7 +115,7 @@ func getUpload(c *endpoint.Call) (any, error) {
 	case err != nil:
 		return nil, foundUpload(c, err)
 	case o.Err != nil:
-		return wire.Outcome{Status: "failed", Error: &wire.ErrorBody{Message: o.Err.Message, Status: endpoint.StatusOf(o.Err)}}, nil //nolint:nilerr // the answer reports the error
+		return wire.Outcome{Status: "failed", Error: &wire.ErrorBody{Message: o.Err.Message, Status: endpoint.StatusOf(o.Err)}}, nil //nolint:nilerr // the response reports the error
 	case o.Ended:
 		p, err := pushedProject(c, o)
 		return wire.Outcome{Status: "done", Project: p}, err

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// importSchedules lets schedules continue from where they are on another server.
+// importSchedules lets schedules continue from their position on another server.
 func importSchedules(c *endpoint.Call) (any, error) {
 	var b wire.ImportSchedulesBody
 	c.MostBody = wire.MostImport

@@ -5,8 +5,8 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// getUserInfo answers with the user who pushed an attempt's revision. Only administrators on their own listener see it:
-// elsewhere the path does not exist.
+// getUserInfo responds with the user who pushed an attempt's revision. Only administrators on their own listener see
+// it: elsewhere the path does not exist.
 func getUserInfo(c *endpoint.Call) (any, error) {
 	a, err := c.AttemptOf("id")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// getAlerts lists the channels and routes of notices.
+// getAlerts lists the channels and routes for notices.
 func getAlerts(c *endpoint.Call) (any, error) {
 	if _, err := outbox(c); err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func getAlerts(c *endpoint.Call) (any, error) {
 	return wire.AlertsOf(channels, c.Alerts.Routes()), nil
 }
 
-// testAlert sends a notice now to a channel or to those of a route.
+// testAlert sends a notice now to a channel or to all channels of a route.
 func testAlert(c *endpoint.Call) (any, error) {
 	if _, err := outbox(c); err != nil {
 		return nil, err

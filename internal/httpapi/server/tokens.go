@@ -71,7 +71,7 @@ func getTokens(c *endpoint.Call) (any, error) {
 	return wire.Collection("tokens", list, func(t host.Token) wire.ShownToken { return wire.TokenOf(t, now) }), nil
 }
 
-// mostProjects is how many projects a token may name.
+// mostProjects is the maximum number of projects that a token may name.
 const mostProjects = 50
 
 // tokenAsked reads and checks the description of a new token.

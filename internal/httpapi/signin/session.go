@@ -31,7 +31,7 @@ func signIns(a access.Auth) []string {
 	return list
 }
 
-// getSignIn answers any caller, signed in or not.
+// getSignIn responds to any caller, signed in or not.
 func getSignIn(c *endpoint.Call) (any, error) {
 	if err := c.Authenticate(); err != nil && (c.R.Header.Get("Authorization") != "" || !isRefused(err)) {
 		return nil, err

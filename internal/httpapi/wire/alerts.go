@@ -2,7 +2,7 @@ package wire
 
 import "zerodag/internal/host"
 
-// Alerts are the channels and routes of notifications.
+// Alerts contains the notification channels and routes.
 type Alerts struct {
 	Channels []AlertChannel `json:"channels"`
 	Routes   []AlertRoute   `json:"routes"`
@@ -38,7 +38,7 @@ type AlertTest struct {
 	Error     *string `json:"error"`
 }
 
-// AlertsOf shows channels and routes.
+// AlertsOf returns channels and routes in the form of the API.
 func AlertsOf(channels []host.NoticeChannel, routes []host.NoticeRoute) Alerts {
 	all := Alerts{Channels: []AlertChannel{}, Routes: []AlertRoute{}}
 	for _, c := range channels {
@@ -58,7 +58,7 @@ func AlertsOf(channels []host.NoticeChannel, routes []host.NoticeRoute) Alerts {
 	return all
 }
 
-// AlertTestOf shows the outcome of a test.
+// AlertTestOf returns the outcome of a test in the form of the API.
 func AlertTestOf(t host.NoticeTest) AlertTest {
 	return AlertTest{Channel: t.Channel, Delivered: t.Error == "", Answer: TextOrNull(t.Answer), Error: TextOrNull(t.Error)}
 }

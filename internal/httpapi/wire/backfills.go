@@ -109,7 +109,7 @@ func BackfillOf(b host.Backfill) Fill {
 	return r
 }
 
-// Filled answers a request.
+// Filled is the response to a request.
 type Filled struct {
 	Backfill *Fill     `json:"backfill"` // the started backfill; null for a dry run
 	Plan     *FillPlan `json:"plan"`     // only for a dry run

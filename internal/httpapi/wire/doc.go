@@ -1,4 +1,3 @@
-// Package wire defines the JSON of the REST API: the types that request bodies are read into and answers are made of,
-// with the functions that make them from the host's types. It does not read requests or query stores; internal/httpapi
-// does.
+// Package wire defines the JSON of the REST API: the types of request and response bodies, with the functions that
+// convert the host's types to them. It does not read requests or query stores; internal/httpapi does.
 package wire

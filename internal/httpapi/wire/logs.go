@@ -10,5 +10,5 @@ type LogFile struct {
 	Direct   *string `json:"direct"`
 }
 
-// MostText is how many bytes of a file's text a response contains at most.
+// MostText is the maximum number of bytes of a file's text in a response.
 const MostText = 1 << 20

@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Depth is how many messages a queue has.
+// Depth is the number of messages in a queue.
 type Depth struct {
 	Name   string `json:"name"`
 	Ready  int    `json:"ready"`

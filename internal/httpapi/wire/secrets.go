@@ -6,7 +6,7 @@ type Secret struct {
 	Project IDName `json:"project"`
 }
 
-// SecretKey is a secret in the list of a project.
+// SecretKey is a secret in a project's list.
 type SecretKey struct {
 	Key    string `json:"key"`
 	Source string `json:"source,omitempty"` // "site" if it is a secret of the site; absent, as in Digdag, if it is the project's

@@ -25,7 +25,7 @@ type Server struct {
 	Running   int      `json:"runningTasks"`
 	Slots     *int     `json:"taskSlots"`  // null means no limit
 	Ahead     float64  `json:"clockAhead"` // seconds
-	Exposed   *string  `json:"exposed"`    // null means that it hides its data from commands
+	Exposed   *string  `json:"exposed"`    // null means that commands cannot read its data, or that callers need no login
 	StartedAt Moment   `json:"startedAt"`
 	SeenAt    Moment   `json:"seenAt"`
 	LostAt    Moment   `json:"lostAt"`

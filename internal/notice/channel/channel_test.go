@@ -37,8 +37,8 @@ type received struct {
 	body map[string]any
 }
 
-// receiver returns a server that checks each request as a vendor's document says, and answers the text that check
-// returns with its status.
+// receiver returns a server that checks each request as the vendor's documentation requires, and responds with the text
+// and status that check returns.
 func receiver(t *testing.T, check func(received) (status int, answer string)) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,8 +59,8 @@ func receiver(t *testing.T, check func(received) (status int, answer string)) st
 	return s.URL
 }
 
-// services returns a channel for each service, with a receiver that behaves as the service's document says: it accepts
-// what is valid and within the limits.
+// services returns a channel for each service, with a receiver that behaves as the service's documentation describes:
+// it accepts valid messages within the limits.
 func services(t *testing.T, got func(name string, r received)) map[string]Hook {
 	text := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
 	letters := func(s string) int { return len(utf16.Encode([]rune(s))) }
@@ -122,8 +122,8 @@ func services(t *testing.T, got func(name string, r received)) map[string]Hook {
 		"telegram": Telegram(telegram, secret, "-100"), "pagerduty": PagerDuty(pager, secret)}
 }
 
-// TestServices proves that each service accepts notices of all kinds, and that people see which task of which workflow
-// failed, why, and its last lines.
+// TestServices proves that each service accepts notices of all kinds, and that readers see which task of which workflow
+// failed, why, and the last lines of its output.
 func TestServices(t *testing.T) {
 	t.Parallel()
 	texts := map[string]string{}
@@ -153,7 +153,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestPagerDuty proves that the success of a workflow resolves the incident of its failures, and of nothing else.
+// TestPagerDuty proves that a workflow's success resolves the incident of its failures and no other incident.
 func TestPagerDuty(t *testing.T) {
 	t.Parallel()
 	var keys []string
@@ -175,7 +175,7 @@ func TestPagerDuty(t *testing.T) {
 	}
 }
 
-// TestMarkup proves that text of users mentions no one, makes no links and ends no code.
+// TestMarkup proves that users' text mentions no one, creates no links and ends no code blocks.
 func TestMarkup(t *testing.T) {
 	t.Parallel()
 	got := map[string]string{}
@@ -201,8 +201,8 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
-// TestRefusals proves that errors show the answer but no secret, that a request to slow down is respected, and that a
-// wrong key counts as permanent.
+// TestRefusals proves that errors show the response but no secret, that a request to slow down is respected, and that a
+// wrong key counts as a permanent refusal.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]notice.Refusal{400: {Permanent: true}, 401: {Permanent: true}, 403: {Permanent: true}, 404: {Permanent: true}, 410: {Permanent: true},
@@ -235,7 +235,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// FuzzMessages proves that whatever users write, every service gets valid text within its limits.
+// FuzzMessages proves that every service gets valid text within its limits, whatever users write.
 func FuzzMessages(f *testing.F) {
 	f.Add("error", "output")
 	f.Add(strings.Repeat("&", 5000), strings.Repeat("<\n", 5000))

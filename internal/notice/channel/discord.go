@@ -7,13 +7,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// discordContent is the longest content that Discord accepts, in UTF-16 code units. A text has at most as many of them as
-// bytes.
+// discordContent is the longest content that Discord accepts, in UTF-16 code units. A string never has more code units
+// than bytes.
 const discordContent = 2000
 
-// Discord returns a channel for a webhook of Discord.
+// Discord returns a channel for a Discord webhook.
 func Discord(address string) Hook {
-	if u, err := url.Parse(address); err == nil { // with wait, Discord reports errors of the message instead of only accepting it
+	if u, err := url.Parse(address); err == nil { // with wait, Discord reports errors in the message instead of accepting it unchecked
 		q := u.Query()
 		q.Set("wait", "true")
 		u.RawQuery = q.Encode()
@@ -38,11 +38,11 @@ func discordMessage(m message) *param.Map {
 	if room := discordContent - len(text) - len(begin) - len(end); m.output != "" && room > len(ellipsis) {
 		text += begin + tail(discordCode(m.output), room) + end
 	}
-	// Without allowed mentions, an error that contains @everyone notifies no one.
+	// Because no mentions are allowed, an error that contains @everyone notifies no one.
 	return param.New("content", text, "allowed_mentions", param.New("parse", []param.Value{}))
 }
 
-// discordCode replaces the backticks, which would end code.
+// discordCode replaces backticks, which would end the code span.
 func discordCode(text string) string { return strings.ReplaceAll(text, "`", "'") }
 
 // discordPlain escapes the characters of Discord's Markdown.

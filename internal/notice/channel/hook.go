@@ -7,12 +7,12 @@ import (
 	"zerodag/internal/notice"
 )
 
-// Hook sends notices as JSON to the address of a service.
+// Hook sends notices as JSON to a service's address.
 type Hook struct {
 	url     string
 	secrets []string
 	payload func(message, *param.Map) *param.Map
-	// judge returns the error in the body of an answer with a successful status; nil: there is none.
+	// judge returns the error that the body of a successful response contains; nil means that there is none.
 	judge func(notice.Answer) error
 }
 

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// message is a notice as people read it.
+// message is a notice in a form for human readers.
 type message struct {
 	kind     host.NoticeKind
 	title    string // one line
@@ -18,10 +18,10 @@ type message struct {
 	facts    []fact
 	output   string // the last lines of the failed task
 	commands string // what to do next
-	link     string // to the attempt; "" for none
+	link     string // address of the attempt; "" if there is none
 }
 
-// linkText is what users select to open the attempt.
+// linkText is the text of the link to the attempt.
 const linkText = "Open the attempt"
 
 // fact is one line about the notice.
@@ -33,7 +33,7 @@ const (
 	longestFact  = 400
 )
 
-// read returns the message of a notice's fields (notice.Fields).
+// read builds the message from a notice's fields (notice.Fields).
 func read(fields *param.Map) message {
 	get := func(key string) string {
 		v, _ := fields.Get(key)
@@ -61,7 +61,7 @@ func read(fields *param.Map) message {
 	return m
 }
 
-// printable returns a text as valid UTF-8 without control characters, except for tabs and ends of lines.
+// printable returns the string as valid UTF-8 without control characters, except for tabs and line breaks.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -71,10 +71,10 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// Title returns a line that says what a notice is about.
+// Title returns a line that summarizes a notice.
 func Title(fields *param.Map) string { return read(fields).title }
 
-// site returns the number of a site if there are several.
+// site returns the site's number if there are several sites.
 func site(id string) string {
 	if id == "0" || id == "1" {
 		return ""
@@ -91,25 +91,25 @@ func (m message) has(name string) bool {
 	return false
 }
 
-// mark returns a symbol for the kind of a message.
+// mark returns a symbol for the message's kind.
 func (m message) mark() string {
 	switch m.kind {
 	case host.NoticeFailure, host.NoticeStartFailed:
-		return "\U0001F534" // a red circle
+		return "\U0001F534" // red circle
 	case host.NoticeRecovered:
-		return "\U0001F7E2" // a green one
+		return "\U0001F7E2" // green circle
 	case host.NoticeSLA, host.NoticeSlow, host.NoticeLate:
-		return "\U0001F7E0" // an orange one
+		return "\U0001F7E0" // orange circle
 	}
-	return "\U0001F535" // a blue one
+	return "\U0001F535" // blue circle
 }
 
-// oneLine returns a text as one line of at most n bytes.
+// oneLine returns the text as a single line of at most n bytes.
 func oneLine(text string, n int) string { return cut(strings.Join(strings.Fields(text), " "), n) }
 
 const ellipsis = "…"
 
-// cut shortens a text to at most n bytes, at a letter.
+// cut shortens the text to at most n bytes without splitting a character.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -124,7 +124,8 @@ func cut(text string, n int) string {
 	return text[:end] + ellipsis
 }
 
-// tail shortens a text to its end, at most n bytes, at a letter: the last lines of an output say more than the first.
+// tail returns at most the last n bytes of the text, without splitting a character: the last lines of output are more
+// informative than the first.
 func tail(text string, n int) string {
 	if len(text) <= n {
 		return text

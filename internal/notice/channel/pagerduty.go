@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// PagerDutyAPI is the default address of the Events API v2; the other one is https://events.eu.pagerduty.com.
+// PagerDutyAPI is the default address of the Events API v2; the address in the EU is https://events.eu.pagerduty.com.
 const PagerDutyAPI = "https://events.pagerduty.com"
 
 // PagerDuty's limits: 1,024 characters for a summary, 255 for a key, 512 KB for an event.
@@ -19,9 +19,9 @@ const (
 	pagerOutput  = 20_000
 )
 
-// PagerDuty returns a channel for an integration of the Events API v2 with a routing key. A failure opens an incident for
-// its workflow, and `recovered` resolves it. Other kinds open incidents that users resolve. It must be an ordered
-// channel.
+// PagerDuty returns a channel for an Events API v2 integration with the given routing key. A failure opens an incident
+// for its workflow, and `recovered` resolves it. Other kinds open incidents that users resolve. The channel must be
+// ordered.
 func PagerDuty(api, key string) Hook {
 	return Hook{url: strings.TrimSuffix(api, "/") + "/v2/enqueue", secrets: []string{key},
 		payload: func(m message, fields *param.Map) *param.Map { return pagerEvent(key, m, fields) }}
@@ -56,7 +56,7 @@ func pagerEvent(key string, m message, fields *param.Map) *param.Map {
 	return event
 }
 
-// pagerSource returns the source, which is required.
+// pagerSource returns the event's source, which PagerDuty requires.
 func pagerSource(m message) string {
 	if m.subject == "" {
 		return "zerodag"
@@ -74,8 +74,8 @@ func pagerSeverity(k host.NoticeKind) string {
 	return "info"
 }
 
-// pagerDedup names the incident of a notice: one for all failures of a workflow, since its next success resolves them all,
-// and one for each other notice of an attempt.
+// pagerDedup returns the name of a notice's incident: all failures of a workflow share one, because its next success
+// resolves them all, and any other kind of notice has one for each attempt.
 func pagerDedup(m message, fields *param.Map) string {
 	site, _ := fields.Get("site_id")
 	key := "zerodag/" + param.Text(site) + "/" + m.subject
@@ -87,7 +87,7 @@ func pagerDedup(m message, fields *param.Map) string {
 	return short(key + "/" + string(m.kind) + "/" + param.Text(attempt))
 }
 
-// short returns a key within PagerDuty's limit; long keys end with a hash, so that different ones stay different.
+// short returns a key within PagerDuty's limit; long keys end with a hash, so that different keys stay different.
 func short(key string) string {
 	if len(key) <= pagerKey {
 		return key

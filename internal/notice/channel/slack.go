@@ -6,14 +6,14 @@ import (
 	"zerodag/engine/param"
 )
 
-// Slack's limits: a section of a block has 3,000 characters, the text of a message 40,000. Slack counts after it has
-// replaced the escapes, so counting bytes with escapes stays within them.
+// Slack's limits: a section of a block has 3,000 characters, the text of a message 40,000. Slack counts after replacing
+// the escapes, so a message whose bytes, including escapes, are within the limits is short enough.
 const (
 	slackSection = 3000
-	slackText    = 4000 // what Slack recommends for text
+	slackText    = 4000 // Slack's recommendation for text
 )
 
-// Slack returns a channel for an incoming webhook of Slack.
+// Slack returns a channel for a Slack incoming webhook.
 func Slack(url string) Hook {
 	return Hook{url: url, payload: func(m message, _ *param.Map) *param.Map { return slackMessage(m) }}
 }
@@ -51,13 +51,14 @@ func slackBold(text string) string { return strings.ReplaceAll(text, "*", "∗")
 // slackPlain replaces the backticks, which would end code.
 func slackPlain(text string) string { return strings.ReplaceAll(text, "`", "'") }
 
-// slackEscaped returns a text without mentions, links and other markup, at most n bytes long. An escape is never cut.
+// slackEscaped returns the text without mentions, links and other markup, at most n bytes long. It never cuts an
+// escape.
 func slackEscaped(text string, n int) string { return escapedWithin(text, n, cut, slackEscape) }
 
-// slackEscapedTail is slackEscaped for the end of a text.
+// slackEscapedTail is like slackEscaped, but keeps the end of the text.
 func slackEscapedTail(text string, n int) string { return escapedWithin(text, n, tail, slackEscape) }
 
-// slackEscape replaces the three characters that Slack requires to be replaced.
+// slackEscape escapes the three characters that Slack requires to be escaped.
 func slackEscape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }

@@ -6,11 +6,11 @@ import (
 	"zerodag/engine/param"
 )
 
-// teamsPart is how many bytes the output in a card may have before it is escaped: Teams accepts messages of 28 KB.
+// teamsPart is the maximum size of the output in a card, in bytes before escaping: Teams accepts messages of 28 KB.
 const teamsPart = 3000
 
-// Teams returns a channel for a workflow of Teams that starts "when a Teams webhook request is received". It takes
-// Adaptive Cards.
+// Teams returns a channel for a Teams workflow that starts "when a Teams webhook request is received". Such a workflow
+// accepts Adaptive Cards.
 func Teams(url string) Hook {
 	return Hook{url: url, payload: func(m message, _ *param.Map) *param.Map { return teamsMessage(m) }}
 }
@@ -41,7 +41,7 @@ func teamsMessage(m message) *param.Map {
 		param.New("contentType", "application/vnd.microsoft.card.adaptive", "contentUrl", nil, "content", card)})
 }
 
-// teamsPlain escapes the characters with which Markdown in a card begins links, lists and emphasis. `<at>` would mention a
+// teamsPlain escapes the characters that begin links, lists and emphasis in a card's Markdown. `<at>` would mention a
 // user only with an entity in the card, which this package never writes.
 func teamsPlain(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`, "`", "\\`").Replace(text)

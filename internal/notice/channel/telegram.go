@@ -10,14 +10,14 @@ import (
 	"zerodag/internal/notice"
 )
 
-// TelegramAPI is the default address of Telegram's Bot API; organizations may run it themselves.
+// TelegramAPI is the default address of Telegram's Bot API; organizations may run their own instance.
 const TelegramAPI = "https://api.telegram.org"
 
-// telegramText is the longest text that Telegram accepts, in UTF-16 code units after its entities were parsed. The
-// escaped text in bytes is never shorter.
+// telegramText is the longest text that Telegram accepts, in UTF-16 code units after its entities are parsed. The
+// escaped text always has at least as many bytes.
 const telegramText = 4096
 
-// Telegram returns a channel for a chat of Telegram, to which the bot with the token writes.
+// Telegram returns a channel for a Telegram chat, to which the bot with the given token writes.
 func Telegram(api, token, chat string) Hook {
 	var to param.Value = chat
 	if id, err := strconv.ParseInt(chat, 10, 64); err == nil {
@@ -48,17 +48,17 @@ func telegramMessage(m message) string {
 	return text
 }
 
-// telegramEscape replaces the characters that have a meaning in Telegram's HTML.
+// telegramEscape replaces the characters that have a special meaning in Telegram's HTML.
 func telegramEscape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// telegramAnswer returns the error in an answer, which also says so with its status.
+// telegramAnswer returns the error in a response; the status of such a response reports an error, too.
 func telegramAnswer(a notice.Answer) error {
 	v, _ := param.ParseJSON(a.Body)
 	answer, is := v.(*param.Map)
 	if !is {
-		return nil // the status says that the message was accepted; a long answer is cut
+		return nil // the status shows that the message was accepted; a long response is cut
 	}
 	if ok, _ := answer.Get("ok"); ok == false {
 		why, _ := answer.Get("description")

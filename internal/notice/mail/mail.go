@@ -1,4 +1,4 @@
-// Package mail sends the notices of a server by SMTP, in the same way as `mail>`.
+// Package mail sends a server's notices by SMTP, in the same way as `mail>`.
 //
 // It is separate from package notice because a Lambda function on AWS sends notices but has neither mail nor an
 // operator for it.
@@ -23,7 +23,7 @@ type Sender struct {
 	Message *param.Map
 	// Body writes the text; nil means one line per field.
 	Body func(fields *param.Map) (string, error)
-	// Subject writes the subject; nil means that of Message.
+	// Subject writes the subject; nil means the subject in Message.
 	Subject func(fields *param.Map) string
 }
 
@@ -58,7 +58,7 @@ func (m Sender) Send(ctx context.Context, fields *param.Map) (string, error) {
 // title is the first line of an e-mail.
 const title = "Digdag Notification"
 
-// lines returns an e-mail's text as Digdag writes it: a title, what happened, and where.
+// lines returns the body of an e-mail the way Digdag writes it: a title, what happened, and where.
 func lines(fields *param.Map) (string, error) {
 	text := []string{title, ""}
 	for _, line := range [][2]string{{"Message", "message"}, {"Date", "timestamp"}, {}, {"Site Id", "site_id"}, {"Project Name", "project_name"},

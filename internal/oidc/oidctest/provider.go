@@ -1,5 +1,5 @@
-// Package oidctest is an identity provider for tests, on 127.0.0.1: a test sets its metadata, its keys and its users,
-// and it checks requests like a real provider.
+// Package oidctest provides an identity provider for tests, on 127.0.0.1: a test sets its metadata, its keys and its
+// users, and it checks requests like a real provider.
 //
 // Tests use it. It must never be linked into a program because it trusts every caller.
 package oidctest

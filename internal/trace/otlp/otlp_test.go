@@ -116,7 +116,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestRetries proves that only answers that allow it are followed by a retry, and that errors do not contain the
+// TestRetries proves that a request is retried only after responses that allow it, and that errors do not contain the
 // address, which may contain a key.
 func TestRetries(t *testing.T) {
 	t.Parallel()

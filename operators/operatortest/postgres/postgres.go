@@ -188,7 +188,7 @@ func Missing() error {
 	return err
 }
 
-// find returns the folder of the newest server's programs, or the one that ZERODAG_POSTGRES names.
+// find returns the folder with the newest server's programs, or the folder that ZERODAG_POSTGRES names.
 func find() (string, error) {
 	if folder := os.Getenv("ZERODAG_POSTGRES"); folder != "" {
 		return folder, nil

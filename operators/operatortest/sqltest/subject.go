@@ -1,5 +1,5 @@
-// Package sqltest is the suite of operators that run SQL on a server: the common guarantees of pg>, mysql> and
-// redshift>, whatever the server and the wording of its errors.
+// Package sqltest is the test suite for operators that run SQL on a server: it checks the common guarantees of pg>,
+// mysql> and redshift>, whatever the server and the wording of its errors.
 //
 // Each of them provides a real server and the specifics of its dialect. The package must only be imported by tests.
 package sqltest
@@ -34,7 +34,8 @@ type Subject struct {
 
 	// Sleep is the format of a statement that takes some seconds: "select pg_sleep(%v)".
 	Sleep string
-	// Running counts a task's sessions that are executing a statement, Left the sessions that are not over yet.
+	// Running counts a task's sessions that are executing a statement; Left counts the sessions that have not ended
+	// yet.
 	Running, Left func(t *testing.T, w *operatortest.World, statement string) string
 
 	Values    map[string]string // last_results, by parameters

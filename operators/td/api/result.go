@@ -14,10 +14,10 @@ import (
 	"zerodag/engine/param"
 )
 
-// Limits on a result: data from a service must not control the use of memory or stack.
+// Limits on a result: data from a service must not control the use of memory or the stack.
 const (
-	mostRow   = 64 << 20 // bytes of one row
-	mostText  = 32 << 20 // bytes of one text
+	mostRow   = 64 << 20 // bytes in one row
+	mostText  = 32 << 20 // bytes in one string
 	mostDepth = 100
 )
 

@@ -1,4 +1,4 @@
-// Package contexts has the commands that name servers and choose the one that other commands use.
+// Package contexts contains the commands that name servers and choose the server that other commands use.
 //
 // It must not send a request.
 package contexts

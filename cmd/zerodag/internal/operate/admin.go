@@ -81,7 +81,7 @@ growing intervals: use this command once the cause is fixed.`}
 	})
 }
 
-// redrive sends back the dead letters with the given ids, or all.
+// redrive sends back the dead letters with the given ids, or all dead letters.
 func redrive(ctx context.Context, r *cli.Remote, ids []string) (n int, err error) {
 	if len(ids) == 0 {
 		return r.Redrive(ctx)
@@ -89,8 +89,8 @@ func redrive(ctx context.Context, r *cli.Remote, ids []string) (n int, err error
 	return oneByOne(ids, "after %d of %d messages were sent back: %w", func(id string) (int, error) { return r.RedriveOne(ctx, id) })
 }
 
-// oneByOne calls send for each id and returns the sum of the results. An error that comes after others were sent says
-// so, in the form after: how many of how many, and the error.
+// oneByOne calls send for each id and returns the sum of the results. An error after some were sent is formatted with
+// after: how many of how many were sent, and the error.
 func oneByOne(ids []string, after string, send func(id string) (int, error)) (n int, err error) {
 	for _, id := range ids {
 		one, err := send(id)

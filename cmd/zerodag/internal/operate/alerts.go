@@ -15,11 +15,11 @@ import (
 	"zerodag/internal/term"
 )
 
-// NewAlert returns the commands about the channels and routes of notifications.
+// NewAlert returns the commands that list and test notification channels.
 func NewAlert(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "alert",
-		Short: "List and test the channels of notifications",
+		Short: "List and test notification channels",
 		RunE:  func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) },
 	}
 	c.AddCommand(newAlerts(s), newTestAlert(s))
@@ -28,10 +28,10 @@ func NewAlert(s cli.Streams) *cobra.Command {
 
 func newAlerts(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
-	c := &cobra.Command{Use: "list", Short: "List the channels and routes of notifications",
-		Long: `List the channels of the server's configuration with their last delivery and their last
-error, and the routes that select which notifications each channel gets. Secrets of
-channels are never shown.`}
+	c := &cobra.Command{Use: "list", Short: "List notification channels and routes",
+		Long: `List the channels in the server's configuration with their last delivery and their last
+error, and the routes that select which notifications each channel gets. The channels'
+secrets are never shown.`}
 	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err
@@ -101,7 +101,7 @@ func newTestAlert(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "test CHANNEL|ROUTE", Short: "Send a test notification now",
 		Long: `Send a notification that is marked as a test to a channel, or to all channels of a route,
-and show the receiver's answer. A failed test is not retried; the exit code is 1.`}
+and show the receiver's response. A failed test is not retried, and the exit code is 1.`}
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err

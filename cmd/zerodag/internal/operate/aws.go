@@ -157,7 +157,7 @@ func newStopStage(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// newStartStage returns the command that undoes newStopStage.
+// newStartStage returns the command that switches a stage on again.
 func newStartStage(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "start STAGE", Short: "Switch on a stage that `zerodag aws stop` switched off", Args: cli.UpTo(1)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {

@@ -51,7 +51,7 @@ If a file or stdin has one line, its line end is not part of the secret. Several
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.project, "project", "", "`NAME` of the project")
-	flags.BoolVar(&c.site, "site-wide", false, "secrets that projects of the site share")
+	flags.BoolVar(&c.site, "site-wide", false, "use secrets that the projects of the site share")
 	flags.StringSliceVar(&c.projects, "projects", nil, "with --site-wide --set: the only projects that may use the secrets: `NAME,NAME`")
 	flags.BoolVar(&c.local, "local", false, "secrets of this machine")
 	flags.StringArrayVar(&c.set, "set", nil, "set a secret: `KEY=VALUE` (several may follow)")
@@ -129,7 +129,7 @@ type secretStore interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// store returns the store of the secrets that the options name.
+// store returns the store for the secrets that the options name.
 func (c *secretsCommand) store(ctx context.Context) (secretStore, error) {
 	if c.local {
 		return machineStore{localsecret.Open()}, nil

@@ -120,8 +120,8 @@ func (c *importCommand) fetch(ctx context.Context, project client.ID, revision s
 	return file, nil
 }
 
-// bringInLine sets the times and the disabled state of schedules to those on the other server. A schedule is disabled
-// before its time changes, so that it cannot start in between.
+// bringInLine copies the times and the disabled state of schedules from the other server. A schedule is disabled before
+// its time changes, so that it cannot start in between.
 func (c *importCommand) bringInLine(ctx context.Context, from, to client.ID, report *imported) error {
 	theirs, err := c.source.AllSchedules(ctx, from)
 	if err != nil {

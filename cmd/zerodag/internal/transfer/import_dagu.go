@@ -120,14 +120,14 @@ func (c *importDagu) one(name string) (steps dagu.Count, lost int, err error) {
 
 // write writes a workflow file, which must not exist yet unless --force is set.
 func (c *importDagu) write(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // #nosec G301 -- a project is read by others, as any folder of its user
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // #nosec G301 -- others may read a project, like any folder of its user
 		return fmt.Errorf("create folder: %w", err)
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if c.force {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	f, err := os.OpenFile(path, flags, 0o644) // #nosec G302 -- a workflow file is read by others, as any file of its user
+	f, err := os.OpenFile(path, flags, 0o644) // #nosec G302 -- others may read a workflow file, like any file of its user
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s already exists: --force overwrites it", path)
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // NewRecover returns the command that creates an owner token without asking the server, for a server whose owners have
-// locked themselves out: a user who may write its database owns it anyway.
+// locked themselves out: anyone who may write its database effectively owns it.
 func NewRecover(s cli.Streams) *cobra.Command {
 	r := &recovery{Streams: s}
 	c := &cobra.Command{Use: "recover", Short: "Create an owner token in the database of a server that no one can manage any more",

@@ -96,7 +96,7 @@ func (d *Definitions) params(raw *param.Map) {
 	}
 }
 
-// mapping records each key as a name, whatever its purpose, since an expression may see any of them.
+// mapping records each key as a name, whatever its purpose, because an expression may see any key.
 func (d *Definitions) mapping(m *param.Map) {
 	for key, v := range m.All() {
 		switch {

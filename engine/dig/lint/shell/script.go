@@ -40,7 +40,7 @@ var (
 	written    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`>>?\s*([\w][\w./-]*\.\w+)(?:\s|$)`) })
 )
 
-// Slip is something in a script that its author probably does not intend.
+// Slip is a part of a script that its author probably did not intend.
 type Slip struct{ Message, Hint string }
 
 // Slips returns a script's likely mistakes that can be found without knowing its task; inSh means that /bin/sh runs it, unless the

@@ -1,4 +1,4 @@
-// Package faults makes the host's ports fail on purpose: calls that are refused, answers that are lost, messages that
+// Package faults makes the host's ports fail on purpose: calls that are refused, responses that are lost, messages that
 // are dropped, duplicated or late, and processes that crash. The same seed gives the same call the same fate in every
 // run.
 //
