@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -63,12 +64,16 @@ func (c lifecycle) notifying(ctx context.Context, a host.Attempt, message string
 }
 
 // NotifyOf notifies users about an attempt; n has the kind, the message and the task. It returns once a Keeper has
-// stored the notice. Without a Keeper, it sends the notice in the background, even after the caller's ctx has ended,
-// and returns no error; AwaitBackground waits for it.
+// stored the notice; after an error, the caller tries again. Without a Keeper, it sends the notice in the background,
+// even after the caller's ctx has ended, and returns no error; AwaitBackground waits for it.
 func (c lifecycle) NotifyOf(ctx context.Context, a host.Attempt, n host.Notice) error {
 	n.Attempt = a
-	if w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID); err == nil {
+	w, err := c.o.Workflows.Workflow(ctx, a.Site, a.Workflow.ID)
+	switch {
+	case err == nil:
 		n.Revision, n.Tags = w.Revision.Name, keys.TagsOf(w.Config)
+	case c.o.Keeper != nil && !errors.Is(err, host.ErrNotFound): // without its tags, routes would miss the notice
+		return fmt.Errorf("read workflow of attempt %d: %w", a.ID, err)
 	}
 	if c.o.Keeper != nil {
 		return c.o.Keeper.Keep(ctx, n, fmt.Sprintf("%d/%s", a.ID, n.Task))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +72,39 @@ func TestKinds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// awayWorkflows cannot read definitions for some time.
+type awayWorkflows struct {
+	workflows
+	away *atomic.Bool
+}
+
+func (x awayWorkflows) Workflow(ctx context.Context, site, id int64) (host.Workflow, error) {
+	if x.away.Load() {
+		return host.Workflow{}, host.ErrUnavailable
+	}
+	return x.workflows.Workflow(ctx, site, id)
+}
+
+// TestTagsAreRead proves that a notice keeps the tags of its workflow, which routes select it by, if the definition
+// cannot be read for some time.
+func TestTagsAreRead(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		w.on("long", lasting(time.Hour))
+		var away atomic.Bool
+		k := &keeper{}
+		p := w.serve(func(o *node.Options) { o.Keeper, o.Workflows = k, awayWorkflows{w.db, &away} })
+		a := p.run("zerodag: 1\ntags: [daily]\n+g:\n  _timeout: {warn: 10m}\n  +a:\n    work>: long\n")
+		pass(5 * time.Minute)
+		away.Store(true)
+		pass(10 * time.Minute)
+		want(t, "notices while the definition cannot be read", len(k.kept()), 0)
+		away.Store(false)
+		p.end(a)
+		want(t, "notices", k.kept(), []string{"slow of p/main daily", "success of p/main"})
+	})
 }
 
 // TestKindsOfSchedules proves that a schedule that starts late, or that cannot start its workflow, is reported once for
