@@ -8,9 +8,10 @@ import (
 // Outbox stores notices until they are delivered: one row for each channel, so that each has its own tries. It also
 // stores which notices belong together (NoticeGroup), and the outcomes of each channel's tries.
 type Outbox interface {
-	// PutNotices stores a notice for its channels, in a single change. Each batch contains the notices that one route
-	// makes of it. A batch of a group whose quiet time has not passed at the given time is only counted. PutNotices
-	// changes nothing if a notice with the same key is still stored or was the last one of its group.
+	// PutNotices stores a notice for its channels, as one change: each batch is what one route makes of it. A batch of a
+	// group whose quiet time has not passed at a given time is only counted; it is always sent if its own Group.Until is zero.
+	// If a notice with the same key is still stored, or is the last one of its group, it changes nothing. The batches are in
+	// the order of their Group.Key: all callers lock groups in the same order.
 	PutNotices(ctx context.Context, at time.Time, batches ...NoticeBatch) error
 	// Notices lists notices of a site, ascending by id.
 	Notices(ctx context.Context, q NoticeQuery) ([]StoredNotice, error)
@@ -21,19 +22,21 @@ type Outbox interface {
 	UpdateNotice(ctx context.Context, n StoredNotice, tries int) error
 	// DeleteNotice removes a notice; a missing one is not an error.
 	DeleteNotice(ctx context.Context, id int64) error
-	// DropNotices removes the notices that were given up before a given time, and the groups that have been quiet since
-	// before then.
+	// DropNotices removes the notices that were given up before a given time.
 	DropNotices(ctx context.Context, before time.Time) error
 	NoticeRecords
 }
 
 // NoticeRecords is the part of an Outbox that manages groups of notices and the outcomes of channels.
 type NoticeRecords interface {
-	// NoticeGroups lists groups, sorted by key.
+	// DropGroups removes the groups whose quiet time passed before a given time and that have no unsent notices: only those
+	// of some kinds and of some routes. An empty list selects all.
+	DropGroups(ctx context.Context, before time.Time, kinds []NoticeKind, routes []string) error
+	// NoticeGroups lists groups, by key.
 	NoticeGroups(ctx context.Context, q GroupQuery) ([]NoticeGroup, error)
-	// EndQuiet changes the end of the groups' quiet time and sets their Unsent to 0, or removes the groups if the new
-	// time is zero. It stores notices in the same change. It returns ErrConflict and changes nothing if one of the
-	// groups was changed since it was read.
+	// EndQuiet sets the time until which groups are quiet and sets their Unsent to 0, or removes them if that time is zero;
+	// it stores notices in the same change. It returns ErrConflict and changes nothing if one of the groups was changed since
+	// it was read. The groups are in the order of their keys, like those of PutNotices.
 	EndQuiet(ctx context.Context, groups []NoticeGroup, until time.Time, notices ...StoredNotice) error
 	// NoteDelivery records the outcome of a channel's newest try: an error, or "" for a delivery.
 	NoteDelivery(ctx context.Context, channel, problem string, at time.Time) error
@@ -57,9 +60,9 @@ type NoticeGroup struct {
 	Project  string
 	Workflow string
 	Kind     NoticeKind
-	Until    time.Time // further notices are only counted until then
-	Seen     int       // number of notices since the group was created
-	Unsent   int       // number of notices that were only counted since the last one was sent
+	Until    time.Time // further notices are only counted until then; zero in a batch: its notices are sent in any case
+	Seen     int       // the number of notices since the group was created
+	Unsent   int       // how many of them were only counted since the last notice was sent
 	Last     string    // the event of the newest one
 	Body     []byte    // JSON, of the newest one
 }
@@ -68,8 +71,10 @@ type NoticeGroup struct {
 type GroupQuery struct {
 	Site     int64 // AnySite: all
 	Project  string
-	Workflow string    // only groups of this workflow in Project; "": all
-	Due      time.Time // only groups that have unsent notices and whose quiet time has passed by then; zero: all
+	Workflow string    // only those of this workflow of Project; "": all
+	Due      time.Time // only those that have unsent notices, and whose quiet time has passed by then; zero: all
+	Routes   []string  // only those of these routes; empty: all
+	Without  []string  // none of these routes
 	Count    int       // 0 is all
 }
 

@@ -40,12 +40,16 @@ func (m *memory) join(at time.Time, b host.NoticeBatch) bool {
 	if there && g.Last == b.Event {
 		return false
 	}
+	quiet := !b.Group.Until.IsZero()
+	if !quiet {
+		b.Group.Until = at
+	}
 	if !there {
 		g = b.Group
 	}
 	g.Seen++
 	g.Last, g.Body = b.Event, b.Group.Body
-	sends := !there || g.Unsent == 0 && !g.Until.After(at)
+	sends := !there || !quiet || g.Unsent == 0 && !g.Until.After(at)
 	if sends {
 		g.Until = b.Group.Until
 	} else {
@@ -108,7 +112,15 @@ func (m *memory) DropNotices(_ context.Context, before time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.list = slices.DeleteFunc(m.list, func(x host.StoredNotice) bool { return !x.GivenUpAt.IsZero() && x.GivenUpAt.Before(before) })
-	maps.DeleteFunc(m.groups, func(_ string, g host.NoticeGroup) bool { return g.Unsent == 0 && g.Until.Before(before) })
+	return nil
+}
+
+func (m *memory) DropGroups(_ context.Context, before time.Time, kinds []host.NoticeKind, routes []string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.groups, func(_ string, g host.NoticeGroup) bool {
+		return g.Unsent == 0 && g.Until.Before(before) && (len(kinds) == 0 || slices.Contains(kinds, g.Kind)) && (len(routes) == 0 || slices.Contains(routes, g.Route))
+	})
 	return nil
 }
 
@@ -118,7 +130,7 @@ func (m *memory) NoticeGroups(_ context.Context, q host.GroupQuery) (list []host
 	for _, key := range slices.Sorted(maps.Keys(m.groups)) {
 		g := m.groups[key]
 		fits := (q.Site == host.AnySite || g.Site == q.Site) && (q.Workflow == "" || g.Project == q.Project && g.Workflow == q.Workflow) &&
-			(q.Due.IsZero() || g.Unsent > 0 && !g.Until.After(q.Due))
+			(q.Due.IsZero() || g.Unsent > 0 && !g.Until.After(q.Due)) && (len(q.Routes) == 0 || slices.Contains(q.Routes, g.Route)) && !slices.Contains(q.Without, g.Route)
 		if fits && (q.Count == 0 || len(list) < q.Count) {
 			list = append(list, g)
 		}

@@ -40,11 +40,13 @@ type Outbox struct {
 const (
 	defaultGiveUp = 24 * time.Hour
 	longestWait   = time.Hour
-	lookEvery     = 5 * time.Second     // for notices that other or earlier processes stored
-	tryTime       = 90 * time.Second    // limit for one delivery
-	claimTime     = 2 * time.Minute     // after which another process retries if this one has ended
-	lastTime      = 5 * time.Second     // for notices that are due when the process ends
-	keepGivenUp   = 30 * 24 * time.Hour // after which a notice that was given up is removed
+	lookEvery     = 5 * time.Second      // for notices of other processes, and of earlier ones
+	tryTime       = 90 * time.Second     // limit of one try
+	claimTime     = 2 * time.Minute      // after which another process tries again if this one has ended
+	lastTime      = 5 * time.Second      // for notices that are due when the process ends
+	keepGivenUp   = 30 * 24 * time.Hour  // after which a notice that was given up is removed
+	keepGroups    = 30 * 24 * time.Hour  // after which a group is removed
+	keepTroubles  = 400 * 24 * time.Hour // after which a group is removed that waits for a recovery: some workflows run once a year
 	sweepEvery    = time.Hour
 )
 
@@ -56,7 +58,6 @@ func NewOutbox(store host.Outbox, o OutboxOptions) *Outbox {
 		o.Observer = host.Unobserved{}
 	}
 	b := &Outbox{store: store, o: o, lanes: map[string]*lane{}, routes: slices.Clone(o.Routes)}
-	// Groups are locked in the order of the routes: the same order in all processes prevents deadlocks.
 	slices.SortFunc(b.routes, func(x, y Route) int { return cmp.Compare(x.Name, y.Name) })
 	for _, c := range o.Channels {
 		b.lanes[c.Name] = &lane{outbox: b, channel: c, wake: make(chan struct{}, 1)}
@@ -82,6 +83,8 @@ func (b *Outbox) Keep(ctx context.Context, n host.Notice, key string) error {
 	if len(batches) == 0 {
 		return nil
 	}
+	// Groups are locked in the order of their keys: the same order in all processes prevents deadlocks.
+	slices.SortStableFunc(batches, func(x, y host.NoticeBatch) int { return cmp.Compare(x.Group.Key, y.Group.Key) })
 	if err := b.store.PutNotices(ctx, now, batches...); err != nil {
 		return fmt.Errorf("store notification: %w", err)
 	}
@@ -117,16 +120,17 @@ const mostConflicts = 5
 // recoveries, it ends the groups about this failure and notifies the route's channels.
 func (b *Outbox) Succeeded(ctx context.Context, a host.Attempt) error {
 	n := host.Notice{Kind: host.NoticeRecovered, Message: "Workflow succeeded again", Attempt: a}
-	if !slices.ContainsFunc(b.routes, func(r Route) bool { return len(r.Kinds) == 0 || slices.Contains(r.Kinds, n.Kind) }) {
+	recovering := b.names(Route.recovers)
+	if len(recovering) == 0 {
 		return nil // nothing needs to be read
 	}
 	for try := 1; ; try++ {
-		groups, err := b.store.NoticeGroups(ctx, host.GroupQuery{Site: a.Site, Project: a.Project.Name, Workflow: a.Workflow.Name})
+		groups, err := b.store.NoticeGroups(ctx, host.GroupQuery{Site: a.Site, Project: a.Project.Name, Workflow: a.Workflow.Name, Routes: recovering})
 		if err != nil {
 			return fmt.Errorf("read notification groups: %w", err)
 		}
 		// The tags of the workflow are not needed: a group exists only on routes that matched its failure.
-		groups = slices.DeleteFunc(groups, func(g host.NoticeGroup) bool { return !heals(g.Kind) || !b.recovers(g.Route) })
+		groups = slices.DeleteFunc(groups, func(g host.NoticeGroup) bool { return !heals(g.Kind) })
 		if len(groups) == 0 {
 			return nil
 		}
@@ -142,10 +146,14 @@ func (b *Outbox) Succeeded(ctx context.Context, a host.Attempt) error {
 	}
 }
 
-// recovers reports whether a route reports recoveries.
-func (b *Outbox) recovers(route string) bool {
-	r, is := b.route(route)
-	return is && (len(r.Kinds) == 0 || slices.Contains(r.Kinds, host.NoticeRecovered))
+// names lists the routes that are selected.
+func (b *Outbox) names(selected func(Route) bool) (list []string) {
+	for _, r := range b.routes {
+		if selected(r) {
+			list = append(list, r.Name)
+		}
+	}
+	return list
 }
 
 func (b *Outbox) route(name string) (Route, bool) {
@@ -185,7 +193,8 @@ func (b *Outbox) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if now := b.o.Now(); now.Sub(swept).Abs() >= sweepEvery {
 			swept = now
-			b.report(ctx, "remove old notifications", b.store.DropNotices(ctx, now.Add(-keepGivenUp)))
+			b.report(ctx, "remove old notifications", b.dropOld(ctx, now))
+			b.report(ctx, "give up summaries of removed routes", b.giveUpSummaries(ctx))
 			b.report(ctx, "give up notifications of removed channels", b.giveUpOrphans(ctx))
 		}
 		b.report(ctx, "summarize notifications", b.summarize(ctx))
@@ -206,29 +215,43 @@ func (b *Outbox) report(ctx context.Context, doing string, err error) {
 	}
 }
 
-// mostSummaries is how many groups one pass summarizes.
+// dropOld removes old notices and groups. A group that may wait for a recovery stays longer than others, also if its
+// route is known only to another server.
+func (b *Outbox) dropOld(ctx context.Context, now time.Time) error {
+	errs := []error{b.store.DropNotices(ctx, now.Add(-keepGivenUp)), b.store.DropGroups(ctx, now.Add(-keepTroubles), nil, nil),
+		b.store.DropGroups(ctx, now.Add(-keepGroups), slices.DeleteFunc(host.NoticeKinds(), heals), nil)}
+	if final := b.names(func(r Route) bool { return !r.recovers() }); len(final) > 0 {
+		errs = append(errs, b.store.DropGroups(ctx, now.Add(-keepGroups), nil, final))
+	}
+	return errors.Join(errs...)
+}
+
+// every selects all routes.
+func every(Route) bool { return true }
+
+// mostSummaries is how many groups one look summarizes.
 const mostSummaries = 100
 
 // summarize sends a summary of the unsent notices of each group whose quiet time has passed, and begins another quiet
-// time.
+// time. It leaves the groups of routes that this server does not have to others.
 func (b *Outbox) summarize(ctx context.Context) error {
+	if len(b.routes) == 0 {
+		return nil
+	}
 	now := b.o.Now().UTC()
-	groups, err := b.store.NoticeGroups(ctx, host.GroupQuery{Site: host.AnySite, Due: now, Count: mostSummaries})
+	groups, err := b.store.NoticeGroups(ctx, host.GroupQuery{Site: host.AnySite, Due: now, Routes: b.names(every), Count: mostSummaries})
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, g := range groups {
+		r, _ := b.route(g.Route)
 		batch := host.NoticeBatch{}
-		until := now
-		if r, is := b.route(g.Route); is {
-			until = now.Add(r.Quiet)
-			if batch.Notices, err = b.summary(g, r.Channels); err != nil {
-				errs = append(errs, err)
-				continue
-			}
+		if batch.Notices, err = b.summary(g, r.Channels); err != nil {
+			errs = append(errs, err)
+			continue
 		}
-		switch err := b.store.EndQuiet(ctx, []host.NoticeGroup{g}, until, batch.Notices...); {
+		switch err := b.store.EndQuiet(ctx, []host.NoticeGroup{g}, now.Add(r.Quiet), batch.Notices...); {
 		case err == nil:
 			b.wake(batch)
 		case !errors.Is(err, host.ErrConflict): // otherwise another process was faster, or another notice was counted
@@ -250,7 +273,32 @@ func (b *Outbox) summary(g host.NoticeGroup, channels []string) ([]host.StoredNo
 	}
 	fields.Set("message", n.Message)
 	fields.Set("more", int64(g.Unsent))
-	return b.deliveries(n, fmt.Sprintf("%s/%d", g.Key, g.Seen), param.AppendJSON(nil, fields), channels), nil
+	// A group that begins again after a recovery has the same key, and counts from 1 again.
+	return b.deliveries(n, fmt.Sprintf("%s/%d/%s", g.Key, g.Seen, g.Last), param.AppendJSON(nil, fields), channels), nil
+}
+
+// giveUpSummaries forgets the counted notices of routes that this server does not have, once another server that may
+// have them has had the time to send a summary. A recovery can still be reported.
+func (b *Outbox) giveUpSummaries(ctx context.Context) error {
+	now := b.o.Now().UTC()
+	for {
+		groups, err := b.store.NoticeGroups(ctx, host.GroupQuery{Site: host.AnySite, Due: now.Add(-b.o.GiveUp), Without: b.names(every), Count: mostSummaries})
+		if err != nil {
+			return err
+		}
+		for _, g := range groups {
+			switch err := b.store.EndQuiet(ctx, []host.NoticeGroup{g}, now); {
+			case err == nil:
+				b.o.Logger.Warn("counted notifications given up: their route is no longer configured", "route", g.Route, "count", g.Unsent, "project", g.Project, "workflow", g.Workflow)
+				b.o.Observer.NoticeLost(host.Attempt{Site: g.Site, Project: host.Ref{Name: g.Project}, Workflow: host.Ref{Name: g.Workflow}})
+			case !errors.Is(err, host.ErrConflict): // otherwise another process was faster
+				return err
+			}
+		}
+		if len(groups) < mostSummaries {
+			return nil
+		}
+	}
 }
 
 // orphanPage is how many notices giveUpOrphans reads at a time.

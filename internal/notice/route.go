@@ -60,6 +60,11 @@ func matches(glob, name string) bool {
 	return is && err == nil
 }
 
+// recovers reports whether the route reports recoveries.
+func (r Route) recovers() bool {
+	return len(r.Kinds) == 0 || slices.Contains(r.Kinds, host.NoticeRecovered)
+}
+
 // heals reports whether the next success of the workflow ends the trouble.
 func heals(k host.NoticeKind) bool { return k == host.NoticeFailure || k == host.NoticeStartFailed }
 
@@ -67,13 +72,17 @@ func heals(k host.NoticeKind) bool { return k == host.NoticeFailure || k == host
 // failures when it has no quiet time.
 func (r Route) group(n host.Notice, body []byte, now time.Time) host.NoticeGroup {
 	a := &n.Attempt
+	var until time.Time // a route without a quiet time sends everything, whatever the clocks of the servers show
+	if r.Quiet > 0 {
+		until = now.Add(r.Quiet)
+	}
 	recovery := n
 	recovery.Kind = host.NoticeRecovered
 	if n.Kind == host.NoticeRecovered || r.Quiet == 0 && !(heals(n.Kind) && r.Matches(recovery)) {
 		return host.NoticeGroup{}
 	}
 	return host.NoticeGroup{Key: r.Name + "/" + sign(n), Route: r.Name, Site: a.Site, Project: a.Project.Name, Workflow: a.Workflow.Name, Kind: n.Kind,
-		Until: now.Add(r.Quiet), Body: body}
+		Until: until, Body: body}
 }
 
 // sign identifies the trouble that a notice is about: notices with equal signs are about the same trouble.

@@ -369,3 +369,193 @@ func TestRemovedChannel(t *testing.T) {
 		}
 	})
 }
+
+// skewed returns options of a server whose clock is wrong.
+func skewed(o notice.OutboxOptions, by time.Duration) notice.OutboxOptions {
+	o.Now = func() time.Time { return time.Now().Add(by) }
+	return o
+}
+
+// TestNoQuiet proves that a route without a quiet time sends every notice, whatever the clocks of the servers show.
+func TestNoQuiet(t *testing.T) {
+	t.Parallel()
+	var w watched
+	store := newMemory()
+	o := rooms{"ops": {}}.options(&w, notice.Route{Name: "a", Channels: []string{"ops"}})
+	servers := []*notice.Outbox{notice.NewOutbox(store, skewed(o, time.Hour)), notice.NewOutbox(store, o), notice.NewOutbox(store, skewed(o, -time.Hour))}
+	for i := range 9 {
+		keep(t, servers[i%3], about(host.NoticeFailure, "shop", "main"), fmt.Sprintf("%d/", i))
+	}
+	if n := len(store.all()); n != 9 {
+		t.Errorf("%d of 9 notices are sent", n)
+	}
+}
+
+// TestRemovedRoute proves that a server leaves the counted notices of a route that it does not have to another server,
+// that they do not hold back those of its own routes, and that after a day it logs how many are lost and that a recovery
+// is still reported.
+func TestRemovedRoute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w watched
+		store, ops := newMemory(), &room{}
+		route := func(name string) notice.Route {
+			return notice.Route{Name: name, Channels: []string{"ops"}, Quiet: time.Hour}
+		}
+		open := func(routes ...notice.Route) *notice.Outbox {
+			return notice.NewOutbox(store, rooms{"ops": ops}.options(&w, routes...))
+		}
+		const more = 101 // than one look reads
+		old := open(route("a"))
+		for i := range 2 * more {
+			keep(t, old, about(host.NoticeFailure, "shop", fmt.Sprintf("w%d", i/2)), fmt.Sprintf("%d/", i))
+		}
+		unsent := func() (n int) {
+			for _, g := range store.groups {
+				n += g.Unsent
+			}
+			return n
+		}
+		started := open(route("b"))
+		stop := running(t, started)
+		for i := range 2 {
+			keep(t, started, about(host.NoticeFailure, "other", "main"), fmt.Sprintf("other %d/", i))
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if got := ops.told("message"); len(got) != more+2 || got[more+1] != "1 more: m" {
+			t.Errorf("%d notices arrived, want %d and the summary of the server's own route", len(got), more+1)
+		}
+		if n := unsent(); n != more {
+			t.Errorf("%d of %d counted notices are left", n, more)
+		}
+		stop()
+		back := open(route("a"))
+		stop = running(t, back)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := ops.told("message"); len(got) != 2*more+2 || unsent() != 0 {
+			t.Errorf("%d notices arrived, want also %d summaries by the server that has the route", len(got), more)
+		}
+		keep(t, back, about(host.NoticeFailure, "shop", "w7"), "again/")
+		stop()
+		stop = running(t, open(route("b")))
+		time.Sleep(27 * time.Hour)
+		synctest.Wait()
+		stop()
+		if text := w.text(); strings.Count(text, "route=a count=1 project=shop workflow=w7") != 1 || strings.Count(text, "level=WARN") != 1 || unsent() != 0 || len(w.given()) != 1 {
+			t.Errorf("%d are left, lost %v, want one line about the lost notice:\n%s", unsent(), w.given(), text)
+		}
+		if err := back.Succeeded(t.Context(), about("", "shop", "w7").Attempt); err != nil {
+			t.Fatal(err)
+		}
+		if list := store.all(); len(list) != 1 || list[0].Kind != host.NoticeRecovered {
+			t.Errorf("stored %+v, want the recovery", list)
+		}
+	})
+}
+
+// TestSummaryAfterRecovery proves that the summary of trouble that begins again after a recovery is stored while that of
+// the first time still waits for its receiver.
+func TestSummaryAfterRecovery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w watched
+		store := newMemory()
+		b := notice.NewOutbox(store, rooms{"ops": {wrong: errors.New("no answer")}}.options(&w, notice.Route{Name: "a", Channels: []string{"ops"}, Quiet: time.Hour}))
+		defer running(t, b)()
+		for round := range 2 {
+			for i := range 2 {
+				n := about(host.NoticeFailure, "shop", "main")
+				n.Attempt.ID = int64(10*round + i)
+				keep(t, b, n, fmt.Sprintf("%d/", n.Attempt.ID))
+			}
+			time.Sleep(2 * time.Hour)
+			a := about("", "shop", "main").Attempt
+			a.ID = int64(10*round + 9)
+			if err := b.Succeeded(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []string
+		for _, n := range store.all() {
+			got = append(got, n.Message)
+		}
+		once := []string{"m", "1 more: m", "Workflow succeeded again"}
+		wantTold(t, "stored", got, append(once, once...)...)
+	})
+}
+
+// TestLongTrouble proves that a recovery is reported more than a year after the failure, and that groups that wait for
+// none are removed after 30 days.
+func TestLongTrouble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const day = 24 * time.Hour
+		var w watched
+		store := newMemory()
+		routes := []notice.Route{{Name: "all", Channels: []string{"ops"}, Quiet: time.Hour}, {Name: "failures", Channels: []string{"ops"}, Quiet: time.Hour, Kinds: []host.NoticeKind{host.NoticeFailure}}}
+		o := rooms{"ops": {}}.options(&w, routes...)
+		then := notice.NewOutbox(store, skewed(o, -390*day))
+		keep(t, then, about(host.NoticeFailure, "shop", "yearly"), "1/")
+		keep(t, then, about(host.NoticeSlow, "shop", "yearly"), "2/")
+		keep(t, notice.NewOutbox(store, skewed(o, -410*day)), about(host.NoticeFailure, "shop", "forgotten"), "3/")
+		keep(t, notice.NewOutbox(store, skewed(o, -20*day)), about(host.NoticeSlow, "shop", "young"), "4/")
+		b := notice.NewOutbox(store, o)
+		stop := running(t, b)
+		synctest.Wait()
+		stop()
+		var left []string
+		for _, g := range store.groups {
+			left = append(left, fmt.Sprintf("%s of %s for %s", g.Kind, g.Workflow, g.Route))
+		}
+		slices.Sort(left)
+		wantTold(t, "groups", left, "failure of yearly for all", "slow of young for all")
+		if err := b.Succeeded(t.Context(), about("", "shop", "yearly").Attempt); err != nil {
+			t.Fatal(err)
+		}
+		if list := store.all(); len(list) != 1 || list[0].Kind != host.NoticeRecovered {
+			t.Errorf("stored %+v, want the recovery", list)
+		}
+	})
+}
+
+// locking records the order in which groups are locked.
+type locking struct {
+	*memory
+	keys [][]string
+}
+
+func (l *locking) PutNotices(ctx context.Context, at time.Time, batches ...host.NoticeBatch) error {
+	var keys []string
+	for _, b := range batches {
+		keys = append(keys, b.Group.Key)
+	}
+	l.keys = append(l.keys, keys)
+	return l.memory.PutNotices(ctx, at, batches...)
+}
+
+func (l *locking) EndQuiet(ctx context.Context, groups []host.NoticeGroup, until time.Time, notices ...host.StoredNotice) error {
+	var keys []string
+	for _, g := range groups {
+		keys = append(keys, g.Key)
+	}
+	l.keys = append(l.keys, keys)
+	return l.memory.EndQuiet(ctx, groups, until, notices...)
+}
+
+// TestLockOrder proves that a failure and a recovery lock their groups in the same order: that of the stored names, in
+// which a hyphen comes before the slash after the name of the route.
+func TestLockOrder(t *testing.T) {
+	t.Parallel()
+	var w watched
+	store := &locking{memory: newMemory()}
+	b := notice.NewOutbox(store, rooms{"ops": {}}.options(&w, notice.Route{Name: "a", Channels: []string{"ops"}}, notice.Route{Name: "a-b", Channels: []string{"ops"}}))
+	keep(t, b, about(host.NoticeFailure, "shop", "main"), "1/")
+	if err := b.Succeeded(t.Context(), about("", "shop", "main").Attempt); err != nil {
+		t.Fatal(err)
+	}
+	if len(store.keys) != 2 || len(store.keys[0]) != 2 || !slices.IsSorted(store.keys[0]) || !slices.Equal(store.keys[0], store.keys[1]) {
+		t.Errorf("locked %q, want the same order twice", store.keys)
+	}
+}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"zerodag/internal/host"
@@ -62,16 +63,22 @@ func (t tx) putNotices(list []host.StoredNotice) error {
 // row, so that concurrent transactions send only one notice.
 func (t tx) joinGroup(at time.Time, b host.NoticeBatch) (sends bool, err error) {
 	g := b.Group
+	quiet := !g.Until.IsZero()
+	if !quiet {
+		g.Until = at
+	}
 	for range 3 { // a group may be removed between two statements
 		changed, err := t.Exec("INSERT INTO @notice_groups ("+groupColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0, ?, ?) ON CONFLICT DO NOTHING",
 			g.Key, g.Route, g.Site, g.Project, g.Workflow, string(g.Kind), g.Until, b.Event, g.Body)
 		if err != nil || changed == 1 {
 			return changed == 1, err
 		}
-		changed, err = t.Exec("UPDATE @notice_groups SET seen = seen + 1, unsent = unsent + 1, last_event = ?, body = ?"+
-			" WHERE unique_name = ? AND last_event <> ? AND (quiet_until > ? OR unsent > 0)", b.Event, g.Body, g.Key, b.Event, at)
-		if err != nil || changed == 1 {
-			return false, err
+		if quiet {
+			changed, err = t.Exec("UPDATE @notice_groups SET seen = seen + 1, unsent = unsent + 1, last_event = ?, body = ?"+
+				" WHERE unique_name = ? AND last_event <> ? AND (quiet_until > ? OR unsent > 0)", b.Event, g.Body, g.Key, b.Event, at)
+			if err != nil || changed == 1 {
+				return false, err
+			}
 		}
 		changed, err = t.Exec("UPDATE @notice_groups SET seen = seen + 1, last_event = ?, body = ?, quiet_until = ?"+
 			" WHERE unique_name = ? AND last_event <> ?", b.Event, g.Body, g.Until, g.Key, b.Event)
@@ -125,15 +132,34 @@ func (s *Store) DeleteNotice(ctx context.Context, id int64) error {
 	})
 }
 
-// DropNotices removes old notices that were given up, and old groups: see host.Outbox.
+// DropNotices removes old notices that were given up: see host.Outbox.
 func (s *Store) DropNotices(ctx context.Context, before time.Time) error {
 	return s.write(ctx, func(t tx) error {
-		if _, err := t.Exec("DELETE FROM @notices WHERE given_up_at < ?", before); err != nil {
-			return err
-		}
-		_, err := t.Exec("DELETE FROM @notice_groups WHERE quiet_until < ? AND unsent = 0", before)
+		_, err := t.Exec("DELETE FROM @notices WHERE given_up_at < ?", before)
 		return err
 	})
+}
+
+// DropGroups removes old groups: see host.NoticeRecords.
+func (s *Store) DropGroups(ctx context.Context, before time.Time, kinds []host.NoticeKind, routes []string) error {
+	q := Select("DELETE FROM @notice_groups WHERE quiet_until < ? AND unsent = 0", before)
+	among(q, "kind IN", kinds)
+	among(q, "route IN", routes)
+	return s.write(ctx, func(t tx) error {
+		_, err := t.Exec(q.SQL, q.Args...)
+		return err
+	})
+}
+
+// among restricts rows to those whose column is, or is not, one of some texts, unless there are none.
+func among[T ~string](q *Query, is string, texts []T) {
+	if len(texts) == 0 {
+		return
+	}
+	q.When(true, " AND "+is+" (?"+strings.Repeat(", ?", len(texts)-1)+")")
+	for _, text := range texts {
+		q.Args = append(q.Args, string(text))
+	}
 }
 
 // NoticeGroups lists groups: see host.Outbox.
@@ -141,6 +167,8 @@ func (s *Store) NoticeGroups(ctx context.Context, q host.GroupQuery) ([]host.Not
 	list := Select("SELECT "+groupColumns+" FROM @notice_groups WHERE unsent >= 0").ofSite("site_id", q.Site)
 	list.When(q.Workflow != "", " AND project_name = ? AND workflow_name = ?", q.Project, q.Workflow)
 	list.When(!q.Due.IsZero(), " AND unsent > 0 AND quiet_until <= ?", q.Due)
+	among(list, "route IN", q.Routes)
+	among(list, "route NOT IN", q.Without)
 	list.Order("unique_name", q.Count)
 	return ReadAll(ctx, s, scanGroup, list)
 }

@@ -15,7 +15,7 @@ import (
 // outboxSuite checks a host.Outbox.
 func outboxSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{"store and list": outboxKept, "keys are unique": outboxNamed, "due notices": outboxDue, "one process tries": outboxClaimed, "old notices": outboxDropped,
-		"a group is quiet": outboxQuiet, "a summary": outboxSummary, "concurrent notices of a group": outboxConcurrent, "groups of a workflow": outboxGroups,
+		"a group is quiet": outboxQuiet, "a summary": outboxSummary, "concurrent notices of a group": outboxConcurrent, "a group that is never quiet": outboxLoud, "old groups": outboxForgotten, "groups of a workflow": outboxGroups,
 		"a repeated event": outboxRepeated, "outcomes of channels": outboxChannels}.Run(t, h)
 }
 
@@ -183,9 +183,9 @@ func outboxQuiet(t *testing.T, s suite.Stores) {
 	wantKeys(t, "after the quiet time", stored(t, s, host.NoticeQuery{Site: 1}), "first/ops", "fourth/ops")
 	want.Seen, want.Unsent, want.Last, want.Body, want.Until = 4, 0, "fourth", grouped("fourth", 0).Group.Body, suite.Instant(250)
 	wantGroup(t, s, "the fourth", want)
-	suite.Must(t, s.Outbox.DropNotices(ctx, suite.Instant(250)))
+	suite.Must(t, s.Outbox.DropGroups(ctx, suite.Instant(250), nil, nil))
 	wantGroup(t, s, "a group that is not old", want)
-	suite.Must(t, s.Outbox.DropNotices(ctx, suite.Instant(251)))
+	suite.Must(t, s.Outbox.DropGroups(ctx, suite.Instant(251), nil, nil))
 	if list := suite.Got(s.Outbox.NoticeGroups(ctx, host.GroupQuery{Site: host.AnySite}))(t); len(list) != 0 {
 		t.Errorf("an old group is left: %+v", list)
 	}
@@ -201,7 +201,7 @@ func outboxSummary(t *testing.T, s suite.Stores) {
 		t.Errorf("due without unsent notices: %+v", list)
 	}
 	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(20), grouped("second", 120)))
-	suite.Must(t, s.Outbox.DropNotices(ctx, suite.Instant(1000))) // unsent notices stay
+	suite.Must(t, s.Outbox.DropGroups(ctx, suite.Instant(1000), nil, nil)) // what is unsent stays
 	if list := due(99); len(list) != 0 {
 		t.Errorf("due in the quiet time: %+v", list)
 	}
@@ -248,7 +248,7 @@ func outboxConcurrent(t *testing.T, s suite.Stores) {
 func outboxGroups(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	for key, of := range map[string]host.NoticeGroup{"a": {Site: 1, Project: "demo", Workflow: "main"}, "b": {Site: 1, Project: "demo", Workflow: "other"},
-		"c": {Site: 1, Project: "other", Workflow: "main"}, "d": {Site: 2, Project: "demo", Workflow: "main"}} {
+		"c": {Site: 1, Project: "other", Workflow: "main", Route: "x"}, "d": {Site: 2, Project: "demo", Workflow: "main", Route: "y"}} {
 		of.Key, of.Kind, of.Until = key, host.NoticeFailure, suite.Instant(100)
 		suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(1), host.NoticeBatch{Event: key, Group: of}))
 	}
@@ -261,6 +261,72 @@ func outboxGroups(t *testing.T, s suite.Stores) {
 	wantKeys(t, "of a workflow", keys(host.GroupQuery{Site: 1, Project: "demo", Workflow: "main"}), "a")
 	wantKeys(t, "of a site", keys(host.GroupQuery{Site: 1}), "a", "b", "c")
 	wantKeys(t, "the first", keys(host.GroupQuery{Site: host.AnySite, Count: 1}), "a")
+	wantKeys(t, "of routes", keys(host.GroupQuery{Site: host.AnySite, Routes: []string{"y", "x"}}), "c", "d")
+	wantKeys(t, "of a route and a site", keys(host.GroupQuery{Site: 1, Routes: []string{"y"}}))
+	wantKeys(t, "of other routes", keys(host.GroupQuery{Site: host.AnySite, Without: []string{"x", "z"}}), "a", "b", "d")
+}
+
+// outboxLoud proves that every notice of a group without a quiet time is sent, even if they are stored at the same time
+// or the clocks differ, that they are counted, and that a repeated one changes nothing.
+func outboxLoud(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	const n = 8
+	loud := func(event string) host.NoticeBatch {
+		b := grouped(event, 0)
+		b.Group.Until = time.Time{}
+		return b
+	}
+	var all sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		all.Go(func() { errs[i] = s.Outbox.PutNotices(ctx, suite.Instant(int64(100-i)), loud(string(rune('a'+i)))) })
+	}
+	all.Wait()
+	suite.Must(t, errors.Join(errs...))
+	for range 2 {
+		suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(10), loud("last")))
+	}
+	if keys := stored(t, s, host.NoticeQuery{Site: 1}); len(keys) != n+1 {
+		t.Errorf("sent %v, want %d notices", keys, n+1)
+	}
+	want := loud("last").Group
+	want.Seen, want.Last, want.Until = n+1, "last", suite.Instant(10)
+	wantGroup(t, s, "the group", want)
+	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(20), grouped("quiet", 120)))
+	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(30), grouped("counted", 130)))
+	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(40), loud("sent")))
+	if keys := stored(t, s, host.NoticeQuery{Site: 1}); len(keys) != n+3 || keys[n+2] != "sent/ops" {
+		t.Errorf("sent %v, want also those after the quiet time was removed", keys)
+	}
+	if due := suite.Got(s.Outbox.NoticeGroups(ctx, host.GroupQuery{Site: 1, Due: suite.Instant(40)}))(t); len(due) != 1 || due[0].Unsent != 1 {
+		t.Errorf("got %+v, want a summary of what was counted before", due)
+	}
+}
+
+func outboxForgotten(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	for key, of := range map[string]host.NoticeGroup{"a": {Route: "x", Kind: host.NoticeFailure}, "b": {Route: "x", Kind: host.NoticeSlow}, "c": {Route: "y", Kind: host.NoticeFailure}, "d": {Route: "y", Kind: host.NoticeSLA}} {
+		of.Key, of.Site, of.Project, of.Workflow, of.Until = key, 1, "demo", "main", suite.Instant(100)
+		suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(1), host.NoticeBatch{Event: key, Group: of}))
+	}
+	left := func() (keys []string) {
+		for _, g := range suite.Got(s.Outbox.NoticeGroups(ctx, host.GroupQuery{Site: 1}))(t) {
+			keys = append(keys, g.Key)
+		}
+		return keys
+	}
+	suite.Must(t, s.Outbox.DropGroups(ctx, suite.Instant(100), nil, nil))
+	wantKeys(t, "not old", left(), "a", "b", "c", "d")
+	suite.Must(t, s.Outbox.DropGroups(ctx, suite.Instant(101), []host.NoticeKind{host.NoticeSLA, host.NoticeLate}, nil))
+	wantKeys(t, "without a kind", left(), "a", "b", "c")
+	suite.Must(t, s.Outbox.DropGroups(ctx, suite.Instant(101), nil, []string{"y", "z"}))
+	wantKeys(t, "without a route", left(), "a", "b")
+	suite.Must(t, s.Outbox.DropGroups(ctx, suite.Instant(101), []host.NoticeKind{host.NoticeFailure}, []string{"x"}))
+	wantKeys(t, "without a kind of a route", left(), "b")
+	suite.Must(t, s.Outbox.DropNotices(ctx, suite.Instant(1000)))
+	wantKeys(t, "without old notices", left(), "b")
+	suite.Must(t, s.Outbox.DropGroups(ctx, suite.Instant(101), nil, nil))
+	wantKeys(t, "without any", left())
 }
 
 func outboxRepeated(t *testing.T, s suite.Stores) {
