@@ -11,13 +11,18 @@ import (
 	"zerodag/engine/param"
 )
 
-// Shell runs a command with the notice as JSON on its stdin; its output is discarded.
+// Shell runs a command with the notice as JSON on its stdin; its output is discarded. When its time is over, the command
+// is killed with the processes that it has started.
 type Shell struct {
 	Command string
-	Timeout time.Duration // 0 is 30 s
+	Timeout time.Duration // 0 is 30 s; at most LongestShell
 }
 
-const shellTime = 30 * time.Second
+const (
+	shellTime = 30 * time.Second
+	// LongestShell is the time that a try to deliver a notice has.
+	LongestShell = tryTime
+)
 
 // Send implements Sender.
 func (s Shell) Send(ctx context.Context, fields *param.Map) (string, error) {
@@ -25,11 +30,13 @@ func (s Shell) Send(ctx context.Context, fields *param.Map) (string, error) {
 	if limit == 0 {
 		limit = shellTime
 	}
+	limit = min(limit, LongestShell)
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", s.Command)
 	c.Stdin = bytes.NewReader(param.AppendJSON(nil, fields))
-	c.WaitDelay = time.Second // a child may keep its pipes
+	withGroup(c)
+	c.WaitDelay = time.Second // a process that left the group may keep the pipe
 	err := c.Run()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return "", fmt.Errorf("run notification command: it did not finish within %v", limit)

@@ -259,7 +259,26 @@ func readAlerts(r *configuration.Reading, pool *evaluators.Pool, o *notice.Outbo
 	if err := readChannels(r, pool, o); err != nil {
 		return err
 	}
+	if err := checkTimeouts(r, o.Channels); err != nil {
+		return err
+	}
 	return readRoutes(r, o)
+}
+
+// checkTimeouts refuses commands with more time than one try has. Digdag accepts any notification.shell.timeout, so that
+// one is only noted.
+func checkTimeouts(r *configuration.Reading, channels []notice.Channel) error {
+	for _, c := range channels {
+		shell, is := c.Sender.(notice.Shell)
+		switch {
+		case !is || shell.Timeout <= notice.LongestShell:
+		case c.Name == notice.Default:
+			r.Note(fmt.Sprintf("notification.shell.timeout is %v, but the command of a notification has at most %v", shell.Timeout, notice.LongestShell))
+		default:
+			return fmt.Errorf("configuration key %s%s.timeout is %v: use at most %v, the time that one try has", channelKeys, c.Name, shell.Timeout, notice.LongestShell)
+		}
+	}
+	return nil
 }
 
 func readChannels(r *configuration.Reading, pool *evaluators.Pool, o *notice.OutboxOptions) error {

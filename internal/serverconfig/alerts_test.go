@@ -114,6 +114,7 @@ func TestWrongAlerts(t *testing.T) {
 		`alert.routes.r.kinds: unknown kind "failed": use failure, sla, slow, message, late, start_failed or recovered`: {"alert.routes.r.channels": "ops", "alert.routes.r.kinds": "failed"},
 		`alert.routes.r.sites must be a list of site numbers but contains "x"`:                                          {"alert.routes.r.channels": "ops", "alert.routes.r.sites": "x"},
 		`alert.routes.r.projects: the pattern "[" is malformed`:                                                         {"alert.routes.r.channels": "ops", "alert.routes.r.projects": "["},
+		`alert.channels.x.timeout is 2m0s: use at most 1m30s`:                                                           {"alert.channels.x.type": "command", "alert.channels.x.command": "cat", "alert.channels.x.timeout": "2m"},
 		`alert.routes.r.quiet must be a duration`:                                                                       {"alert.routes.r.channels": "ops", "alert.routes.r.quiet": "often"},
 	} {
 		s := configuration.Settings{}
@@ -134,6 +135,14 @@ func TestWrongAlerts(t *testing.T) {
 	r := ok.Reading()
 	if _, err := readNotices(r, nil); err != nil || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "the channel ops gets no notifications") {
 		t.Errorf("a channel without a route: %v, notes %q", err, r.Notes)
+	}
+	r = configuration.Settings{"notification.type": "shell", "notification.shell.command": "cat", "notification.shell.timeout": "120000"}.Reading()
+	if _, err := readNotices(r, nil); err != nil || len(r.Notes) != 1 || r.Notes[0] != "notification.shell.timeout is 2m0s, but the command of a notification has at most 1m30s" {
+		t.Errorf("Digdag's time-out: %v, notes %q", err, r.Notes)
+	}
+	r = configuration.Settings{"alert.channels.x.type": "command", "alert.channels.x.command": "cat", "alert.channels.x.timeout": "90s", "alert.routes.r.channels": "x"}.Reading()
+	if _, err := readNotices(r, nil); err != nil || len(r.Notes) != 0 {
+		t.Errorf("the longest time-out: %v, notes %q", err, r.Notes)
 	}
 }
 
