@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,13 +16,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"zerodag/engine/param"
 	"zerodag/internal/httpclient"
 	"zerodag/operators"
 )
 
-// HTTP sends notices as JSON to a URL; any status outside 2xx counts as a failure.
+// HTTP sends notices as JSON to a URL; any status outside 2xx counts as a failure. Redirects are not followed.
 type HTTP struct {
 	URL     string
 	Method  string // "" is POST
@@ -44,9 +46,10 @@ func (h HTTP) Send(ctx context.Context, fields *param.Map) (string, error) {
 	r := Request{URL: h.URL, Method: h.Method, Headers: map[string]string{}, Body: param.AppendJSON(nil, fields)}
 	for name, value := range h.Headers {
 		r.Headers[name] = value
-		r.Secrets = append(r.Secrets, value)
+		r.Secrets = append(r.Secrets, headerSecrets(value)...)
 	}
 	if h.Secret != "" {
+		r.Secrets = append(r.Secrets, h.Secret)
 		now := time.Now
 		if h.Now != nil {
 			now = h.Now
@@ -59,6 +62,20 @@ func (h HTTP) Send(ctx context.Context, fields *param.Map) (string, error) {
 		return "", err
 	}
 	return answer.Status, nil
+}
+
+// shortestWord is the length from which a word in the value of a header counts as a secret.
+const shortestWord = 8
+
+// headerSecrets returns the value of a header and its words: in "Bearer TOKEN", a receiver may quote the token alone.
+func headerSecrets(value string) []string {
+	secrets := []string{value}
+	for word := range strings.FieldsSeq(value) {
+		if len(word) >= shortestWord {
+			secrets = append(secrets, word)
+		}
+	}
+	return secrets
 }
 
 // Signature returns the value of the header SignatureHeader.
@@ -75,26 +92,26 @@ type Request struct {
 	Method  string // "" is POST
 	Headers map[string]string
 	Body    []byte   // JSON
-	Secrets []string // strings that no error may contain, besides the URL's path and query
+	Secrets []string // strings that no error may contain, besides the URL's user, password, path and query
 }
 
 // Answer is a receiver's response with a status of 2xx.
 type Answer struct {
-	Status string // "200 OK"
-	Body   string // its beginning
+	Status string // "200 OK", without text from the receiver
+	Body   string // its beginning; Request.Shown makes text from it safe to show
 }
 
 const (
-	mostRedirects = 8
-	requestTime   = 30 * time.Second // limit for one delivery
-	mostAnswer    = 16 << 10         // the number of bytes of a response that are read
-	shownAnswer   = 500              // the number of these bytes that an error shows
+	requestTime = 30 * time.Second // limit for one delivery
+	mostAnswer  = 16 << 10         // the number of bytes of a response that are read
+	shownAnswer = 500              // the number of these bytes that an error shows
 )
 
-// client follows redirects without sending a referrer: the URL may hold a token.
-func client() *http.Client {
+// transport returns the transport that sends requests. Unlike a client, it does not follow redirects, which would drop
+// the body or send the secrets in headers and body to another host. A client also quotes a malformed new address.
+func transport() http.RoundTripper {
 	var clients httpclient.Clients
-	return clients.Client(operators.HTTPOptions{MaxRedirects: mostRedirects, Timeout: requestTime})
+	return clients.Client(operators.HTTPOptions{}).Transport
 }
 
 // Do sends the request. Any status outside 2xx is a Refusal. No error contains the URL, which may hold a token: anyone
@@ -114,19 +131,36 @@ func (q Request) Do(ctx context.Context) (Answer, error) {
 	for name, value := range q.Headers {
 		r.Header.Set(name, value)
 	}
-	response, err := client().Do(r)
+	if password, _ := r.URL.User.Password(); r.URL.User != nil && r.Header.Get("Authorization") == "" {
+		r.SetBasicAuth(r.URL.User.Username(), password)
+	}
+	response, err := transport().RoundTrip(r)
 	if err != nil {
 		return Answer{}, q.failed(err)
 	}
 	defer response.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(response.Body, mostAnswer))
-	a := Answer{response.Status, strings.ToValidUTF8(strings.TrimSpace(string(text)), "?")}
-	if response.StatusCode/100 != 2 {
-		shown := strings.ToValidUTF8(a.Body[:min(len(a.Body), shownAnswer)], "")
-		return a, &Refusal{Err: errors.New(q.masked(fmt.Sprintf("%s responded with %s: %s", q.server(), a.Status, shown))),
-			Permanent: permanent(response.StatusCode), After: retryAfter(response.Header)}
+	a := Answer{status(response.StatusCode), string(text)}
+	switch {
+	case response.StatusCode/100 == 2:
+		return a, nil
+	case response.StatusCode/100 == 3 && response.Header.Get("Location") != "":
+		return a, &Refusal{Err: q.redirected(response), Permanent: true}
 	}
-	return a, nil
+	return a, &Refusal{Err: fmt.Errorf("%s responded with %s: %s", q.server(), a.Status, q.Shown(a.Body)),
+		Permanent: permanent(response.StatusCode), After: retryAfter(response.Header, time.Now())}
+}
+
+// status returns a status with its usual text: a receiver may send any text.
+func status(code int) string { return strings.TrimSpace(fmt.Sprint(code, " ", http.StatusText(code))) }
+
+// redirected returns the error of a redirect. It names only the host of the new address, whose other parts may be a key.
+func (q Request) redirected(response *http.Response) error {
+	to := ""
+	if u, err := response.Location(); err == nil && u.Host != "" {
+		to = " to " + q.Shown(u.Scheme+"://"+u.Host)
+	}
+	return fmt.Errorf("%s redirects%s (status %s), and notifications follow no redirects: configure the address that it redirects to", q.server(), to, status(response.StatusCode))
 }
 
 // permanent reports whether a status means that the same request will always be refused.
@@ -134,9 +168,17 @@ func permanent(status int) bool {
 	return status/100 == 4 && !slices.Contains([]int{http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests}, status)
 }
 
-// retryAfter reads the header Retry-After in seconds, which may have decimals; 0 if it is absent.
-func retryAfter(h http.Header) time.Duration {
-	seconds, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64)
+// retryAfter reads the header Retry-After: seconds, which may have decimals, or a time by the clock of the receiver. It
+// returns 0 if the header is absent or the time is past.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if at, err := http.ParseTime(text); err == nil {
+		if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = theirs
+		}
+		return min(max(at.Sub(now), 0), longestWait)
+	}
+	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(seconds > 0) {
 		return 0
 	}
@@ -158,7 +200,7 @@ func (q Request) failed(err error) error {
 	if errors.As(err, &of) {
 		err = of.Err
 	}
-	text := q.masked(err.Error())
+	text := q.masked(printable(err.Error())) // the error may quote a malformed response
 	if text == err.Error() {
 		return fmt.Errorf("call %s: %w", q.server(), err)
 	}
@@ -168,11 +210,44 @@ func (q Request) failed(err error) error {
 // shortestSecret is the minimum length of a masked string: shorter strings occur in many errors as ordinary words.
 const shortestSecret = 6
 
+// Shown returns text from the response in a form that users may see: one line of at most shownAnswer bytes without
+// control characters and secrets.
+func (q Request) Shown(text string) string {
+	isCut := len(text) >= mostAnswer
+	text = q.masked(printable(text)) // before it is shortened, because half a secret is not recognized
+	if secrets := q.secrets(); isCut && len(secrets) > 0 {
+		text = text[:max(0, len(text)-len(secrets[0]))] // it may end with half of any secret
+	}
+	text = strings.TrimSpace(text)
+	return strings.ToValidUTF8(text[:min(len(text), shownAnswer)], "")
+}
+
+// printable returns a text as one line of valid UTF-8 without control characters.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+}
+
 // masked returns the text without the request's secrets.
 func (q Request) masked(text string) string {
+	for _, s := range q.secrets() {
+		text = strings.ReplaceAll(text, s, "***")
+	}
+	return text
+}
+
+// secrets returns the texts that are masked, the longest first, since one may contain another.
+func (q Request) secrets() []string {
 	secrets := slices.Clone(q.Secrets)
 	if u, err := url.Parse(q.URL); err == nil {
-		secrets = append(secrets, q.URL, u.RequestURI(), u.EscapedPath(), u.Path, u.RawQuery, u.User.String())
+		secrets = append(secrets, q.URL, u.RequestURI(), u.EscapedPath(), u.Path, u.RawQuery)
 		for part := range strings.SplitSeq(u.EscapedPath(), "/") {
 			if len(part) >= 2*shortestSecret {
 				secrets = append(secrets, part)
@@ -181,12 +256,20 @@ func (q Request) masked(text string) string {
 		for _, values := range u.Query() {
 			secrets = append(secrets, values...)
 		}
+		secrets = append(secrets, userSecrets(u.User)...)
 	}
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return len(s) < shortestSecret })
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	for _, s := range secrets {
-		if len(s) >= shortestSecret {
-			text = strings.ReplaceAll(text, s, "***")
-		}
+	return secrets
+}
+
+// userSecrets returns the forms in which a receiver may quote the user and the password of a URL: as they are, as they
+// are in the URL, and as they are in the header of the request.
+func userSecrets(u *url.Userinfo) []string {
+	if u == nil {
+		return nil
 	}
-	return text
+	password, _ := u.Password()
+	user, escaped, _ := strings.Cut(u.String(), ":")
+	return []string{u.String(), user, escaped, u.Username(), password, base64.StdEncoding.EncodeToString([]byte(u.Username() + ":" + password))}
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,22 +136,129 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// TestRedirectOfANoticeTellsNoAddress (B7) proves that the server that a notice is redirected to
-// does not learn the URL of the configuration, which may hold a token.
-func TestRedirectOfANoticeTellsNoAddress(t *testing.T) {
+// TestRedirect proves that a redirect is a refusal that names the host of the new address and no secret, and that
+// neither host gets a second request.
+func TestRedirect(t *testing.T) {
 	t.Parallel()
-	told := make(chan string, 1)
-	to := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told <- r.Header.Get("Referer") }))
+	var requests atomic.Int32
+	to := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer to.Close()
-	from := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, to.URL, http.StatusTemporaryRedirect)
-	}))
-	defer from.Close()
-	if _, err := (notice.HTTP{URL: from.URL + "/?token=SECRET"}).Send(t.Context(), notice.Fields(failed, now())); err != nil {
-		t.Fatal(err)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for location, want := range map[string]string{to.URL + "/new/TOKEN1?key=TOKEN1": " redirects to " + to.URL + " (status ", "http://user:TOKEN1@other.example.com/x": " redirects to http://other.example.com (status ",
+			"/TOKEN1": " redirects to http://127.0.0.1:", "": "responded with ", "http://TOKEN1%zz": " redirects (status "} {
+			from := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				requests.Add(1)
+				if location != "" {
+					w.Header().Set("Location", location)
+				}
+				w.WriteHeader(status)
+			}))
+			_, err := notice.HTTP{URL: from.URL + "/?token=SECRET", Headers: map[string]string{"Authorization": "Bearer SECRET2"}}.Send(t.Context(), notice.Fields(failed, now()))
+			from.Close()
+			var refused *notice.Refusal
+			if !errors.As(err, &refused) || !strings.Contains(err.Error(), from.URL) || !strings.Contains(err.Error(), want) || strings.ContainsAny(err.Error(), "\x1b\n") ||
+				strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), "TOKEN1") || location != "" && (!refused.Permanent || !strings.Contains(err.Error(), "configure the address that it redirects to")) {
+				t.Errorf("%d to %q: %v", status, location, err)
+			}
+		}
 	}
-	if referer := <-told; referer != "" {
-		t.Errorf("told %q", referer)
+	if n := requests.Load(); n != 25 {
+		t.Errorf("%d requests, want one for each of 25 deliveries", n)
+	}
+}
+
+// TestMasking proves that errors contain no secret of the request, in none of the forms in which a receiver can quote
+// it, also where the response is cut, and that users see no control characters of a response.
+func TestMasking(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("tokABCDEFGHIJKLMNOPQRSTUVWXYZ", 8) // so long that half of one is within what is shown of a long answer
+	answer := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		if r.URL.Path == "/basic" {
+			answer = r.Header.Get("Authorization")
+		}
+		io.WriteString(w, answer)
+	}))
+	defer server.Close()
+	h := notice.HTTP{URL: strings.Replace(server.URL, "http://", "http://robot-user:pass%2Fword@", 1) + "/hook", Secret: "signing-key", Headers: map[string]string{"Authorization": "Bearer " + long, "X-Key": "short abc"}}
+	for text, want := range map[string]string{
+		"no: Bearer " + long:                                                      ": no: ***",
+		"the token " + long + " is wrong":                                         ": the token *** is wrong",
+		"user robot-user, pass/word or pass%2Fword":                               ": user ***, *** or ***",
+		"Basic cm9ib3QtdXNlcjpwYXNzL3dvcmQ=":                                      ": Basic ***",
+		"the key signing-key is not abc":                                          ": the key *** is not abc",
+		strings.Repeat("x", 490) + long + "end":                                   "x***end",
+		strings.Repeat("x", 480) + long + long[:9]:                                "***tokABCDEF",
+		strings.Repeat(long, 16<<10/len(long)+1):                                  "******",
+		"a\x1b[31mb\x00c\r\nd\te\u009b2J" + long[:3] + "\x07" + long[3:] + "\xff": ": a[31mbc d e2J***?",
+	} {
+		answer = text
+		_, err := h.Send(t.Context(), notice.Fields(failed, now()))
+		if err == nil || !strings.Contains(err.Error(), "400 Bad Request: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %q, want %q", text, err, want)
+		}
+		if len(text) > 16<<10 && strings.Trim(strings.SplitN(err.Error(), "Request: ", 2)[1], "*") != "" {
+			t.Errorf("the end of a long answer: %q", err)
+		}
+	}
+	h.Headers, h.URL = nil, strings.Replace(h.URL, "/hook", "/basic", 1)
+	if _, err := h.Send(t.Context(), notice.Fields(failed, now())); err == nil || !strings.HasSuffix(err.Error(), ": Basic ***") || answer != "Basic cm9ib3QtdXNlcjpwYXNzL3dvcmQ=" {
+		t.Errorf("the user of the URL: %q, %v", answer, err)
+	}
+}
+
+// TestStatusOfTheReceiver proves that users never see the text that a receiver sends with its status.
+func TestStatusOfTheReceiver(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{"200 \x1b]0;title\x07SECRET": "200 OK", "202 Fine": "202 Accepted", "299 Odd": "299", "404 SECRET": "", "garbage \x1b[2J": "", "200 OK\r\nbad\x1bheader": ""} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			io.WriteString(conn, "HTTP/1.1 "+line+"\r\nContent-Length: 0\r\n\r\n")
+		}))
+		answer, err := notice.HTTP{URL: server.URL}.Send(t.Context(), notice.Fields(failed, now()))
+		server.Close()
+		if answer != want || (err == nil) != (want != "") || err != nil && (strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), "\x1b")) {
+			t.Errorf("%q: %q, %v", line, answer, err)
+		}
+	}
+}
+
+// TestRetryAfter proves that a receiver may ask for a pause in seconds or until a time by its own clock or ours.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	const header = http.TimeFormat
+	theirs := time.Date(2031, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		after, date    string
+		least, longest time.Duration
+	}{
+		{"1.5", "", 1500 * time.Millisecond, 1500 * time.Millisecond},
+		{theirs.Add(7 * time.Minute).Format(header), theirs.Format(header), 7 * time.Minute, 7 * time.Minute},
+		{theirs.Add(48 * time.Hour).Format(header), theirs.Format(header), time.Hour, time.Hour},
+		{theirs.Format(header), theirs.Add(time.Second).Format(header), 0, 0},
+		{time.Now().UTC().Add(30 * time.Minute).Format(header), "", 20 * time.Minute, 30 * time.Minute},
+		{"soon", "", 0, 0},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Date"] = nil
+			if c.date != "" {
+				w.Header().Set("Date", c.date)
+			}
+			w.Header().Set("Retry-After", c.after)
+			w.WriteHeader(http.StatusTooManyRequests)
+		}))
+		_, err := notice.HTTP{URL: server.URL}.Send(t.Context(), notice.Fields(failed, now()))
+		server.Close()
+		var refused *notice.Refusal
+		if !errors.As(err, &refused) || refused.After < c.least || refused.After > c.longest {
+			t.Errorf("%+v: %+v", c, refused)
+		}
 	}
 }
 

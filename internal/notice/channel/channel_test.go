@@ -76,7 +76,7 @@ func services(t *testing.T, got func(name string, r received)) map[string]Hook {
 	section := func(b any) bool {
 		m := b.(map[string]any)
 		words, _ := m["text"].(map[string]any)
-		return m["type"] == "section" && words["type"] == "mrkdwn" && text(words, "text") != "" && letters(text(words, "text")) <= 3000
+		return m["type"] == "section" && words["type"] == "mrkdwn" && words["verbatim"] == true && text(words, "text") != "" && letters(text(words, "text")) <= 3000
 	}
 	slack := accepting("slack", "ok", "invalid_blocks", 200, func(r received) bool {
 		blocks, _ := r.body["blocks"].([]any)
@@ -226,11 +226,11 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	url := receiver(t, func(received) (int, string) {
-		return 200, `{"ok":false,"description":"chat not found","parameters":{"retry_after":3}}`
+		return 200, `{"ok":false,"description":"chat not found\u001b[2J ` + secret + `","parameters":{"retry_after":3}}`
 	})
 	_, err := Telegram(url, secret, "1").Send(t.Context(), param.New())
 	var refused *notice.Refusal
-	if !errors.As(err, &refused) || refused.After != 3*time.Second || !strings.Contains(err.Error(), "chat not found") {
+	if !errors.As(err, &refused) || refused.After != 3*time.Second || !strings.HasSuffix(err.Error(), "chat not found[2J ***") {
 		t.Errorf("an error with status 200: %+v", err)
 	}
 }

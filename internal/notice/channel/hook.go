@@ -13,7 +13,7 @@ type Hook struct {
 	secrets []string
 	payload func(message, *param.Map) *param.Map
 	// judge returns the error that the body of a successful response contains; nil means that there is none.
-	judge func(notice.Answer) error
+	judge func(notice.Request, notice.Answer) error
 }
 
 // Send implements notice.Sender.
@@ -21,7 +21,7 @@ func (h Hook) Send(ctx context.Context, fields *param.Map) (string, error) {
 	r := notice.Request{URL: h.url, Secrets: h.secrets, Body: param.AppendJSON(nil, h.payload(read(fields), fields))}
 	answer, err := r.Do(ctx)
 	if err == nil && h.judge != nil {
-		err = h.judge(answer)
+		err = h.judge(r, answer)
 	}
 	if err != nil {
 		return "", err

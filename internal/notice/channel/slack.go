@@ -21,7 +21,8 @@ func Slack(url string) Hook {
 func slackMessage(m message) *param.Map {
 	title := m.mark() + " *" + slackBold(slackEscaped(m.title, longestTitle)) + "*"
 	section := func(text string) param.Value {
-		return param.New("type", "section", "text", param.New("type", "mrkdwn", "text", text))
+		// verbatim: Slack makes no links and mentions of plain names, such as #channel and @user.
+		return param.New("type", "section", "text", param.New("type", "mrkdwn", "text", text, "verbatim", true))
 	}
 	blocks := []param.Value{section(title)}
 	var lines []string

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -54,7 +55,7 @@ func telegramEscape(text string) string {
 }
 
 // telegramAnswer returns the error in a response; the status of such a response reports an error, too.
-func telegramAnswer(a notice.Answer) error {
+func telegramAnswer(r notice.Request, a notice.Answer) error {
 	v, _ := param.ParseJSON(a.Body)
 	answer, is := v.(*param.Map)
 	if !is {
@@ -62,7 +63,7 @@ func telegramAnswer(a notice.Answer) error {
 	}
 	if ok, _ := answer.Get("ok"); ok == false {
 		why, _ := answer.Get("description")
-		refused := &notice.Refusal{Err: fmt.Errorf("Telegram refused the message: %v", why)}
+		refused := &notice.Refusal{Err: errors.New("Telegram refused the message: " + r.Shown(fmt.Sprint(why)))}
 		if p := answer.Map("parameters"); p != nil {
 			if s, _ := p.Get("retry_after"); s != nil {
 				seconds, _ := s.(int64)
