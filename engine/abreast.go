@@ -7,8 +7,8 @@ import (
 // underWay reports whether a task has begun but not ended.
 func (t *Task) underWay() bool { return t.State >= Ready && t.State <= Planned }
 
-// occupies reports whether a task takes one of the places of the file's `concurrency: {tasks: N}`. It does from start
-// to end, including waits, except while it only waits for its subtasks, which need places themselves.
+// occupies reports whether a task takes one of the places of the file's `concurrency: {tasks: N}`. A task occupies its
+// place from start to end, including waits, except while it only waits for its subtasks, which need places themselves.
 func (s *State) occupies(t *Task) bool {
 	return s.hasPlaces(t) && (t.State == Running || t.State == RetryWaiting)
 }
@@ -26,7 +26,7 @@ func (s *State) crowded(t *Task) bool {
 	return !t.Cancel && p != nil && p.sliding > 0 && p.busy >= p.sliding || s.noPlace(t)
 }
 
-// noPlace reports whether a task needs a place of the attempt and none is free.
+// noPlace reports whether a task needs one of the attempt's places and none is free.
 func (s *State) noPlace(t *Task) bool {
 	return !t.Cancel && s.hasPlaces(t) && s.occupied >= s.def.Tasks
 }

@@ -147,7 +147,7 @@ func (s *State) insert(t *Task) {
 	}
 }
 
-// set replaces the progress of a task and keeps every counter that depends on it.
+// set replaces a task's progress and keeps every counter that depends on it.
 func (s *State) set(t *Task, c TaskChanged) {
 	counted, was := t.counted(), t.State
 	s.acquit(t)
@@ -164,7 +164,7 @@ func (s *State) set(t *Task, c TaskChanged) {
 		if c.Outcome.stored() {
 			s.markStoring(t)
 		}
-		if c.Outcome.stored() || before != nil && before.stored() { // a second run may store nothing
+		if c.Outcome.stored() || before != nil && before.stored() { // a second run may not store anything
 			s.noticeLate(t)
 		}
 	}

@@ -35,7 +35,7 @@ type Left struct {
 	Whole bool `json:"whole,omitempty"`
 }
 
-// Stored holds the stores of one or several tasks.
+// Stored holds the stores of one or more tasks.
 type Stored struct {
 	Reset  [][]string `json:"reset,omitempty"`
 	Stores *param.Map `json:"store,omitempty"`

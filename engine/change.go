@@ -69,7 +69,7 @@ type Skipped struct {
 }
 
 // SubtreeCanceled ends the tasks below a task: tasks that have not started are canceled, and the others are flagged as
-// in a kill.
+// they are by a kill.
 type SubtreeCanceled struct {
 	Task TaskID    `json:"task"`
 	At   time.Time `json:"at"`
@@ -82,7 +82,7 @@ type GroupRestarted struct {
 	At    time.Time `json:"at"`
 }
 
-// Growing records how many of an owner's children are created; at Next == Total, all children are.
+// Growing records how many of an owner's children have been created; when Next == Total, all of them have.
 type Growing struct{ growth }
 
 // growth is a set of nodes that are created in portions.
@@ -105,8 +105,8 @@ type KillRequested struct {
 // PauseChanged reports that the attempt is paused or, if Paused is unset, that it continues.
 type PauseChanged struct {
 	Paused *Paused `json:"paused,omitempty"`
-	// Slot is the slot that the attempt waits for. It gives up its place in line or, with SlotGuard, requests the slot
-	// again. It is nil if the attempt does not wait for its turn.
+	// Slot is the slot that the attempt waits for. The attempt gives up its place in line or, with SlotGuard, requests
+	// the slot again. Slot is nil if the attempt does not wait for its turn.
 	Slot      *claim.Use `json:"slot,omitempty"`
 	SlotGuard string     `json:"slotGuard,omitempty"`
 }

@@ -81,7 +81,7 @@ func (d *decision) close(t *Task, which Closing, to TaskState, out *Outcome, edi
 	return true
 }
 
-// isBounded reports whether a `_timeout` ends tasks that take too long, instead of only warning.
+// isBounded reports whether a `_timeout` ends tasks that take too long, instead of only warning about them.
 func isBounded(body *param.Map) bool {
 	limits := body.Map("_timeout")
 	return body.Has("_timeout") && (limits == nil || limits.Has("try") || limits.Has("total"))
@@ -111,7 +111,7 @@ func (d *decision) closingExport(export *param.Map, t *Task, which Closing, to T
 	return export
 }
 
-// outcomeName returns the outcome of a task as its `_finally` sees it.
+// outcomeName returns a task's outcome as its `_finally` sees it.
 func outcomeName(end TaskState) string {
 	switch {
 	case end == Success:
@@ -194,7 +194,7 @@ func (s *State) Spares() bool {
 	})
 }
 
-// noKill returns why a kill changes nothing, "" if it does.
+// noKill returns why a kill would change nothing, or "" if it would have an effect.
 func (s *State) noKill(e Kill) Refusal {
 	switch {
 	case e.Force && !s.canceled:

@@ -41,7 +41,7 @@ type Run struct {
 	Dispatch int    `json:"d"`
 }
 
-// Logged reports whether the log of a run was stored.
+// Logged reports whether a run's log was stored.
 type Logged struct {
 	LogIncomplete bool `json:"log_incomplete,omitempty"` // some of its text could not be stored
 }
@@ -67,8 +67,8 @@ type Prepared struct {
 	Outputs *param.Map    `json:"outputs,omitempty"` // of a run that ends the attempt, see Progress.Ends
 }
 
-// Granted reports that a task, or the Whole attempt, has the slots of a pool that it waited for. A task that needs
-// slots of several pools gets them from one pool after the other.
+// Granted reports that a task, or the Whole attempt, has the pool slots that it waited for. A task that needs slots in
+// several pools gets them from one pool after another.
 type Granted struct {
 	By
 	Run
@@ -104,9 +104,9 @@ type Due struct {
 	Run
 }
 
-// Lost reports that the holder of the run is dead or silent. The guard of this event takes the task over; after three
-// losses, the task fails. A loss does not count if the whole host was stopped (Blameless), since the task is not to
-// blame. If the only server crashed, the loss is counted separately: Crashes is the number of consecutive crashes
+// Lost reports that the holder of the run has died or gone silent. The guard of this event takes the task over; after
+// three losses, the task fails. A loss does not count if the whole host was stopped (Blameless), since the task is not
+// to blame. If the only server crashed, the loss is counted separately: Crashes is the number of consecutive crashes
 // through which a task may be running; the last of them fails it. Crashes is 0 if there was no crash, or if the crash
 // does not count.
 type Lost struct {
@@ -150,7 +150,7 @@ type TimedOut struct {
 	Expiry
 }
 
-// Expiry names a `_timeout` timer. Only the task's last one counts.
+// Expiry names a `_timeout` timer. Only the task's latest timer counts.
 type Expiry struct {
 	Task  TaskID `json:"task"`
 	Timer int    `json:"timer"`

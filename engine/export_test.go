@@ -36,7 +36,7 @@ func (s *State) recountedUnderWay(t *Task) (busy, occupied int) {
 	return busy, occupied
 }
 
-// abreast returns an error if a limit is exceeded, or if a task is delayed although there is room.
+// abreast returns an error if a limit is exceeded, or if a task is delayed although a place is free.
 func (s *State) abreast(t *Task) error {
 	p := s.Task(t.Parent)
 	switch {
@@ -75,7 +75,7 @@ func (s *State) recounted(t *Task) (counts [4]int) {
 	check := newest[t.Name+"^check"]
 	for _, c := range newest {
 		anew := t.Group && check != nil && c.ID > check.ID && strings.HasPrefix(c.Name, t.Name+"+")
-		if anew { // its tasks run again since it failed
+		if anew { // its tasks run again because it failed
 			delete(newest, check.Name)
 			break
 		}
@@ -99,7 +99,7 @@ func (s *State) hasPassed(id TaskID) bool {
 }
 
 func (s *tree) storesBelow(t *Task) bool {
-	if t.storing { // it is never reset: a later run may store nothing
+	if t.storing { // it is never reset: a later run may not store anything
 		return true
 	}
 	for _, c := range s.tasks {

@@ -11,8 +11,8 @@ import (
 // kinded is an error with a named kind, such as "config", which users see after the message.
 type kinded interface{ ErrorKind() string }
 
-// ErrorObject returns the error of a task as the REST API shows it and `_error` tasks see it: the message with its kind
-// in parentheses, and a stacktrace. Errors without a kind are "(runtime)".
+// ErrorObject returns a task's error as the REST API shows it and `_error` tasks see it: the message with its kind in
+// parentheses, and a stacktrace. Errors without a kind are "(runtime)".
 func ErrorObject(err error) *param.Map {
 	kind := "runtime"
 	var k kinded
@@ -53,7 +53,7 @@ func Stack(err error) string {
 
 // Keys of `error` that handlers see in addition to the keys of the task's own error.
 const (
-	errorTask  = "task"  // the full name of the task whose message it is
+	errorTask  = "task"  // the full name of the task that the message comes from
 	errorTasks = "tasks" // all tasks that failed, each with `task`, `message` and, for commands, `exit_code`
 	// ExitCodeKey holds the exit code if the task ran a command.
 	ExitCodeKey = "exit_code"
@@ -121,8 +121,8 @@ func (f failedTask) described() *param.Map {
 	return m
 }
 
-// Shortened returns the beginning of a message, as much of it as is shown outside the log, and a note on where to find
-// the rest.
+// Shortened returns the beginning of a message, as much as is shown outside the log, and a note on where to find the
+// rest.
 func Shortened(text string) string {
 	end := min(len(text), mostErrorMessage)
 	for at, lines := 0, 0; at < end; at++ {

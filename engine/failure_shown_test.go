@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestShortened checks that a message of any length and of any number of lines becomes short, and that a short one is
+// TestShortened checks that a message of any length and with any number of lines becomes short, and that a short one is
 // unchanged.
 func TestShortened(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestShortened(t *testing.T) {
 	}
 }
 
-// TestExitCodeOfScript checks that an exit code from an operator counts, whatever the message of the program contains.
+// TestExitCodeOfScript checks that an exit code from an operator counts, whatever the program's message contains.
 func TestExitCodeOfScript(t *testing.T) {
 	t.Parallel()
 	var p engine.RetryPolicy

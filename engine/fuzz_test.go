@@ -47,7 +47,7 @@ func texts(tb testing.TB) (def *engine.Definition, changes, states []string) {
 	return def, changes, states
 }
 
-// smallSeed excludes seeds with hundreds of tasks: the fuzzer would spend its time on reducing them.
+// smallSeed excludes seeds with hundreds of tasks: the fuzzer would spend its time reducing them.
 const smallSeed = 4000
 
 // FuzzDecodeChanges checks that no text causes a panic, and that decoded changes survive being written and read again.
@@ -65,7 +65,7 @@ func FuzzDecodeChanges(f *testing.F) {
 		}
 		once, err := engine.EncodeChanges(first)
 		if err != nil {
-			return // a time beyond the year 9999: RFC 3339 has no form for it
+			return // a time beyond the year 9999: RFC 3339 cannot represent it
 		}
 		second, err := engine.DecodeChanges(once)
 		if err != nil {

@@ -45,7 +45,7 @@ func (t *Task) ignores(failure *param.Map) bool {
 	return part != "" && err == nil && pattern.In(message) // files with an invalid expression are refused
 }
 
-// OutputKey is the key of an error with the line of a command's output that `_ignore_error: {output}` matches.
+// OutputKey is the key of an error that holds the line of a command's output that `_ignore_error: {output}` matches.
 const OutputKey = "output"
 
 var codePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:failed|ended) with code (\d+)`) })

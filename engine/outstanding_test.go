@@ -12,8 +12,8 @@ import (
 )
 
 // TestOutstandingChangesNothing checks finding 14.4: reading what a message owes changes nothing, not even the order of
-// an index. It ends a hundred tasks that one message owes, from the middle, so that the list of its debts gets holes
-// and is swept.
+// an index. It ends a hundred tasks that one message owes, from the middle, so that its list of debts gets holes and is
+// swept.
 func TestOutstandingChangesNothing(t *testing.T) {
 	t.Parallel()
 	const tasks = 100

@@ -15,7 +15,7 @@ type Paused struct {
 // Paused returns who paused the attempt, or nil if it is not paused.
 func (s *State) Paused() *Paused { return s.paused }
 
-// noPause returns why a pause changes nothing, "" if it does.
+// noPause returns why a pause would change nothing, or "" if it would have an effect.
 func (s *State) noPause() Refusal {
 	switch {
 	case s.canceled:

@@ -18,7 +18,7 @@ func (s *State) slotRun() Run { return Run{Task: Whole, Dispatch: s.slot.Try} }
 // Waits reports whether only the lack of slots of a pool keeps the task from running.
 func (t *Task) Waits() bool { return t.reason() == ForSlots }
 
-// TryOf returns the standing of a task's try with one of its pools. A try that has ended stays ended.
+// TryOf returns where a task's try stands with one of its pools. A try that has ended stays ended.
 func (s *State) TryOf(task TaskID, try int, pool string) claim.Standing {
 	use, _ := s.UseOf(task)
 	switch {

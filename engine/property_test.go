@@ -51,7 +51,7 @@ func proceed(t *rapid.T, s *simulation.Attempt, steps int) {
 	}
 }
 
-// resume drives an attempt, and up to two more, where each resumes the previous attempt if that did not succeed.
+// resume drives an attempt and up to two more, each of which resumes the previous attempt if that one did not succeed.
 func resume(t *rapid.T, s *simulation.Attempt, steps int) {
 	simulate(t, s, steps)
 	for range 2 {
@@ -108,7 +108,7 @@ func TestRandomGatedPortions(t *testing.T) {
 	})
 }
 
-// TestRandomResumes starts a second attempt from each that did not succeed.
+// TestRandomResumes starts a second attempt from each attempt that did not succeed.
 func TestRandomResumes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

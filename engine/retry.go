@@ -108,7 +108,7 @@ func (p RetryPolicy) Repeats(failure *param.Map) bool {
 }
 
 // Next returns the state params of the next try and how long to wait for it, or false if no retries are left. state is
-// that of the failed try. of identifies the task among the tasks of all attempts: jitter is derived from it, so that
+// the failed try's state. of identifies the task among the tasks of all attempts: jitter is derived from it, so that
 // every caller gets the same wait.
 func (p RetryPolicy) Next(state *param.Map, of string) (*param.Map, time.Duration, bool) {
 	done, _ := state.Get(retryCount)

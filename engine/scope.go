@@ -136,7 +136,7 @@ func (s *tree) storesInto(m *param.Map, t *Task) *param.Map {
 	return layStores(m, t.Left.After)
 }
 
-// scopeOf returns the scope of a task, once all its upstreams are done.
+// scopeOf returns a task's scope, once all its upstreams are done.
 func (s *State) scopeOf(t *Task) *scope {
 	if t.Parent == 0 {
 		return &scope{}

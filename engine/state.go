@@ -64,7 +64,7 @@ type Task struct {
 	Left    Left // of a task that was carried over
 
 	Progress
-	*Outcome // nil until a run returned something
+	*Outcome // nil until a run has returned something
 
 	// The following fields are derived from the above and never stored.
 	children   []TaskID
@@ -115,7 +115,7 @@ type Progress struct {
 	Timeout *claim.Timeout `json:"timeout,omitempty"` // nil for no limit
 }
 
-// Outcome holds the results that the runs of a task returned.
+// Outcome holds the results that a task's runs returned.
 type Outcome struct {
 	Subtasks   *param.Map `json:"sub,omitempty"`
 	Exports    *param.Map `json:"export,omitempty"`
@@ -191,7 +191,7 @@ type State struct {
 	paused   *Paused // nil if not paused
 	ended    bool
 	endGuard string
-	slaAt    time.Time // zero when there is none or it fired
+	slaAt    time.Time // zero when there is none or it has fired
 	slaGuard string
 	startsAt time.Time // when it begins; zero once it has begun
 	startAt  time.Time

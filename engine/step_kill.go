@@ -24,7 +24,7 @@ func (d *decision) kill(e Kill) {
 	}
 }
 
-// callBack ends a task that a kill has flagged, or lets it end.
+// callBack ends a task that a kill has flagged, or lets it finish.
 func (d *decision) callBack(t *Task) {
 	switch {
 	case t.State.Done(), !t.Cancel:

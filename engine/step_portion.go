@@ -2,8 +2,8 @@ package engine
 
 import "zerodag/engine/dig"
 
-// Portion is how many tasks of an operator's result one step creates, which limits the size of log entries and steps.
-// The next GoOn creates the next portion.
+// Portion is how many of the tasks in an operator's result one step creates, which limits the size of log entries and
+// steps. The next GoOn creates the next portion.
 const Portion = 200
 
 // addPortion creates the first tasks of an operator's result and returns the id of the group or task that holds them

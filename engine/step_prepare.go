@@ -17,8 +17,8 @@ func (t *Task) hasGateKeys() bool {
 // checked before it started.
 func (t *Task) takesParams() bool { return t.Group && t.Parent != 0 && t.Config.Has("params") }
 
-// Runs returns how many times the task was sent to be run so far: the first run, retries, polls, and runs after losses.
-// Evaluating its keys, requesting slots and waiting for a place are not runs.
+// Runs returns how many times the task has been sent to be run so far: the first run, retries, polls, and runs after
+// losses. Evaluating its keys, requesting slots and waiting for a place are not runs.
 func (t *Task) Runs() int { return t.Dispatch - t.Idle }
 
 // idles reports whether the current dispatch number belongs to no run: the task evaluates its keys, or waits for slots,
@@ -91,7 +91,7 @@ func (d *decision) prepared(t *Task, e Prepared) {
 }
 
 // needs makes a prepared task request slots, or do so later: after a pause, and for the root once the attempt has its
-// turn, so that no attempt has slots of pools while it waits for another attempt.
+// turn, so that no attempt holds pool slots while it waits for another attempt.
 func (d *decision) needs(t *Task, e Prepared) {
 	if e.Pool = d.besides(t, *e.Pool); e.Pool == nil {
 		d.prepared(t, e)
@@ -147,8 +147,8 @@ func (d *decision) succeed(t *Task) {
 	})
 }
 
-// failsFast reports whether the first error among the children of a task ends the others. A loop has this key at its
-// own task, but its iterations are below a second task that the loop created.
+// failsFast reports whether the first error among a task's children ends the others. A loop has this key at its own
+// task, but its iterations are below a second task that the loop created.
 func (s *State) failsFast(t *Task) bool {
 	if t.Level == 0 {
 		return false

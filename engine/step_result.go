@@ -118,7 +118,7 @@ func (d *decision) later(t *Task, e Later) {
 		d.cleanUp(t, e.State) // the state may name a job that the run started elsewhere
 		return
 	}
-	if e.Retry && t.totalOver(d.now) { // the run ended just before its time did
+	if e.Retry && t.totalOver(d.now) { // the run ended just before its time ran out
 		d.errored(t, t.Timeout.Error(claim.ByTotal))
 		return
 	}
@@ -155,7 +155,7 @@ func (d *decision) later(t *Task, e Later) {
 // maxLosses is how many lost runs make the task fail.
 const maxLosses = 3
 
-// lost takes over a run whose holder is gone.
+// lost takes over a run whose holder has gone.
 func (d *decision) lost(t *Task, e Lost) {
 	if t.Group && !t.Preparing { // a timer, not a run: it may be set any number of times
 		d.move(t, t.State, nil, func(p *Progress) {

@@ -82,12 +82,12 @@ func heard(t *claim.Timeout, e Later) *claim.Timeout {
 	return &next
 }
 
-// totalOver reports whether the task's total time is up.
+// totalOver reports whether the task's total time has run out.
 func (t *Task) totalOver(now time.Time) bool {
 	return t.Timeout != nil && !t.Timeout.TotalEnds.IsZero() && !t.Timeout.TotalEnds.After(now)
 }
 
-// outOfTime ends a waiting group when its total time is up.
+// outOfTime ends a waiting group when its total time has run out.
 func (d *decision) outOfTime(t *Task) {
 	if t.notBegun() {
 		d.neverBegins(t, t.Timeout.Error(claim.ByTotal))
@@ -136,7 +136,7 @@ func (s *tree) Slow(x Expiry) (task, message string) {
 	return "", ""
 }
 
-// roundTimedOut ends a task that timed out, once nothing below it is left.
+// roundTimedOut ends a task that timed out, once nothing below it is still running.
 func (d *decision) roundTimedOut(t *Task) {
 	kind := t.Timeout.Expired
 	if kind == claim.ByTry && d.tryAgain(t) {
@@ -145,7 +145,7 @@ func (d *decision) roundTimedOut(t *Task) {
 	d.groupFailed(t, t.Timeout.Error(kind))
 }
 
-// noTimeout returns why a `_timeout` timer is no longer meaningful, "" if it is.
+// noTimeout returns why a `_timeout` timer no longer has a meaning, or "" if it still has one.
 func (s *tree) noTimeout(x Expiry) Refusal {
 	t := s.Task(x.Task)
 	switch {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// tree holds the tasks of an attempt and their relations, but no state of the attempt as a whole.
+// tree holds an attempt's tasks and their relations, but no state of the attempt as a whole.
 type tree struct {
-	tasks []*Task // by id - 1; nil for tasks of a portion that is not created yet
+	tasks []*Task // by id - 1; nil for tasks in a portion that has not been created yet
 }
 
 // Task returns the task with the given id, or nil if there is none.
@@ -122,7 +122,7 @@ func (s *tree) Below(t *Task, to []*Task) []*Task {
 	return to
 }
 
-// UpstreamsOf appends the upstreams of a task, each after its own, siblings by id.
+// UpstreamsOf appends a task's upstreams, each after its own upstreams, siblings by id.
 func (s *tree) UpstreamsOf(t *Task, to []*Task, seen map[TaskID]bool) []*Task {
 	for _, id := range t.Upstreams {
 		if seen[id] {

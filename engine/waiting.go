@@ -6,8 +6,8 @@ import (
 	"zerodag/engine/claim"
 )
 
-// Waiting describes why a task that is due or under way does not run: what it waits for, since when, and until when if
-// that is known. Each reason has a row in waits, which determines how the rest of the package treats it.
+// Waiting describes why a task that is due or under way is not running: what it waits for, since when and, if known,
+// until when. Each reason has a row in waits, which determines how the rest of the package treats it.
 type Waiting struct {
 	Reason Reason
 	Since  time.Time   // zero if not recorded
@@ -34,7 +34,7 @@ const (
 // waitRule defines what the package does while a task waits.
 type waitRule struct {
 	name string
-	// idle: the number that the task has belongs to no run of its operator.
+	// idle: the task's dispatch number belongs to no run of its operator.
 	idle bool
 	// stops: the try's clock is stopped, but not the total of `_timeout`.
 	stops bool

@@ -13,14 +13,14 @@ import (
 	"zerodag/engine/param"
 )
 
-// ErrUnavailable is wrapped by errors of all host capabilities if a store of the deployment is temporarily unavailable:
-// throttled, down or full. A run that ends with it is repeated later; it neither fails its task nor counts as a try of
-// `_retry` (operators/run).
+// ErrUnavailable is wrapped by errors from all host capabilities if one of the deployment's stores is temporarily
+// unavailable: throttled, down or full. A run that ends with this error is repeated later; it neither fails its task
+// nor counts as a try of `_retry` (operators/run).
 var ErrUnavailable = errors.New("the store is unavailable")
 
-// ErrNoEvaluator is wrapped by the error of an Evaluator that could not be started for a reason other than a shortage.
-// A run that ends with it is retried for about a minute, since another machine may be able to run it; after that, the
-// task fails.
+// ErrNoEvaluator is wrapped by the error from an Evaluator that could not be started for a reason other than a
+// shortage. A run that ends with this error is retried for about a minute, since another machine may be able to run it;
+// after that, the task fails.
 var ErrNoEvaluator = errors.New("expressions cannot be evaluated on this machine")
 
 // IsAway reports whether an error is about the deployment rather than the task's work.
@@ -55,7 +55,7 @@ const (
 type Files interface {
 	// Root is the absolute path of the project's folder.
 	Root() string
-	// Read returns the content of a project file. The error is fs.ErrNotExist if it is missing, and a ConfigError if
+	// Read returns a project file's content. The error is fs.ErrNotExist if the file is missing, and a ConfigError if
 	// the name leads out of the project.
 	Read(name string) ([]byte, error)
 	// Write replaces a file, creating folders as needed.
@@ -108,16 +108,16 @@ func (e Exit) String() string {
 
 // Commands runs commands.
 type Commands interface {
-	// Run starts the command and waits for its end, or returns a *Pending. In that case, a later run of the task calls Run
-	// again with the Status of the Pending. Once the command has ended, none of its processes are left. Canceling ctx ends
-	// the whole process tree. Other errors mean that the command could not be started or watched; an exit code is not an
-	// error.
+	// Run starts the command and waits for its end, or returns a *Pending. In that case, a later run of the task calls
+	// Run again with the Status of the Pending. Once the command has ended, none of its processes remain. Canceling ctx
+	// ends the whole process tree. Other errors mean that the command could not be started or watched; an exit code is
+	// not an error.
 	Run(ctx context.Context, c Command) (Exit, error)
 	// Stop ends a command that is Pending; it does nothing to a finished one.
 	Stop(ctx context.Context, status *param.Map) error
 }
 
-// Pending is the error for a command that runs elsewhere and is not over yet.
+// Pending is the error for a command that runs elsewhere and has not ended yet.
 type Pending struct {
 	Status *param.Map
 	After  time.Duration // when to check it, unless its end is reported sooner
@@ -130,7 +130,7 @@ func (p *Pending) Error() string { return "the command has not ended yet" }
 type ParamStore interface {
 	// Set sets all values or none, and replaces existing ones.
 	Set(ctx context.Context, values map[string]string) error
-	// Get returns the value of a key, and whether it exists and has not expired.
+	// Get returns a key's value, and whether it exists and has not expired.
 	Get(ctx context.Context, key string) (value string, found bool, err error)
 }
 
@@ -180,13 +180,13 @@ type HTTPClient interface {
 	Client(o HTTPOptions) *http.Client
 }
 
-// Network opens connections for operators that do not use a client of the host.
+// Network opens connections for operators that do not use one of the host's clients.
 type Network interface {
 	// DialContext is like net.Dialer's method.
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Dialer returns the Network of the task, or that of the machine if the host has no restrictions.
+// Dialer returns the task's Network, or the machine's if the host has no restrictions.
 func (t *Task) Dialer() Network {
 	if t.Network != nil {
 		return t.Network
@@ -204,8 +204,7 @@ type HTTPOptions struct {
 	// KeepAlive reuses connections until the client's CloseIdleConnections is called. In that case, the order and
 	// spelling of Headers are not preserved.
 	KeepAlive bool
-	// Headers lists the names of headers, in order and as spelled; a repeated name takes the values of the request in
-	// turn.
+	// Headers lists the names of headers, in order and as spelled; a repeated name takes the request's values in turn.
 	Headers []string
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TimeForm is the form of session times in variables.
+// TimeForm is the format of session times in variables.
 const TimeForm = "2006-01-02T15:04:05-07:00"
 
 // FormatTime formats a session time as the language shows it; UTC is "+00:00".

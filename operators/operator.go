@@ -29,7 +29,7 @@ type Operator struct {
 	// it itself, between two steps of the engine.
 	Inline bool
 
-	// Retries means that `_retry` of the task also retries the operator's own failures (language.md 1.9); evaluation
+	// Retries means that the task's `_retry` also retries the operator's own failures (language.md 1.9); evaluation
 	// errors are never retried.
 	Retries bool
 
@@ -161,7 +161,7 @@ type Result struct {
 type Later struct {
 	After time.Duration // from now; rounded up to whole seconds, 0 is at once
 	State *param.Map    // state params of the next run
-	Err   error         // why, if it is a failure that is retried; otherwise nil
+	Err   error         // the reason, if a failure is being retried; otherwise nil
 	Retry bool          // the next run is another try of the task, not another poll of this one
 	Until time.Time     // when the try must have ended; the host sets this and the following fields
 

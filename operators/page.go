@@ -124,7 +124,7 @@ func Example(name string) string {
 	return code
 }
 
-// Takes returns what the page of an operator says about the value after its name; "" if nothing.
+// Takes returns what an operator's page says about the value after its name; "" if nothing.
 func Takes(name string) string {
 	page, _ := Page(name)
 	_, row, _ := strings.Cut(page, "\n| `"+name+">` |")
@@ -132,7 +132,7 @@ func Takes(name string) string {
 	return strings.TrimSpace(kind)
 }
 
-// Reason returns what the page of an operator says about an error; "" if nothing.
+// Reason returns what an operator's page says about an error; "" if nothing.
 func Reason(name, message string) string {
 	page, _ := Page(name)
 	_, section, _ := strings.Cut(page, "\n## Errors\n")
@@ -157,7 +157,7 @@ var pageLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // openPart matches variable parts in the text of an error on a page: "…", a number, a name in quotes.
 var openPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`…|'[a-z…]'|\b[nmN0-9]+\b`) })
 
-// errorForm returns an expression for the errors that a text on a page describes.
+// errorForm returns an expression for the errors that a page's text describes.
 func errorForm(text string) *regexp.Regexp {
 	var b strings.Builder
 	rest := text

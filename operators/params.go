@@ -97,8 +97,7 @@ func (p *Params) Has(key string) bool {
 	return ok && v != nil
 }
 
-// Read reads a key as a type by one of param's As or Parse functions; missing and null
-// are errors.
+// Read reads a key as a type with one of param's As or Parse functions; missing and null are errors.
 func Read[T any](p *Params, key string, as func(string, param.Value) (T, error)) (T, error) {
 	v, ok := p.Get(key)
 	var zero T

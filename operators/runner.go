@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Report is what the runner of a script language writes to OutputFile: the task's results, or why it failed.
+// Report is what a script language's runner writes to OutputFile: the task's results, or why it failed.
 type Report struct {
 	Subtasks, Export, Store *param.Map
 

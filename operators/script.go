@@ -58,7 +58,7 @@ func (t *Task) RunScript(ctx context.Context, s Script) (Exit, error) {
 	return exit, ctx.Err()
 }
 
-// given returns the secrets that a task was given so far, if the provider records them.
+// given returns the secrets that a task has been given so far, if the provider records them.
 func given(s Secrets) map[string]string {
 	if known, ok := s.(interface{ Given() map[string]string }); ok {
 		return known.Given()
@@ -69,7 +69,7 @@ func given(s Secrets) map[string]string {
 // commandKey is the state param of a command that runs elsewhere.
 const commandKey = "commandStatus"
 
-// pending requests another run of a task whose command is not over yet.
+// pending requests another run of a task whose command has not ended yet.
 func (t *Task) pending(err error) error {
 	var p *Pending
 	if !errors.As(err, &p) {

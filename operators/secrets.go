@@ -69,8 +69,8 @@ func required(key string, get func(string) (string, bool, error)) (string, error
 	return value, nil
 }
 
-// MissingSecret marks an error as caused by a missing secret, and names its key: no `_retry` retries it, whether the
-// task's or that of a group around it.
+// MissingSecret marks an error as caused by a missing secret, and names its key: no `_retry` retries it, whether it is
+// the task's own or belongs to a group around it.
 func MissingSecret(key string, err error) error { return &missingSecret{err, key} }
 
 type missingSecret struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrTime is the cause when a run is cut off because its time is up.
+// ErrTime is the cause when a run is cut off because its time has run out.
 var ErrTime = errors.New("the task timed out")
 
 // ErrEnded is the cause when a run is cut off because its task must end: it was killed, or its group failed fast or

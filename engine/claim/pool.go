@@ -13,7 +13,7 @@ type Pool struct {
 	Name     string `json:"name"`
 	Slots    int    `json:"slots"`
 	Priority int    `json:"priority,omitempty"` // higher ones go first
-	// Inherits, in Prepared, means that the priority is the nearest `_priority`, or that of the attempt.
+	// Inherits, in Prepared, means that the priority is the nearest `_priority`, or the attempt's priority.
 	Inherits bool `json:"inherits,omitempty"`
 	// Size is the size of a pool that exists implicitly from its first request; 0 for a pool that a user must create.
 	Size int `json:"size,omitempty"`
@@ -84,7 +84,7 @@ const (
 	TryHas   // its slots
 )
 
-// With returns the standing of the current try with a pool; waits reports whether its request may be granted.
+// With returns where the current try stands with a pool; waits reports whether its request may be granted.
 func (u *Use) With(pool string, waits bool) Standing {
 	at := slices.IndexFunc(u.Claims(), func(c Pool) bool { return c.Name == pool })
 	switch {

@@ -25,8 +25,8 @@ type Timeout struct {
 	Limits
 	TotalEnds time.Time `json:"totalEnds,omitzero"` // zero: no limit
 	TryEnds   time.Time `json:"tryEnds,omitzero"`   // zero: no limit, or between two tries
-	// WarnAt is when users are warned that the try is slow, and Warned reports that they were; both are zero under the
-	// same conditions as TryEnds.
+	// WarnAt is when users are warned that the try is slow, and Warned reports that they have been; both are zero under
+	// the same conditions as TryEnds.
 	WarnAt time.Time `json:"warnAt,omitzero"`
 	Warned bool      `json:"warned,omitempty"`
 	// Fresh reports that the try was sent and is not known to have begun: its time starts when it does.
@@ -71,7 +71,7 @@ func (c Limits) Error(kind TimeoutKind) *param.Map {
 	return param.New("message", "timed out after "+written(limit), "timeout", string(kind))
 }
 
-// written formats a duration as the language does.
+// written formats a duration the way the language writes it.
 func written(d time.Duration) string {
 	var b strings.Builder
 	for _, u := range []struct {

@@ -111,7 +111,7 @@ func (c *compiler) split(index int, config *param.Map, s keys.Shape) *param.Map 
 		c.nodes[index].Export = export
 		if c.language.Level > 0 {
 			c.exportsOfItself(index, export)
-			if v, there := export.Get("_retry"); there { // it may be the _retry of all tasks below
+			if v, there := export.Get("_retry"); there { // it may be the _retry for all tasks below
 				keys.CheckRetry(keys.AnyOperator, v, func(below []string, message, hint string) {
 					c.fail(index, append([]string{"_export", "_retry"}, below...), hint, "%s", message)
 				})
@@ -121,8 +121,8 @@ func (c *compiler) split(index int, config *param.Map, s keys.Shape) *param.Map 
 	return local
 }
 
-// exportsOfItself refuses parameters that are exported as themselves. An export hides the parameter of the same name
-// around it, so the name would stand for its own text, and a task would run with that text without an error.
+// exportsOfItself refuses parameters that are exported as themselves. An export hides an outer parameter of the same
+// name, so the name would evaluate to its own text, and a task would run with that text without an error.
 func (c *compiler) exportsOfItself(index int, export *param.Map) {
 	for key, v := range export.All() {
 		if text, ok := v.(string); ok && strings.Contains(strings.ReplaceAll(text, " ", ""), "${"+key+"}") {

@@ -124,7 +124,7 @@ func (c *compiler) nestedFaults() {
 	if c.language.Level == 0 {
 		return
 	}
-	seen, computed := make([]*param.Scope, len(c.nodes)), make([]bool, len(c.nodes)) // what is exported to each task, and whether an expression is
+	seen, computed := make([]*param.Scope, len(c.nodes)), make([]bool, len(c.nodes)) // each task's exports, and whether one is an expression
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		if n.Parent != noParent {
@@ -185,7 +185,7 @@ func (c *compiler) checkParallel(index int, v param.Value) {
 	m, ok := v.(*param.Map)
 	if !ok {
 		text, _ := v.(string)
-		if _, err := param.AsYes("_parallel", v); loop && err != nil && !keys.Computed(text) { // for a group, it was reported
+		if _, err := param.AsYes("_parallel", v); loop && err != nil && !keys.Computed(text) { // already reported for a group
 			c.fail(index, []string{"_parallel"}, "write true, false or {limit: N}", "Invalid _parallel format: %s", param.Sample(v))
 		}
 		return
@@ -200,7 +200,7 @@ func (c *compiler) checkParallel(index int, v param.Value) {
 	}
 }
 
-// parallelFault returns what is wrong with a key of `_parallel`, of a loop or of a group.
+// parallelFault returns what is wrong with a key of a loop's or a group's `_parallel`.
 func parallelFault(key string, v param.Value, loop bool) string {
 	if !slices.Contains(keys.ParallelKeys(), key) {
 		return fmt.Sprintf("unknown key '%s' of _parallel", key)

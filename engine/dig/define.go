@@ -45,7 +45,7 @@ func define(read Source, name, folder string, raw, calendar *param.Map) defined 
 	return defined{w, problems, wrong, unused}
 }
 
-// TopKeys returns the keys of a workflow other than its tasks.
+// TopKeys returns a workflow's keys other than its tasks.
 func TopKeys() []string { return append([]string{"timezone", "_export"}, storedKeys()...) }
 
 // storedKeys lists the keys that follow _export in the stored config, in this order.

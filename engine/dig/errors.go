@@ -153,8 +153,8 @@ func Once(all Errors) Errors {
 	})
 }
 
-// missingHint returns the hint about a file that does not exist: the Source's hint or, if it has none, the argument
-// otherwise.
+// missingHint returns the hint about a file that does not exist: the Source's hint or, if it has none, the text in
+// `otherwise`.
 func missingHint(err error, otherwise string) string {
 	var explained interface{ Hint() string }
 	if errors.As(err, &explained) {

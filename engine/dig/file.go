@@ -31,5 +31,5 @@ func Inspect(read Source, name string) *File {
 	return &File{Workflow: d.Workflow, Doubts: *p.doubts, name: name, raw: raw, project: p}
 }
 
-// Located adds to problems the places of their keys in the file.
+// Located gives each problem the place of its key in the file.
 func (f *File) Located(problems []Problem) Errors { return f.project.located(f.name, f.raw, problems) }

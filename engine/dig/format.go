@@ -39,7 +39,7 @@ func (w *yamlWriter) newLine(indent int) {
 	w.put(strings.Repeat(" ", indent))
 }
 
-// item writes a value that starts a line: of a document or of a list.
+// item writes a value that starts a line of a document or a list.
 func (w *yamlWriter) item(v param.Value, indent int) {
 	switch x := v.(type) {
 	case *param.Map:

@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// fuzzBound is far more than any input of the fuzzer's size needs.
+// fuzzBound is far more than an input of the fuzzer's size can need.
 const fuzzBound = 5 * time.Second
 
 func seed(f *testing.F) {

@@ -121,8 +121,7 @@ func unmarkedHint(key string, v param.Value) string {
 	return "operators end with >: write `" + key + ">:` if you mean one"
 }
 
-// eachSubtask visits the subtasks of a task in order. A list of mappings counts as one
-// mapping in which later keys win.
+// eachSubtask visits a task's subtasks in order. A list of mappings counts as one mapping in which later keys win.
 func (c *compiler) eachSubtask(index int, config *param.Map, visit func(string, *param.Map)) {
 	for i := range config.Len() {
 		key, v := config.At(i)

@@ -193,7 +193,7 @@ func (p *project) located(file string, raw *param.Map, problems []Problem) (list
 	return list
 }
 
-// furtherPlace returns where another key is, next to the one at a path.
+// furtherPlace returns the place of another key in the same mapping as the key at a path.
 func (p *project) furtherPlace(raw *param.Map, path []string, other further) string {
 	at := p.find(raw, append(slices.Clone(path[:len(path)-1]), other.key))
 	if at.line == 0 {

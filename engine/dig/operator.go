@@ -28,7 +28,7 @@ func OperatorGate(file string) string {
 	return fmt.Sprintf("%s is not an operator without `%s: %d` at its top", file, keys.LevelKey, keys.Latest)
 }
 
-// ReadOperator reads an operator that a project has as a workflow file. It returns the file's name, its keys with
+// ReadOperator reads an operator that a project defines as a workflow file. It returns the file's name, its keys with
 // includes expanded, and its mistakes. There are no keys if the project has no such file, or if it cannot be read.
 func ReadOperator(read Source, operator string) (file string, raw *param.Map, errs Errors) {
 	file = operatorFile(operator)

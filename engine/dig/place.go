@@ -17,11 +17,11 @@ type Place struct {
 	Line, Column int    // from 1
 }
 
-// String returns "file:line:column", which editors and terminals open.
+// String returns "file:line:column", which editors and terminals can open.
 func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
 
-// Find returns the place of a failed task in the source, by its full name in an attempt of the workflow in file. The
-// place is that of its operator, or of the key or text that the error message quotes, in the task or in a group around
+// Find returns the place of a failed task in the source, by its full name in an attempt of the workflow in file. This
+// is the place of its operator, or of the key or text that the error message quotes, in the task or in a group around
 // it. A task that an operator has generated is found in its source: a loop's body, or the file that call> names. If
 // that is not known, it is the place of the task that generated it. found is false if the workflow cannot be read.
 func Find(read Source, file, task, message string) (place Place, found bool) {
@@ -73,7 +73,7 @@ func (p *project) placeOf(file string, raw *param.Map, task, message string) (pl
 	return Place{at.file, at.line, at.column}, at.line > 0
 }
 
-// finder follows the name of a task down from its workflow.
+// finder follows a task's name down from its workflow.
 type finder struct {
 	*project
 	file    string // currently followed
@@ -188,7 +188,7 @@ func (f *finder) made(config *param.Map, operator, rest string) {
 		}
 		holders, key = append(holders, holder), path[len(path)-1]
 	}
-	if len(holders) == 1 { // of two candidates, it is unknown which has run
+	if len(holders) == 1 { // with two candidates, it is unknown which one ran
 		f.body(holders[0], key, rest)
 	}
 }
@@ -260,7 +260,7 @@ func (f *finder) named(config *param.Map, operatorKey string) {
 	}
 }
 
-// at returns the place of a key.
+// at returns a key's place.
 func (f *finder) at(config *param.Map, key string) position {
 	i := slices.Index(config.Keys(), key)
 	if at := f.places[config]; i >= 0 && i < len(at) {

@@ -19,8 +19,8 @@ type Requires struct {
 // NewRequires returns a Requires that has not read any files yet.
 func NewRequires(read Source) *Requires { return &Requires{read: read, of: map[string][]string{}} }
 
-// Faults returns the tasks of a workflow that wait for the end of a session that in turn waits for the end of this one.
-// Only tasks that always run count: a task below an if>, a loop or an _error may never run.
+// Faults returns a workflow's tasks that wait for the end of a session that in turn waits for the end of this one. Only
+// tasks that always run count: a task below an if>, a loop or an _error may never run.
 func (r *Requires) Faults(name string, config *param.Map) (list []Problem) {
 	for path, task := range certainTasks(config) {
 		required := requiredHere(task)
@@ -106,7 +106,7 @@ func requiredHere(task *param.Map) string {
 	return name
 }
 
-// certainTasks returns the tasks of a file that always run, with the keys that lead to them.
+// certainTasks returns a file's tasks that always run, with the keys that lead to them.
 func certainTasks(config *param.Map) iter.Seq2[[]string, *param.Map] {
 	return func(yield func([]string, *param.Map) bool) { walkStatic(nil, config, yield) }
 }

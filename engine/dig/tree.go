@@ -246,7 +246,7 @@ func (b *mappingBuilder) set(key string, v param.Value, at position) {
 	b.out.Set(key, v)
 }
 
-// indexOf finds an existing key. Many overrides in one mapping are rare but must not cost a search each.
+// indexOf finds an existing key. Many overrides in one mapping are rare, but each must not require a search.
 func (b *mappingBuilder) indexOf(key string) int {
 	for i := len(b.index); i < b.out.Len(); i++ {
 		if b.index == nil {

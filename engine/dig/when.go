@@ -156,7 +156,7 @@ func keyHint(key string) string {
 	return "the schedule types are " + strings.Join(schedule.Kinds(), ", ")
 }
 
-// Schedule reads the schedule of a workflow as a push does; nil if it has none. zone is the workflow's.
+// Schedule reads a workflow's schedule as a push does; nil if it has none. zone is the workflow's time zone.
 func Schedule(workflow *param.Map, zone *time.Location) (*schedule.Schedule, error) {
 	return readSchedule(workflow, zone, schedule.Parse)
 }

@@ -144,7 +144,7 @@ func syntaxError(file string, text []byte, err error) *Error {
 		line, column = place(text, max(0, bytes.Index(text, []byte("*"+name))))
 	}
 	about := newAround(text, message, line, block)
-	if column == 0 { // the library gives none: the first character of the line
+	if column == 0 { // the library gives no column: use the line's first character
 		column = 1 + indentOf(about.at)
 	}
 	return &Error{File: file, Line: line, Column: column, Message: "this is not YAML: " + message, Hint: about.hint()}

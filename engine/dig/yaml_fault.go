@@ -127,7 +127,7 @@ func (a around) ofParser() string {
 	return ""
 }
 
-// ofColon returns the hint for a line that does not continue a text, or lacks a colon.
+// ofColon returns the hint for a line that does not continue text, or lacks a colon.
 func (a around) ofColon() string {
 	switch {
 	case blockText().MatchString(a.above) && indentOf(a.at) <= indentOf(a.above):
@@ -160,7 +160,7 @@ func (a around) ofBrackets() string {
 	return ""
 }
 
-// noKey returns the hint for a line that is neither a key nor part of a text.
+// noKey returns the hint for a line that is neither a key nor part of multi-line text.
 func noKey(line int) string {
 	return fmt.Sprintf("line %d is not a key with a value: remove it, or put a # before it", line)
 }

@@ -421,7 +421,7 @@ func (in *interpreter) kill(a args, _ Step) (string, error) {
 	return in.step(engine.Kill{By: by, Force: a.word(0) == "again"}, by.Guard)
 }
 
-// pause and unpause pause and resume the attempt: pause [reason=...]
+// pause pauses the attempt, and unpause resumes it: pause [reason=...]
 func (in *interpreter) pause(a args, _ Step) (string, error) {
 	if err := a.only(0, "reason", "guard"); err != nil {
 		return "", err

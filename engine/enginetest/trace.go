@@ -30,7 +30,7 @@ func (t *Trace) event(e engine.Event, why engine.Refusal) {
 	t.refusals[t.last][why] = true
 }
 
-// waiting records what the tasks of an attempt wait for.
+// waiting records what an attempt's tasks wait for.
 func (t *Trace) waiting(s *engine.State) {
 	if t.waits == nil {
 		t.waits = map[engine.Reason]bool{}

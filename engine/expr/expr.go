@@ -25,11 +25,11 @@ type Scope struct {
 	Mark string
 }
 
-// Eval returns the tree all with every string evaluated, in order. A string sees vars, which are not evaluated,
+// Eval returns the tree `all` with every string evaluated, in order. A string sees vars, which are not evaluated,
 // overlaid by the evaluated entries before it in its own mapping. Values under _do and _else_do are not evaluated, and
 // neither are keys. Values without `$` are shared with the result; if nothing changes, the result is the tree itself.
 //
-// Errors are param.ConfigErrors with Digdag's text.
+// Errors are param.ConfigErrors with Digdag's wording.
 func (e *Evaluator) Eval(all, vars *param.Map, s Scope) (*param.Map, error) {
 	return e.evalMap(all, vars, &s)
 }

@@ -195,7 +195,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// withMoment returns an Evaluator with moment, and skips the test if the build has none.
+// withMoment returns an Evaluator with moment, and skips the test if the build does not include it.
 func withMoment(t testing.TB) *expr.Evaluator {
 	t.Helper()
 	if assets.Moment() == "" {

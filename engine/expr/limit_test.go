@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// patience is when a test gives up on an evaluation that does not end. Times are only logged, since a slow, busy
-// machine must not fail the test.
+// patience is how long a test waits before it gives up on an evaluation that does not end. Times are only logged, since
+// the test must not fail on a slow or busy machine.
 const patience = time.Minute
 
 // TestLimits checks that expressions that would run forever or take all memory fail quickly, each with a reason, and

@@ -16,7 +16,7 @@ type expressions struct{ *rand.Rand }
 
 func (e expressions) pick(list ...string) string { return list[e.IntN(len(list))] }
 
-// of generates an expression of some depth.
+// of generates an expression of the given depth.
 func (e expressions) of(depth int) string {
 	if depth == 0 {
 		return e.pick("n", "m", "s", "t", "f", "yes", "no", "list", "thing", "nothing", "0", "1", "-1", "2.5", "'5'", `"abc"`, "true", "null", "undefined", "''", "[]", "[3, 1, 2]")

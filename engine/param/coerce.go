@@ -91,7 +91,7 @@ func AsWhole(key string, v Value) (int64, error) {
 	return AsInt(key, v)
 }
 
-// AsYes is AsBool, but refuses numbers, of which AsBool takes all but 0 as true.
+// AsYes is AsBool, but refuses numbers; AsBool takes every number but 0 as true.
 func AsYes(key string, v Value) (bool, error) {
 	switch v.(type) {
 	case bool, string:

@@ -11,7 +11,7 @@ var durationForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^\s*(?:(\d+)\s*d)?\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m)?\s*(?:(\d+)\s*s)?\s*$`)
 })
 
-// AsDuration reads a duration in the language's form: "1d 2h 3m 4s" in this order, at least one part, spaces and
+// AsDuration reads a duration as the language writes it: "1d 2h 3m 4s" in this order, at least one part, spaces and
 // capitals allowed (language.md 1.10).
 func AsDuration(key string, v Value) (time.Duration, error) {
 	text, err := AsString(key, v)

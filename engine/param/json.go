@@ -89,8 +89,8 @@ func appendMap(b []byte, m *Map, stored bool) []byte {
 	return append(b, '}')
 }
 
-// FloatText formats a number like Digdag: always with a point, with an exponent from 1e7 and below 1e-3; values that
-// JSON has no number for are quoted.
+// FloatText formats a number like Digdag: always with a decimal point, and with an exponent from 1e7 up and below 1e-3;
+// values that JSON has no number for are quoted.
 func FloatText(f float64) string {
 	switch {
 	case math.IsNaN(f):

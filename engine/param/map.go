@@ -68,7 +68,7 @@ func (m *Map) All() iter.Seq2[string, Value] {
 	}
 }
 
-// Get returns the value of a key and whether the key exists (its value may be nil).
+// Get returns a key's value and whether the key exists (its value may be nil).
 func (m *Map) Get(key string) (Value, bool) {
 	if i := m.find(key); i >= 0 {
 		return m.vals[i], true
@@ -76,7 +76,7 @@ func (m *Map) Get(key string) (Value, bool) {
 	return nil, false
 }
 
-// Value returns the value of a key, or nil if the key does not exist.
+// Value returns a key's value, or nil if the key does not exist.
 func (m *Map) Value(key string) Value {
 	v, _ := m.Get(key)
 	return v

@@ -131,7 +131,7 @@ func TestNilMap(t *testing.T) {
 	}
 }
 
-// TestFloatText checks Digdag's form of numbers, which commands see as text.
+// TestFloatText checks that numbers are formatted as in Digdag, since commands see them as text.
 func TestFloatText(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[float64]string{
@@ -211,7 +211,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// TestCoercions checks language.md 1.13 on reading values as types.
+// TestCoercions checks the rules of language.md 1.13 about reading values as types.
 func TestCoercions(t *testing.T) {
 	t.Parallel()
 	big, _ := new(big.Int).SetString("99999999999999999999", 10)

@@ -35,7 +35,8 @@ type Regexp struct {
 }
 
 // Size returns the cost of an expression without compiling it: roughly how many instructions it would compile to. A
-// costly character counts as many instructions as take the same time. The error is about its syntax, or ErrTooLarge.
+// costly character counts as the number of instructions that take the same time. The error is about its syntax, or
+// ErrTooLarge.
 func Size(text string) (int, error) {
 	if len(text) > MaxText {
 		return 0, fmt.Errorf("%w: it is %d bytes, but at most %d are allowed", ErrTooLarge, len(text), MaxText)
@@ -95,7 +96,7 @@ func instructions(re *syntax.Regexp) int {
 }
 
 // cache keeps expressions that were compiled: starts, plans and checks read a workflow's rules again each time. When it
-// is full, it is emptied: that costs each expression one compilation.
+// is full, it is emptied, which costs each expression one compilation.
 type cache struct {
 	mu   sync.Mutex
 	of   map[string]*Regexp
@@ -140,6 +141,6 @@ func Compile(text string) (*Regexp, error) {
 	return re, nil
 }
 
-// Fits reports whether a string is short enough to be matched: the cost of a match is up to one step per character and
+// Fits reports whether a string is short enough to be matched; the cost of a match is up to one step per character and
 // instruction. Expressions of up to 200 instructions fit a megabyte of text.
 func (r *Regexp) Fits(text string) bool { return len(text) <= maxSteps/max(r.instructions, 1) }

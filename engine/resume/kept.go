@@ -87,8 +87,8 @@ func both(x, over engine.Stored) engine.Stored {
 	return engine.Stored{Reset: reset, Stores: param.Merge(param.Reset(x.Stores, over.Reset...), over.Stores), Secret: x.Secret || over.Secret}
 }
 
-// replaced lists the paths at which over has a mapping and base has a different value: merged into one entry, they
-// would no longer replace the values into which they are merged.
+// replaced lists the paths at which over has a mapping and base has some other value: if both were merged into one
+// entry, these mappings would no longer replace the values that they are merged into.
 func replaced(at []string, base, over *param.Map) (paths [][]string) {
 	for k, v := range over.All() {
 		if sub, isMap := v.(*param.Map); !isMap || !base.Has(k) {

@@ -19,9 +19,9 @@ const (
 	skippedByHand = "marked as success"
 )
 
-// leftOut returns the tasks that partial retries have skipped so far, and the groups around them: they count as
-// succeeded, but no part of them is done. Tasks in old do not count. A group whose failure was ignored in an earlier
-// attempt is done, even if tasks below it never ran.
+// leftOut returns the tasks that partial retries have skipped so far, and the groups around them: these count as
+// succeeded, but no part of them has been done. Tasks in old do not count. A group whose failure was ignored in an
+// earlier attempt is done, even if tasks below it never ran.
 func leftOut(s *engine.State, old map[engine.TaskID]bool) map[engine.TaskID]bool {
 	var set map[engine.TaskID]bool
 	for _, t := range s.Tasks() {

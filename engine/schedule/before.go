@@ -4,7 +4,7 @@ import "time"
 
 // before returns the session before current, regardless of start and end. Patterns cannot be walked backward. However,
 // there is a session between an instant and current for instants up to that session, and none for later instants. So
-// bisection finds it, starting further and further back. It is Ended if there is none within longestGap.
+// bisection finds it, starting farther and farther back. It is Ended if there is none within longestGap.
 func (s *Schedule) before(current time.Time) Time {
 	end := current.Unix()
 	if current.Nanosecond() > 0 {

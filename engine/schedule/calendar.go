@@ -99,7 +99,7 @@ func (c *Calendar) readDays(key string, list []param.Value) error {
 	return nil
 }
 
-// check refuses a calendar with too long a period without a business day.
+// check refuses a calendar that goes too long without a business day.
 func (c *Calendar) check() (key string, err error) {
 	if !slices.Contains(c.weekend[:], false) {
 		return "weekend", param.Errorf("the weekend of the calendar is the whole week, which leaves no business days")
@@ -139,8 +139,8 @@ const (
 	holidayPrevious = "previous"
 )
 
-// readCalendar reads the calendar of a schedule, and what happens to sessions on days that are not business days. It
-// comes last, when the schedule can already be walked.
+// readCalendar reads a schedule's calendar, and what happens to sessions on days that are not business days. It comes
+// last, when the schedule can already be walked.
 func (s *Schedule) readCalendar(config *param.Map, kind string) error {
 	v, there := config.Get("calendar")
 	on, says := config.Get("on_holiday")
@@ -253,7 +253,7 @@ func dayStart(day int64, zone *time.Location) int64 {
 	return Local(time.Unix(day*daySeconds, 0).UTC(), zone).Unix()
 }
 
-// BusinessVariables returns the variables of a workflow whose schedule has a calendar.
+// BusinessVariables returns the variables that a workflow has if its schedule has a calendar.
 func BusinessVariables() []string { return []string{"last_business_date", "next_business_date"} }
 
 // BusinessDates returns the values of BusinessVariables: the business days before and after the day of a session. ok is

@@ -9,10 +9,10 @@ import (
 	"zerodag/engine/param"
 )
 
-// The dialect is that of the cron4j library, which Digdag uses. It is not the usual one, so the parser of robfig/cron
-// only serves as a second opinion in the tests, for patterns that both read alike. The differences: both day fields
-// must match (usually either may); "5/15" is only 5; a range may wrap around past the end ("22-2"); "L" is the last day
-// of a month; "|" joins several patterns; a negative number is read as positive; "0-7" is only Sunday.
+// The dialect is that of the cron4j library, which Digdag uses. It is not the usual dialect, so the parser of
+// robfig/cron only serves as a second opinion in the tests, for patterns that both read alike. The differences: both
+// day fields must match (usually either may); "5/15" is only 5; a range may wrap around past the end ("22-2"); "L" is
+// the last day of a month; "|" joins several patterns; a negative number is read as positive; "0-7" is only Sunday.
 
 // pattern is one or more cron patterns; a time must match any of them.
 type pattern []fields

@@ -6,7 +6,7 @@ import "time"
 // ("0 0 31 2 *") never has one.
 const searchYears = 400
 
-// next returns the first match after the minute of from, in Unix seconds, and whether there is one.
+// next returns the first match after the minute that contains from, in Unix seconds, and whether there is one.
 //
 // As in Digdag, the following minute is tried as an instant; if it does not match, the local calendar is walked as
 // fields, and the fields found are converted to an instant. Thus a local time that does not exist is moved forward by

@@ -86,7 +86,7 @@ func BenchmarkZone(b *testing.B) {
 }
 
 // TestLastDaysOfYears checks that a local time at the end of a year is found in every region, including leap years, in
-// which Go's bounds are a day short if only a rule describes the year.
+// which Go's bounds are a day short if the year is described only by a rule.
 func TestLastDaysOfYears(t *testing.T) {
 	t.Parallel()
 	n := 0

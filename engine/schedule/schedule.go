@@ -21,7 +21,7 @@ type Time struct {
 // endSeconds is 9999-01-01T00:00:00Z, which REST clients interpret as "no more".
 const endSeconds = 253370764800
 
-// Ended returns the time of a schedule without further sessions: both fields of Time.
+// Ended returns the time of a schedule that has no further sessions: both fields of Time.
 func Ended() time.Time { return time.Unix(endSeconds, 0).UTC() }
 
 // IsEnded reports whether there are no more sessions.
@@ -29,7 +29,7 @@ func (t Time) IsEnded() bool { return t.Time.Unix() >= endSeconds }
 
 // Schedule is a parsed `schedule:`. It is immutable and safe for concurrent use.
 type Schedule struct {
-	SkipOnOvertime bool          // skip while an attempt of the workflow runs
+	SkipOnOvertime bool          // skip while an attempt of the workflow is running
 	SkipDelayedBy  time.Duration // skip sessions that are later than this after their run time
 	HasSkipDelayed bool          // whether skip_delayed_by was given
 	// CatchUp and SkipIfSuccessful are added by zerodag. The latter skips a session if a manual run has succeeded since

@@ -12,9 +12,9 @@ import (
 
 // usual is a pattern of `crontab>`: the dialect of most cron programs, walked by robfig/cron.
 //
-// The walk is made over local time as if it were UTC, which has no clock changes, and the result is converted to an
-// instant by the rule of `cron>`. All kinds of schedules therefore treat the nights of clock changes alike, and a daily
-// session is neither skipped nor repeated on them.
+// The walk treats local time as if it were UTC, which has no clock changes, and the result is converted to an instant
+// by the rule of `cron>`. All kinds of schedules therefore treat the nights of clock changes alike, and a daily session
+// is neither skipped nor repeated on them.
 type usual struct {
 	spec *cron.SpecSchedule
 	zone *time.Location // of CRON_TZ=; nil is the workflow's zone
@@ -145,8 +145,8 @@ func (p usualPatterns) next(after int64, zone *time.Location) (int64, bool) {
 	return best, found
 }
 
-// MeansAnother reports whether a pattern of `cron>` would mean other times in the usual dialect of `crontab>`; false if
-// it cannot be read there at all.
+// MeansAnother reports whether a `cron>` pattern would mean different times in the usual dialect of `crontab>`; false
+// if it cannot be read there at all.
 func MeansAnother(text string) bool {
 	ours, err := parsePattern(text)
 	theirs, err2 := parseUsual(text)

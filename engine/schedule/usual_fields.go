@@ -41,7 +41,7 @@ func usualNames() map[string]string {
 		"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *"}
 }
 
-// readUsual reads the fields of a pattern.
+// readUsual reads a pattern's fields.
 func readUsual(text string) (*cron.SpecSchedule, error) {
 	if strings.HasPrefix(text, "@") {
 		pattern, known := usualNames()[text]
@@ -158,7 +158,7 @@ func (f usualField) backwards(first, last string, low, high int) error {
 	return fmt.Errorf("the range %s-%s runs backwards: write %s,%s", first, last, one(low, top), one(bottom, high))
 }
 
-// word returns a value in the user's notation: as a name if like is one.
+// word returns a value in the user's notation: as a name if `like` is a name.
 func (f usualField) word(v int, like string) string {
 	if i := (v - f.min) * 3; f.names != "" && (like[0] < '0' || like[0] > '9') && i+3 <= len(f.names) {
 		return f.names[i : i+3]

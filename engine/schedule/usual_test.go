@@ -21,7 +21,7 @@ func crontab(t *testing.T, pattern, zone string) *schedule.Schedule {
 	return s
 }
 
-// TestCrontab checks the meaning of patterns of the usual dialect, including patterns that differ in `cron>`.
+// TestCrontab checks the meaning of patterns in the usual dialect, including patterns that differ in `cron>`.
 func TestCrontab(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ pattern, zone, from, want string }{
@@ -115,7 +115,7 @@ func TestCrontabBesideCron(t *testing.T) {
 }
 
 // TestCrontabAgainstMinutes checks that sessions are the matching minutes, found by testing every minute of weeks with
-// a reader of the fields that shares nothing with the package's.
+// a field reader that shares no code with the package's.
 func TestCrontabAgainstMinutes(t *testing.T) {
 	t.Parallel()
 	weekdays := []string{"7", "0", "sun", "1-7", "5-7", "0-7", "6,7", "6-7", "7,1", "fri-sun", "mon-sun", "sun-tue", "Sat-Sun", "sun-sun", "*/7", "*/2", "*/3", "*/4", "1-7/2", "0-7/3", "2-7/5", "7-7", "fri-7", "mon,wed-fri", "1/2", "*", "*,3"}

@@ -94,7 +94,7 @@ func mustMap(t *testing.T, text string) *param.Map {
 	return v.(*param.Map)
 }
 
-// TestStartOfDay checks that a day begins with its first midnight, or after a gap if it has none.
+// TestStartOfDay checks that a day begins with its first midnight, or after the gap if it has no midnight.
 func TestStartOfDay(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ zone, day, want string }{

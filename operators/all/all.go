@@ -37,7 +37,7 @@ import (
 	"zerodag/operators/wait"
 )
 
-// Registry returns every built-in operator, and the entry that finds operators of projects.
+// Registry returns every built-in operator, and the entry that finds projects' own operators.
 func Registry() operators.Registry {
 	return operators.NewRegistry(slices.Concat(
 		[]operators.Operator{

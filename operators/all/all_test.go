@@ -13,7 +13,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// TestEveryFolderIsListed fails when the folder of an operator is not in the registry.
+// TestEveryFolderIsListed fails when an operator's folder is not in the registry.
 func TestEveryFolderIsListed(t *testing.T) {
 	t.Parallel()
 	imported := ""

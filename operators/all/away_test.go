@@ -54,7 +54,7 @@ func (a *away) NotifySlow(context.Context, string, *operators.Task) error { retu
 
 func (a *away) Notify(context.Context, string, *operators.Task) error { return a.call("notify") }
 
-// aloneTasks returns the operators that need nothing from the deployment, or at most a file.
+// aloneTasks returns the operators that need nothing from the deployment, or only a file.
 func aloneTasks() []string {
 	return []string{"echo", "fail", "for_each", "for_range", "if", "loop", "switch", "wait"}
 }
@@ -122,7 +122,8 @@ func ownKeys(tree param.Value, operator string) *param.Map {
 }
 
 // TestStoresThatAreAway checks for every operator that an unavailable store of the deployment neither fails a task nor
-// uses up a try of its `_retry`: the run is repeated later, with its state. A kill in the meantime also waits.
+// uses up a try of its `_retry`: the run is repeated later, with its state. A kill that arrives in the meantime also
+// waits.
 func TestStoresThatAreAway(t *testing.T) {
 	t.Parallel()
 	registry, evaluate := all.Registry(), evaluator.InProcess(nil)

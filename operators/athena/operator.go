@@ -40,7 +40,7 @@ func Operator() operators.Operator {
 		}}
 }
 
-// Intervals between polls of a query, and how many times a start is retried.
+// Intervals between polls of a query, and how many times starting one is retried.
 const (
 	shortestWait = time.Second
 	longestWait  = 30 * time.Second

@@ -194,8 +194,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestKill checks that a query is stopped, even if its id is lost, and that nothing starts if nothing had started
-// before.
+// TestKill checks that a query is stopped, even if its id is lost, and that a kill starts nothing if nothing had
+// started before.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	group, client := bed(t)
@@ -221,7 +221,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestFaults checks that one query runs, and its rows arrive, whatever faults the service has.
+// TestFaults checks that one query runs, and its rows arrive, whatever faults the service produces.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {

@@ -14,7 +14,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// query is the query of a task.
+// query is a task's query.
 type query struct {
 	task    *operators.Task
 	client  *athena.Client
@@ -115,8 +115,7 @@ func reuse(p *operators.Params, in *athena.StartQueryExecutionInput) error {
 	return nil
 }
 
-// asLiterals reads the values for the question marks of a query. Athena treats each as an expression, so text is
-// quoted.
+// asLiterals reads the values for a query's question marks. Athena treats each as an expression, so text is quoted.
 func asLiterals(key string, v param.Value) ([]string, error) {
 	list, err := param.AsList(key, v)
 	if err != nil {

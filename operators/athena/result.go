@@ -77,7 +77,7 @@ func (call resultsOf) GetQueryResults(ctx context.Context, in *athena.GetQueryRe
 func (q *query) rows(ctx context.Context, e *types.QueryExecution, to receiver, limit int) error {
 	in := &athena.GetQueryResultsInput{QueryExecutionId: e.QueryExecutionId}
 	if limit > 0 {
-		in.MaxResults = new(int32(limit + 1)) // the column names are a row
+		in.MaxResults = new(int32(limit + 1)) // the column names come as a row
 	}
 	pages := athena.NewGetQueryResultsPaginator(resultsOf(q.client.GetQueryResults), in)
 	for first := true; pages.HasMorePages() && (first || limit == 0); first = false {
@@ -103,7 +103,7 @@ func (q *query) rows(ctx context.Context, e *types.QueryExecution, to receiver, 
 	return nil
 }
 
-// contents returns the rows and columns of a page, none for a statement without a result.
+// contents returns the rows and columns of a page, or none for a statement without a result.
 func contents(r *types.ResultSet) ([]types.Row, []types.ColumnInfo) {
 	if r == nil || r.ResultSetMetadata == nil {
 		return nil, nil

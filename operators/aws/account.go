@@ -39,8 +39,8 @@ type Account struct {
 	bounded *awshttp.BuildableClient // for tasks whose host limits their connections
 }
 
-// RegionOf returns the region in an ARN with at least the given number of parts, and `otherwise` if text is not an ARN:
-// an ARN is only valid in its own region.
+// RegionOf returns the region in an ARN with at least the given number of parts, or `otherwise` if the text is not such
+// an ARN: an ARN is only valid in its own region.
 func RegionOf(text string, parts int, otherwise string) string {
 	if p := strings.Split(text, ":"); len(p) >= parts && p[0] == "arn" {
 		return p[3]
@@ -48,8 +48,7 @@ func RegionOf(text string, parts int, otherwise string) string {
 	return otherwise
 }
 
-// Params returns the parameters of a task with the defaults that `_export` may set below `aws.<service>`, then below
-// `aws`.
+// Params returns a task's parameters with the defaults that `_export` may set below `aws.<service>`, then below `aws`.
 func Params(t *operators.Task, service string) (*operators.Params, error) {
 	all, err := operators.ReadOr(t.Params, "aws", param.AsMap, nil)
 	if err != nil || all == nil {
@@ -98,7 +97,7 @@ func (a *Account) Config(ctx context.Context, t *operators.Task, p *operators.Pa
 	return c, present(ctx, c.Credentials, role, service)
 }
 
-// present reports missing credentials early, since the error of a call would hide the cause.
+// present reports missing credentials early, since the error from a call would hide the cause.
 func present(ctx context.Context, p sdk.CredentialsProvider, role, service string) error {
 	_, err := p.Retrieve(ctx) // cached by the provider
 	switch {
@@ -134,7 +133,7 @@ func mayLend(t *operators.Task, service string) error {
 	return err
 }
 
-// environment loads the host's configuration: variables, profile, the role of the machine or the function.
+// environment loads the host's configuration: variables, profile, or the role of the machine or function.
 func (a *Account) environment(ctx context.Context) (sdk.Config, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -254,7 +253,7 @@ func setEndpoint(c *sdk.Config, endpoint string) error {
 	return nil
 }
 
-// assume takes on the role of the secret `role_arn` and returns it, "" if there is none.
+// assume takes on the role named by the secret `role_arn` and returns it, "" if there is none.
 func (s secrets) assume(c *sdk.Config, host sdk.Config) (string, error) {
 	role, err := s.first("role_arn")
 	if err != nil || role == "" {

@@ -77,7 +77,7 @@ func config(ctx context.Context, w *operatortest.World, service string) (sdk.Con
 	return (&aws.Account{}).Config(ctx, &w.Task, p, service)
 }
 
-// TestNoCredentials checks that the error names the settings to add, and that a host may keep its role to itself.
+// TestNoCredentials checks that the error names the settings to add, and that a host does not have to lend its role.
 func TestNoCredentials(t *testing.T) {
 	t.Setenv("AWS_CONFIG_FILE", "/nonexistent")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")

@@ -20,7 +20,7 @@ type Call struct {
 	Operator string // "sns"
 	Doing    string // "publish to arn:aws:sns:..."
 	Needs    string // the permission, "sns:Publish"
-	Missing  string // hint if the resource is missing; "" for a note on name and region
+	Missing  string // hint if the resource is missing; "" for a note about name and region
 }
 
 // Failure converts a call's error to one sentence with a remedy, which can serve as the task's failure. Context errors
@@ -54,7 +54,7 @@ func (c Call) Failure(ctx context.Context, err error) error {
 	return tell("%s", short(err))
 }
 
-// Error codes of the services for problems that users can fix.
+// The services' error codes for problems that users can fix.
 var (
 	badKeys = []string{"ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidClientTokenId", "InvalidToken",
 		"SignatureDoesNotMatch", "InvalidSignatureException", "UnrecognizedClientException", "MissingAuthenticationToken", "IncompleteSignature"}
@@ -73,7 +73,7 @@ func Code(err error) string {
 	return ""
 }
 
-// Status returns the HTTP status of an error's response, 0 for none.
+// Status returns the HTTP status of the response that caused an error, or 0 if there was none.
 func Status(err error) int {
 	var answer *awshttp.ResponseError
 	if errors.As(err, &answer) {

@@ -18,8 +18,7 @@ func AsMessage(_ string, v param.Value) (string, error) {
 // Attribute is a message attribute in the format of SNS and SQS.
 type Attribute struct{ Type, Text string }
 
-// AsAttributes reads the attributes of a message: numbers are numbers, lists and mappings are JSON, everything else is
-// text.
+// AsAttributes reads a message's attributes: numbers are numbers, lists and mappings are JSON, everything else is text.
 func AsAttributes(key string, v param.Value) (map[string]Attribute, error) {
 	m, err := param.AsMap(key, v)
 	if err != nil {

@@ -23,7 +23,7 @@ const jobKey = "commandStatus"
 // Job returns what a task has stored about the job that it started elsewhere.
 func Job(t *operators.Task) *operators.Params { return operators.NewParams(t.State.Map(jobKey)) }
 
-// Started reports whether an earlier run started the job.
+// Started reports whether an earlier run has started the job.
 func Started(t *operators.Task) bool { return t.State.Map(jobKey).Len() > 0 }
 
 // Again requests another run that has job in its state.

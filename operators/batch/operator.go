@@ -38,11 +38,11 @@ const (
 
 // Problems that are tolerated before the task fails.
 const (
-	mostOutages = 10 // submissions without a response, none of which created a job
+	mostOutages = 10 // submissions that got no response and created no job
 	mostMissing = 5  // polls at which Batch did not know the job, not yet or no longer
 )
 
-// job is the job of a task.
+// job is a task's job.
 type job struct {
 	task *operators.Task
 	calls
@@ -165,7 +165,7 @@ func (j *job) submitted(id string) error {
 	return j.lookAgain()
 }
 
-// unanswered requests another run if the call may be answered then.
+// unanswered requests another run if the call may get a response then.
 func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
 	if ctx.Err() == nil && aws.Temporary(err) && j.outages < mostOutages {
 		j.outages++
@@ -174,8 +174,8 @@ func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
 	return c.Failure(ctx, err)
 }
 
-// onlyRefused returns a retryer for submissions that Batch was too busy to accept, but not for any that may have
-// created a job.
+// onlyRefused returns a retryer for submissions that Batch was too busy to accept, but not for submissions that may
+// have created a job.
 func onlyRefused() sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = 6
@@ -219,7 +219,7 @@ func (j *job) find(ctx context.Context) ([]types.JobSummary, error) {
 	return list, nil
 }
 
-// keepOne ends all jobs of this try but the first, in case two concurrent runs saw none and submitted one each.
+// keepOne ends all jobs of this try but the first, in case two concurrent runs found none and submitted one each.
 func (j *job) keepOne(ctx context.Context) error {
 	list, err := j.find(ctx)
 	if err != nil || len(list) < 2 {

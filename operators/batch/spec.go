@@ -26,7 +26,7 @@ type spec struct {
 	timeout                          time.Duration
 }
 
-// nameForm leaves room for the suffix that makes a name unique for each try.
+// nameForm leaves space for the suffix that makes a name unique for each try.
 var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,90}$`) })
 
 func read(p *operators.Params) (spec, error) {

@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// attribute converts a value of a workflow to DynamoDB's form.
+// attribute converts a workflow value to DynamoDB's form.
 func attribute(v param.Value) types.AttributeValue {
 	switch x := v.(type) {
 	case nil:

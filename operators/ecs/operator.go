@@ -34,7 +34,7 @@ const (
 
 // Problems that are tolerated before the task fails.
 const (
-	mostOutages = 10 // runs whose start got no response, each after several retries
+	mostOutages = 10 // runs whose start got no response, even after several retries
 	mostMissing = 5  // polls at which ECS did not know the task, not yet or no longer
 )
 
@@ -185,7 +185,7 @@ func (j *job) start(ctx context.Context) error {
 	return operators.Failf("ecs>: can't run %s: %s%s", j.spec.definition, why, remedy(sdk.ToString(f.Reason)))
 }
 
-// unanswered requests another run if the call may be answered then: nothing was started that could be started twice.
+// unanswered requests another run if the call may get a response then: nothing was started that could be started twice.
 func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
 	var plain *operators.Failure
 	switch {
@@ -281,7 +281,7 @@ func reasons(found types.Task, c types.Container) string {
 	return ": " + strings.Join(list, ": ")
 }
 
-// stop ends the task after a kill, even if its start was never answered.
+// stop ends the task after a kill, even if its start never got a response.
 func (j *job) stop(ctx context.Context) error {
 	arns := []string{j.arn}
 	if j.arn == "" {

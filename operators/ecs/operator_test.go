@@ -319,7 +319,7 @@ func behind(t *testing.T, answers map[string][]string) (string, func(operation s
 }
 
 // TestCapacity checks that a task waits for capacity without holding any resource, and then starts with another token,
-// because the first token may be bound to the refusal.
+// because the first token may be tied to the refusal.
 func TestCapacity(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "true")
@@ -355,7 +355,7 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// TestEnds checks the messages about endings that the ECS of the tests never produces.
+// TestEnds checks the messages about endings that the tests' ECS never produces.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	name, _ := definition(t, "true")

@@ -97,7 +97,7 @@ func readInstances(s *stage, o *operators.Params) (*types.JobFlowInstancesConfig
 	return in, err
 }
 
-// readGroups reads the master, the core and the task groups; groups without machines are omitted.
+// readGroups reads the master, core and task groups; groups without machines are omitted.
 func readGroups(s *stage, ec2 *operators.Params, subnet bool) ([]types.InstanceGroupConfig, error) {
 	kind := map[bool][2]string{true: {"m4.2xlarge", "m4.xlarge"}, false: {"m3.2xlarge", "m3.xlarge"}}[subnet]
 	var groups []types.InstanceGroupConfig

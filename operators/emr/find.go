@@ -98,8 +98,8 @@ func created(c types.ClusterSummary) time.Time {
 	return deref(c.Status.Timeline.CreationDateTime)
 }
 
-// keepOne ends all clusters of this try but the first, in case two concurrent runs saw none and started one each. It is
-// a precaution, which may fail.
+// keepOne ends all clusters of this try but the first, in case two concurrent runs found none and started one each. It
+// is a precaution, which may fail.
 func (w *stepsWork) keepOne(ctx context.Context) {
 	ids, err := w.clusters(ctx)
 	if err != nil || len(ids) < 2 {

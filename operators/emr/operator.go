@@ -27,7 +27,7 @@ func Operator() operators.Operator {
 // work is the remote work of a task.
 type work interface {
 	run(context.Context) (operators.Result, error)
-	// stop ends it after a kill, even if its start was never answered.
+	// stop ends it after a kill, even if its start never got a response.
 	stop(context.Context) error
 }
 
@@ -51,7 +51,7 @@ func tag(t *operators.Task) string {
 	return strings.ToUpper(strings.ReplaceAll(operators.Derived("emr", aws.Name(t)), "-", ""))[:13]
 }
 
-// onlyRefused returns a retryer for starts that EMR was too busy to accept, but not for any that may have created
+// onlyRefused returns a retryer for starts that EMR was too busy to accept, but not for starts that may have created
 // something.
 func onlyRefused() sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
@@ -70,7 +70,7 @@ const (
 	settling     = 30 * time.Second // before looking for the result of a start without a response
 )
 
-// mostOutages is how many starts without a response, none of which created anything, are tolerated.
+// mostOutages is how many starts that got no response and created nothing are tolerated.
 const mostOutages = 10
 
 func deref[T any](p *T) T {
@@ -118,8 +118,8 @@ func places(service string, p *operators.Params) *param.Map {
 	return m
 }
 
-// other adapts the configuration of EMR to another service, with the same credentials; it reports whether that service
-// has a separate address.
+// other adapts EMR's configuration to another service, with the same credentials; it reports whether that service has a
+// separate address.
 func (s source) other(c sdk.Config, service, region, endpoint string) (sdk.Config, bool, error) {
 	secretRegion, err := s.task.OptionalSecret("aws." + service + ".region")
 	if err != nil {
@@ -153,7 +153,7 @@ func (s source) other(c sdk.Config, service, region, endpoint string) (sdk.Confi
 	return c, c.BaseEndpoint != nil, nil
 }
 
-// unanswered returns the failure of a start, or a request for another run if the start may be answered then.
+// unanswered returns the failure of a start, or a request for another run if the start may get a response then.
 func unanswered(ctx context.Context, t *operators.Task, err error, c aws.Call) error {
 	outages, unreadable := aws.Job(t).IntOr("outages", 0)
 	var plain *operators.Failure

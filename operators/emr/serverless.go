@@ -179,7 +179,7 @@ func hiveDriver(s *stage, o *operators.Params) (types.JobDriver, error) {
 	return &types.JobDriverMemberHive{Value: h}, err
 }
 
-// staged returns the address of a file on S3; a project file is uploaded there, with `${...}` evaluated if it is text.
+// staged returns a file's address on S3; a project file is uploaded there, with `${...}` evaluated if it is text.
 func (s *stage) staged(o *operators.Params, key string) (*string, error) {
 	name, err := o.String(key)
 	if err != nil {
@@ -285,7 +285,7 @@ func (j *jobRun) find(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// stop cancels the job after a kill, even if its start was never answered.
+// stop cancels the job after a kill, even if its start never got a response.
 func (j *jobRun) stop(ctx context.Context) error {
 	ids := []string{j.id}
 	if j.id == "" {

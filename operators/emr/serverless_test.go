@@ -18,8 +18,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// application creates an application of EMR Serverless. The EMR Serverless of the tests runs an entry point as a shell
-// script.
+// application creates an EMR Serverless application. The tests' EMR Serverless runs an entry point as a shell script.
 func application(t *testing.T) (string, *emrserverless.Client) {
 	t.Helper()
 	client := emrserverless.NewFromConfig(localstack.Config(t))

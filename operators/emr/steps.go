@@ -166,7 +166,7 @@ func (p *program) finish() (string, string, error) {
 	return runner, config, err
 }
 
-// readSteps reads the steps of a task.
+// readSteps reads a task's steps.
 func readSteps(s *stage) ([]types.StepConfig, []*program, error) {
 	list, err := operators.Read(s.params, "steps", param.ParseList)
 	if err != nil {

@@ -23,7 +23,7 @@ func taskName(choices []choice) string {
 	return "+for-" + strings.Join(parts, "&")
 }
 
-// tagLength is how much of a key or value a name shows, in UTF-16 units, which are Digdag's characters.
+// tagLength is how much of a key or value a name shows, in UTF-16 units, which Digdag counts as characters.
 const tagLength = 8
 
 // tag truncates a string and encodes it like a form field, with "%20" for spaces.

@@ -81,7 +81,7 @@ func variables(t *operators.Task) ([]variable, error) {
 }
 
 // combinations returns the product of all variables, the last one varying fastest. As in Digdag, variables without
-// values are skipped until one has some; after that, an empty list leaves nothing.
+// values are skipped until one has values; after that, an empty list means no combinations at all.
 func combinations(variables []variable) [][]choice {
 	var all [][]choice
 	for _, v := range variables {

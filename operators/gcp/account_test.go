@@ -81,7 +81,7 @@ func TestPerson(t *testing.T) {
 }
 
 // TestToken checks that a credential that Google does not accept fails the task at once with OAuth's message, that no
-// error shows a response in any other form, and that a request is retried after a temporary failure.
+// error shows a response in any other format, and that a request is retried after a temporary failure.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{

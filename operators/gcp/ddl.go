@@ -33,8 +33,8 @@ func ddlOperator() operators.Operator {
 // step is one change. It may be repeated, alone or with the previous ones.
 type step func(ctx context.Context) error
 
-// Values that a task stores between its runs: the first step that is not known to be done, and the number of
-// consecutive failures. The names are Digdag's.
+// Values that a task stores between its runs: the first step that is not known to be done, and the consecutive failure
+// count. The names are Digdag's.
 const (
 	operationKey = "operation"
 	requestKey   = "request"

@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/gcp/api"
 )
 
-// jobLogger is the source of messages about a job in the task's log.
+// jobLogger is the name under which messages about a job appear in the task's log.
 const jobLogger = "BqJobRunner"
 
 // ofJob returns an operator that runs one BigQuery job.
@@ -200,8 +200,8 @@ func foundAnywhere(location string) bool {
 	return strings.EqualFold(location, "US") || strings.EqualFold(location, "EU")
 }
 
-// locationIn finds the location of a job in BigQuery's message about an existing job: project:location.id. It returns
-// "" if the message has a different form.
+// locationIn finds a job's location in BigQuery's message about an existing job: project:location.id. It returns "" if
+// the message has a different form.
 func locationIn(text, id string) string {
 	before, _, found := strings.Cut(text, "."+id)
 	if !found {
@@ -306,7 +306,7 @@ func cancelPauses() []time.Duration {
 	return []time.Duration{500 * time.Millisecond, time.Second, 0}
 }
 
-// cancel ends the job of a killed task, even if its start was never acknowledged.
+// cancel ends the job of a killed task, even if BigQuery never acknowledged its start.
 func (j *job) cancel(ctx context.Context) error {
 	if j.id == "" {
 		return nil

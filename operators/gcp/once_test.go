@@ -19,13 +19,13 @@ import (
 // script returns a query that controls how the fake BigQuery behaves.
 func script(does string) string { return `"query": ` + param.Text("-- bq: "+does+"\nselect") }
 
-// faults returns all temporary faults of a request.
+// faults returns all temporary faults that a request may meet.
 func faults() []fake.Fault {
 	return []fake.Fault{fake.Throttled, fake.Limited, fake.Broken, fake.Away, fake.Cut, fake.Lost, fake.Half, fake.Nonsense}
 }
 
 // TestStartsOnce checks that nothing is sent before the id is stored, and that one job starts even if that run is
-// delivered several times. It also checks the values that are stored from the job, whose id has Digdag's form.
+// delivered several times. It also checks the values that are stored from the job, whose id has Digdag's format.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -153,7 +153,7 @@ func TestUnusedKeys(t *testing.T) {
 	}
 }
 
-// TestLongErrors checks that the error of a task is limited in length, and is valid text.
+// TestLongErrors checks that a task's error is limited in length and is valid text.
 func TestLongErrors(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -195,7 +195,7 @@ func TestLocation(t *testing.T) {
 	}
 }
 
-// TestJobFails checks the error of a job that fails, and that `_retry` runs another job.
+// TestJobFails checks a failed job's error, and that `_retry` runs another job.
 func TestJobFails(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

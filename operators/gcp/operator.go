@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operators returns the operators for Google Cloud.
+// Operators returns the Google Cloud operators.
 func Operators() []operators.Operator {
 	return []operators.Operator{
 		ofJob("bq", "runs a query on BigQuery", readQuery),

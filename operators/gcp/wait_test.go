@@ -9,7 +9,7 @@ import (
 )
 
 // TestWait checks that the request for an object equals Digdag's for each way to name the object, and that the stored
-// numbers and times have Digdag's forms.
+// numbers and times have Digdag's formats.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	const stored = `{"gcs_wait":{"last_object":{"metadata":{"kind":"storage#object","id":"my-bucket/a/ü b?.csv/1477466841081000","name":"a/ü b?.csv","bucket":"my-bucket",` +

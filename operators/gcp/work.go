@@ -111,7 +111,7 @@ func (w *work) failed(ctx context.Context, doing string, err error, n int64, nex
 	return &operators.Later{After: after, State: next}
 }
 
-// failure returns the error of a call as users see it; other errors are returned unchanged.
+// failure returns a call's error as users see it; other errors are returned unchanged.
 func failure(doing string, err error) error {
 	var named interface{ Kind() string }
 	if errors.As(err, &named) {

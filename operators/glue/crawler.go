@@ -19,8 +19,8 @@ type crawler struct {
 	name string
 }
 
-// run waits until no other crawl runs, stores which crawl was the last, then starts one and waits until a different one
-// is the last.
+// run waits until no other crawl runs, stores which crawl was the last one, then starts its own and waits until the
+// last crawl is a different one.
 func (c *crawler) run(ctx context.Context) (operators.Result, error) {
 	state := aws.Job(c.task)
 	looks, err := state.IntOr("looks", 0)
@@ -49,7 +49,7 @@ func (c *crawler) run(ctx context.Context) (operators.Result, error) {
 	return c.result(out.Crawler.LastCrawl)
 }
 
-// began returns when a crawl began, "never" for none.
+// began returns when a crawl began, or "never" if there is none.
 func began(last *types.LastCrawlInfo) string {
 	if last == nil || last.StartTime == nil {
 		return "never"

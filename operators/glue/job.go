@@ -18,7 +18,7 @@ import (
 // keyArgument is the argument that identifies a run as this task's.
 const keyArgument = "--zerodag-key"
 
-// job is a run of a job.
+// job is one run of a Glue job.
 type job struct {
 	service
 	input *glue.StartJobRunInput
@@ -244,7 +244,7 @@ func (j *job) lookAgain(id string, looks int64) error {
 	return aws.Again(j.task, aws.Backoff(looks, shortestWait, longestWait), param.New("run", id, "looks", looks+1))
 }
 
-// stop ends the run after a kill, even if its start was never answered.
+// stop ends the run after a kill, even if its start never got a response.
 func (j *job) stop(ctx context.Context) error {
 	state := aws.Job(j.task)
 	id, err := state.StringOr("run", "")

@@ -134,7 +134,8 @@ func (s *service) log(level operators.Level, text string) {
 	s.task.Log.Line(level, "GlueOperator", text)
 }
 
-// onlyRefused allows retries of requests that Glue was too busy to accept, but not of any that may have started a run.
+// onlyRefused allows retries of requests that Glue was too busy to accept, but not of requests that may have started a
+// run.
 func onlyRefused(o *glue.Options) {
 	o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = 4
@@ -143,7 +144,7 @@ func onlyRefused(o *glue.Options) {
 	})
 }
 
-// full reports whether there is currently no room for a run.
+// full reports whether Glue currently has no capacity for a run.
 func full(err error) bool {
 	return slices.Contains([]string{"ConcurrentRunsExceededException", "ResourceNumberLimitExceededException"}, aws.Code(err))
 }
@@ -156,7 +157,7 @@ func (s *service) notStarted(ctx context.Context, err error, tries int64, intent
 		return false, nil //nolint:nilerr // the caller returns the error that it gave
 	case full(err):
 		s.log(operators.Info, "Waiting for other runs to end: "+aws.Code(err))
-		next.Set("tries", min(tries+1, 4)) // waiting for room may take any amount of time
+		next.Set("tries", min(tries+1, 4)) // waiting for capacity may take any amount of time
 	case tries < patience && (aws.Temporary(err) || aws.Code(err) == "OperationTimeoutException"):
 		s.log(operators.Warn, "Glue is not responding, retrying: "+err.Error())
 		next.Set("tries", tries+1)

@@ -215,8 +215,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestKill checks that a run is stopped, even if its id is lost or it has ended, and that nothing starts if nothing had
-// started before.
+// TestKill checks that a run is stopped, even if its id is lost or it has ended, and that a kill starts nothing if
+// nothing had started before.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	b := job(t, 1)
@@ -243,7 +243,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestFaults checks that one run starts, and its end is found, whatever faults the service has.
+// TestFaults checks that one run starts, and its end is found, whatever faults the service produces.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {

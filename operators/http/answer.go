@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// mostBytes is the maximum size of a response that is read; nothing longer is stored.
+// mostBytes is the maximum size of a response; a longer one is not stored.
 const mostBytes = 2 << 20
 
 // answer is a server's response.

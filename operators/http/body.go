@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// body is the content of a request with its Content-Type.
+// body is a request's content with its Content-Type.
 type body struct {
 	text, kind string
 	secret     bool // it contains a secret

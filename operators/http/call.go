@@ -69,7 +69,7 @@ func load(t *operators.Task, definition string) (operators.Result, error) {
 	return operators.Result{Subtasks: subtasks}, nil
 }
 
-// asYAML returns the text of a workflow file from JSON or YAML, according to the Content-Type.
+// asYAML converts JSON or YAML, according to the Content-Type, to the text of a workflow file.
 func asYAML(text, contentType, override string) (string, error) {
 	if override == "" && contentType == "" {
 		return "", operators.Failf("Content-Type must be set in the HTTP response but not set")

@@ -61,8 +61,8 @@ func TestCallOnce(t *testing.T) {
 	}
 }
 
-// TestCallHasTheLevelOfItsTask checks that a response without a language level has the level of its task, including the
-// keys at its top.
+// TestCallHasTheLevelOfItsTask checks that a response without a language level has its task's level, including the keys
+// at its top.
 func TestCallHasTheLevelOfItsTask(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

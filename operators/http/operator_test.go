@@ -329,8 +329,8 @@ func TestRefusalOfAProxy(t *testing.T) {
 	}
 }
 
-// TestHeadersAsWritten (B5) checks that the headers of a task are sent in its order and spelling, and that identical
-// headers are sent only once.
+// TestHeadersAsWritten (B5) checks that a task's headers are sent in its order and spelling, and that identical headers
+// are sent only once.
 func TestHeadersAsWritten(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// impossible is a failure that would recur on a retry.
+// impossible is a failure that would recur on every retry.
 type impossible struct{ message string }
 
 func (e *impossible) Error() string { return e.message }

@@ -130,7 +130,7 @@ func (r *request) secretPair(key, value string) (string, string, error) {
 	return key, value, err
 }
 
-// secretParts is secretPair for parts of a parsed text.
+// secretParts is secretPair for parts of parsed text.
 func (r *request) secretParts(whole, key, value string) (string, string, error) {
 	key, err := r.task.SecretPart(whole, key)
 	if err != nil {

@@ -50,7 +50,7 @@ const (
 	longestPoll = 30 * time.Second
 )
 
-// pollAgain returns a request for another run, or nil if the time is up.
+// pollAgain returns a request for another run, or nil if time has run out.
 func (r *request) pollAgain() *operators.Later {
 	number := func(of *param.Map, key string, otherwise int64) int64 {
 		n, _ := operators.NewParams(of).IntOr(key, otherwise) // ours: always a number
@@ -163,7 +163,7 @@ func (r *request) unanswered(err error) error {
 }
 
 // ifRetried returns a temporary failure if the request may be retried, or else a failure of the task; cause is nil if
-// the response is the whole reason.
+// the response alone is the reason.
 func (r *request) ifRetried(cause error, message string) error {
 	if r.retry {
 		return &temporary{message}

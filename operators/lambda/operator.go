@@ -68,7 +68,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 	return i.result(out.Payload)
 }
 
-// onlyRefused returns a retryer for calls that Lambda was too busy to accept, but not for any that may have run.
+// onlyRefused returns a retryer for calls that Lambda was too busy to accept, but not for calls that may have run.
 func onlyRefused() sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = 6

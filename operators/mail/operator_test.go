@@ -21,7 +21,7 @@ import (
 // sink is a mail server that stores all commands that it gets.
 type sink struct {
 	listener net.Listener
-	offers   string      // an addition to the response to EHLO, "AUTH PLAIN"
+	offers   string      // an addition to the EHLO response, "AUTH PLAIN"
 	taken    chan string // one session each, as lines
 	refuse   string      // an unknown recipient
 }

@@ -22,7 +22,7 @@ const (
 	answerTime  = 60 * time.Second
 )
 
-// server is the mail server with its login.
+// server is the mail server and its login.
 type server struct {
 	host               string
 	port               int64

@@ -74,7 +74,7 @@ func (s *session) once(ctx context.Context, q *sql.Query, id string) error {
 		return err
 	}
 	err := s.exec(ctx, "commit updated status row", "COMMIT")
-	if err != nil && ctx.Err() == nil && number(err) == 0 { // no answer from the server
+	if err != nil && ctx.Err() == nil && number(err) == 0 { // no response from the server
 		return fmt.Errorf("%w (%v)", sql.ErrUnknown, err) //nolint:errorlint // an unknown outcome must not be taken for a refusal
 	}
 	return err

@@ -74,7 +74,7 @@ func testRefused(t *testing.T, s sqltest.Subject) {
 	if got := operatortest.RunOnce(t, Operator(), w); !strings.HasPrefix(got.Error, "Failed to execute given SELECT statement [ERROR 1064 (42000): ") {
 		t.Errorf("two statements where one is wanted: %+v", got)
 	}
-	// A server may request any file of the client. It gets none.
+	// A server may request any file from the client. It gets none.
 	w = s.Task(t, sqltest.Data("load data local infile '/etc/passwd' into table sinks"))
 	w.State = param.New(sql.QueryKey, rand.Text())
 	if got := operatortest.RunOnce(t, Operator(), w); got.Error == "" {

@@ -45,8 +45,8 @@ func number(err error) uint16 {
 	return 0
 }
 
-// connect opens a session; with scripts, it accepts several statements at once. The agent's own environment has no
-// influence on it.
+// connect opens a session; with scripts, it accepts several statements at once. The agent's own environment does not
+// affect it.
 func connect(ctx context.Context, at *sql.Server, scripts bool) (*session, error) {
 	login := at.Login()
 	s := &session{at: at, silent: &atomic.Bool{}}
@@ -128,7 +128,7 @@ func (s *session) row(ctx context.Context, what, text string, args, into []any) 
 	return s.failure(ctx, what, err)
 }
 
-// failure returns the failure of a statement. If nothing is waiting for the statement anymore, it is also ended on the
+// failure returns a statement's failure. If nothing is waiting for the statement anymore, it is also ended on the
 // server, which would not notice.
 func (s *session) failure(ctx context.Context, what string, err error) error {
 	switch {

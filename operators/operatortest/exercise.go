@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// Subject is an operator with parameters, as JSON, that show how it behaves.
+// Subject is an operator with JSON parameters that show how it behaves.
 type Subject struct {
 	Operator operators.Operator
 	Good     string   // of a run that succeeds or requests another run

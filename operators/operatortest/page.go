@@ -33,7 +33,7 @@ func (s Subject) hasPage(t *testing.T) {
 	}
 }
 
-// PageProblems returns what is wrong with the form of an operator's page.
+// PageProblems returns what is wrong with the format of an operator's page.
 func PageProblems(o operators.Operator) []string {
 	page, ok := operators.Page(o.Name)
 	if !ok {

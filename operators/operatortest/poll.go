@@ -51,8 +51,8 @@ func Waits(t *testing.T, o operators.Operator, w *World, seconds ...int) {
 	}
 }
 
-// Stops checks that the cleanup of a task does no harm if there is nothing to stop; then it starts the task, and cleans
-// up without a state and with that of the start, each twice. It returns the latter state.
+// Stops checks that a task's cleanup does no harm if there is nothing to stop; then it starts the task, and cleans up
+// without a state and with the state that the start left, each twice. It returns that state.
 func Stops(t *testing.T, o operators.Operator, w *World) *param.Map {
 	t.Helper()
 	if err := o.Clean(t.Context(), &w.Task); err != nil {

@@ -43,7 +43,7 @@ func Handler(t *operators.Task) bool {
 	return strings.Contains(strings.ReplaceAll(t.TaskName, "^sub", ""), "^")
 }
 
-// Runs lists the runs of commands in this attempt with the parameters that each saw, sorted.
+// Runs lists this attempt's command runs with the parameters that each saw, sorted.
 func (x *Trial) Runs() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -14,7 +14,7 @@ const everyType = `select 1::smallint a, 2 b, 3::bigint c, 1.5::real d, 5::float
 	time '12:34:56.7' p, null::int q, '{"a":1}'::jsonb r, '{1,2}'::int[] s, '6f8b47dd-b3a7-4eb4-ba62-90ea1628ad93'::uuid t, '12.5'::money u,
 	date 'infinity' v, 'sunny'::weather w, inet '10.0.0.1' x, 'infinity'::float8 y, 12345678901234567890 z`
 
-// The values and their forms in Digdag's driver (42.3.1) and JSON library, recorded in a run of both.
+// The values and their forms in Digdag's driver (42.3.1) and JSON library, recorded while running both.
 const objects = `select '{"a": 1}'::json a, interval '1 year 2 mons -3 days -04:05:06.7' b, timetz '00:34:56.789+09:30' c, B'1'::bit(1) d,
 	B'101'::bit(3) e, point '(1.25,-2)' f, path '[(1,2),(3,4)]' g, circle '<(1,2),3>' h, timestamp '-infinity' i, 'null'::jsonb j, null::jsonb k,
 	int4range(1,5) l, time '24:00' m, ARRAY['{}'::json] n`

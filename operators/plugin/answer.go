@@ -128,7 +128,7 @@ func parsePoll(m *param.Map) (*poll, error) {
 	return q, err
 }
 
-// seconds reads a number of seconds, or a duration in the language's form.
+// seconds reads a number of seconds, or a duration as the language writes it.
 func seconds(key string, v param.Value) (time.Duration, error) {
 	if text, isText := v.(string); isText {
 		return param.AsDuration(key, text)

@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator returns the entry that finds the operators of projects.
+// Operator returns the entry that finds projects' own operators.
 func Operator() operators.Operator {
 	return operators.Operator{Name: operators.AnyOther, Summary: "runs an executable of the project", Find: find}
 }
@@ -53,7 +53,7 @@ func (p program) run(ctx context.Context, t *operators.Task) (operators.Result, 
 	if a.poll == nil {
 		return a.result, nil
 	}
-	state := t.State.Clone() // it also has the count of `_retry`
+	state := t.State.Clone() // it also contains the `_retry` count
 	state.Set(stateKey, param.New(ownKey, a.poll.state, cancelKey, a.poll.cancel))
 	return operators.Result{}, &operators.Later{After: a.poll.after, State: state}
 }

@@ -17,7 +17,7 @@ import (
 	"zerodag/operators/plugin"
 )
 
-// script writes an executable into the operators of a project.
+// script writes an executable into a project's operators folder.
 func script(t *testing.T, w *operatortest.World, file, text string) {
 	t.Helper()
 	name := plugin.Folder + "/" + file
@@ -234,7 +234,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestKillEndsIt checks that a kill ends the program and all processes that it started, and leaves them time to clean
+// TestKillEndsIt checks that a kill ends the program and all processes that it started, and gives them time to clean
 // up.
 func TestKillEndsIt(t *testing.T) {
 	t.Parallel()

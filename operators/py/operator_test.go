@@ -180,7 +180,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestErrors checks that the message of a failure is the program's error, and that its traceback is separate.
+// TestErrors checks that a failure's message is the program's error, and that its traceback is separate.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	needPython(t)

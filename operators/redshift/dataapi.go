@@ -17,7 +17,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// dataAPI is the Redshift Data API: the statements of a task are submitted, and polled until they have ended.
+// dataAPI is the Redshift Data API: a task's statements are submitted, and polled until they have ended.
 type dataAPI struct {
 	cluster, workgroup   *string // exactly one is set
 	database             *string
@@ -80,7 +80,7 @@ func (api *dataAPI) connect(ctx context.Context, w *task) error {
 	if err != nil {
 		return err
 	}
-	if w.copy != nil { // its region is that of the files
+	if w.copy != nil { // its region is the files' region
 		if p, err = aws.Params(&operators.Task{Params: operators.NewParams(param.New("aws", awsOf(w)))}, "redshift"); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func awsOf(w *task) *param.Map {
 	return all
 }
 
-// Intervals between polls of statements, and how many times a start is retried.
+// Intervals between polls of statements, and how many times starting them is retried.
 const (
 	shortestWait = time.Second
 	longestWait  = 30 * time.Second

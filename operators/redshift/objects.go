@@ -114,7 +114,7 @@ func (w *task) listed(ctx context.Context) ([]grant, error) {
 	return list, nil
 }
 
-// widened keeps one grant per bucket, for the common prefix of all keys: a policy must be short.
+// widened keeps one grant per bucket, for the common prefix of all its keys: a policy must be short.
 func widened(list []grant, g grant) []grant {
 	for i, other := range list {
 		if other.at.bucket == g.at.bucket {

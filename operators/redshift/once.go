@@ -89,7 +89,7 @@ func (s session) forget(ctx context.Context, q *sql.Query) {
 	}
 }
 
-// end ends the statements that begin with a tag: they continue if the agent that waits for them dies. It takes two
+// end ends the statements that begin with a tag: they continue if the agent that waits for them dies. This takes two
 // queries, since leader node functions cannot be combined with system tables.
 func (s session) end(ctx context.Context, tag string) error {
 	var running []string

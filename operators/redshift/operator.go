@@ -17,7 +17,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// Operators returns the operators for Amazon Redshift.
+// Operators returns the Amazon Redshift operators.
 func Operators() []operators.Operator {
 	account := &aws.Account{}
 	operator := func(name, summary string, read func(*task) error) operators.Operator {

@@ -32,7 +32,7 @@ func read(t *testing.T, name, params string, reader func(*task) error) (*task, e
 	return c, reader(c)
 }
 
-// TestLoadText checks how a COPY is written, option by option, in the order of the operator's manual.
+// TestLoadText checks how a COPY is written, option by option, in the order used in the operator's manual.
 func TestLoadText(t *testing.T) {
 	t.Parallel()
 	const all = `{"table": "s.t", "from": "dynamodb://d", "column_list": "a, \"b\"", "readratio": 50, "manifest": true, "encrypted": true, "region": "us-east-1",

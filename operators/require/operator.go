@@ -118,7 +118,7 @@ func startFailure(r operators.StartRequest, own int64, err error) error {
 	return fmt.Errorf("start workflow %s: %w", r.Workflow, err)
 }
 
-// rerunName returns a name that is unique for every task, and the same if a run is delivered twice.
+// rerunName returns a name that is unique to each task, and the same if a run is delivered twice.
 func rerunName(t *operators.Task) string {
 	return operators.Derived(t.IdempotencyKey(), t.SessionUUID, t.Dispatch)
 }

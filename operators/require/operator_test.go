@@ -78,7 +78,7 @@ func TestSteps(t *testing.T) {
 
 var uuid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// TestPaused checks that the task keeps asking while the project of the other workflow is paused.
+// TestPaused checks that the task keeps asking while the other workflow's project is paused.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, good)

@@ -39,8 +39,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestTimeJustBefore checks that a run whose time was up just before its task was ended fails for that reason, and that
-// the work that it had started elsewhere is still named for the cleanup.
+// TestTimeJustBefore checks that a run whose time ran out just before its task was ended fails for that reason, and
+// that the work that it had started elsewhere is still named for the cleanup.
 func TestTimeJustBefore(t *testing.T) {
 	t.Parallel()
 	started := param.New("jobId", "7")

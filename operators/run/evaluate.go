@@ -106,8 +106,8 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 // invalidDate is moment's result for text that it cannot read as a date.
 const invalidDate = "Invalid date"
 
-// refuseInvalidDates fails a task if moment could not parse the date in one of its values; a task in a file without
-// `zerodag: 1` runs with a warning in its log, as in Digdag.
+// refuseInvalidDates fails a task if moment could not parse a date in one of the task's values; a task in a file
+// without `zerodag: 1` runs with a warning in its log, as in Digdag.
 func (j *Job) refuseInvalidDates(written, evaluated *param.Map) error {
 	for key, v := range evaluated.All() {
 		if was, _ := written.Get(key); !mentions(v, invalidDate) || mentions(was, invalidDate) || !mentions(was, "moment(") {

@@ -21,7 +21,7 @@ type mounted struct {
 	given  map[string]string // secrets given to the task, by their stored key
 }
 
-// Given returns the secrets that the task was given so far.
+// Given returns the secrets that the task has been given so far.
 func (m mounted) Given() map[string]string { return m.given }
 
 func (m mounted) read(key string) (string, bool, error) {

@@ -13,8 +13,8 @@ import (
 const (
 	shortestAway = 2 * time.Second
 	longestAway  = time.Minute
-	// mostWithoutEvaluator is how many times a run is postponed for lack of an evaluator: this takes about a minute,
-	// plus half of that for the attempts to start one.
+	// mostWithoutEvaluator is how many times a run is postponed for lack of an evaluator: these waits take about a
+	// minute, and the attempts to start one take half as long again.
 	mostWithoutEvaluator = 5
 )
 
@@ -22,9 +22,9 @@ const (
 // postponed. Operators do not see it.
 const postponedKey = "zerodag_postponed"
 
-// Resume splits the state of a task for its next run into the operator's part, the run's number (retries is the
-// engine's count), and how many times it was postponed. A postponed run keeps its number: work that it may have begun
-// elsewhere before its agent died is named after it.
+// Resume splits a task's state for its next run into the operator's part, the run's number (retries is the engine's
+// count), and how many times it was postponed. A postponed run keeps its number: work that it may have begun elsewhere
+// before its agent died is named after it.
 func Resume(state *param.Map, retries int) (own *param.Map, run, away int) {
 	kept, there := state.Get(postponedKey)
 	list, ok := kept.([]param.Value)

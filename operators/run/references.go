@@ -145,7 +145,7 @@ func (r *references) ReplacePart(text, part string, secret func(key string) (str
 	return operators.ReplaceForm(operators.SecretForm(), part, known, secret)
 }
 
-// find returns a written text with its marks.
+// find returns written text with its marks.
 func (r *references) find(text string) (marked string, ok bool) {
 	if text == "" {
 		return "", false

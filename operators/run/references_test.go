@@ -33,7 +33,7 @@ func TestWrittenReferences(t *testing.T) {
 		"$${secret:a.b}":                         "value", // as in Digdag
 		"${shell}":                               "${HOME:-x}",
 		"${secret:a.b} ${evil.split('').length}": "value 13",
-		"${code}":                                "value", // an _export of the project
+		"${code}":                                "value", // an _export in the project
 		"${data} ${evil}":                        "${secret:a.b} ${secret:a.b}",
 		"nested ${f.g} ${f}":                     "nested value {\"g\":\"value\",\"d\":\"${secret:a.b}\"}",
 		"${f.g + ''}":                            "value",
@@ -49,8 +49,8 @@ func TestWrittenReferences(t *testing.T) {
 	}
 }
 
-// TestReferencesInParts checks the same for strings that an operator extracts from a parameter: JSON of the project may
-// refer to secrets, but JSON that was fetched may not.
+// TestReferencesInParts checks the same for strings that an operator extracts from a parameter: JSON from the project
+// may refer to secrets, but JSON that was fetched may not.
 func TestReferencesInParts(t *testing.T) {
 	t.Parallel()
 	vars := param.DataMap(param.New("fetched", `{"k":"\u0024{secret:a.b}"}`))

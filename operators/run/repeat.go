@@ -17,7 +17,7 @@ import (
 // state, in which engine.RetryPolicy counts.
 const repeatKey = "repeat"
 
-// repeat requests another run of a task with `_repeat` that is not done. It is a new try, without the state of the
+// repeat requests another run of a task with `_repeat` that is not done. The run is a new try, without the state of the
 // previous one. Errors are left to `_retry`, except exit codes that `exit_code` lists.
 func (j *Job) repeat(ctx context.Context, e Evaluator, result operators.Result, err error) (operators.Result, error) {
 	written, there := j.Own.Get("_repeat")

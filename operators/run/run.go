@@ -43,7 +43,7 @@ type Job struct {
 	Prepare bool
 	Ends    bool           // for such a run: it evaluates `outputs` of the file, after all tasks
 	Timeout *claim.Timeout // time limits of the run; nil for none
-	Away    int            // how many times this run was postponed, see Resume
+	Away    int            // how many times this run has been postponed, see Resume
 	Vault   SecretStore    // all secrets of the project; `_secrets` is applied here
 
 	// EvalStored evaluates values stored by operators as Digdag does: again before each task, secrets included.
@@ -56,7 +56,7 @@ type Job struct {
 
 	all      *param.Map // the evaluated parameters
 	captures *captures  // what to take from the command; nil if its file does not have this feature
-	warned   bool       // users were warned that the run is slow
+	warned   bool       // users have been warned that the run is slow
 }
 
 // Outcome is how a run ended: exactly one of the first four fields is set.

@@ -10,8 +10,8 @@ import (
 	"zerodag/operators"
 )
 
-// inTime runs a try that ends when its time is up, together with everything that it left running elsewhere. `_retry`
-// may retry it, regardless of the operator; when the time for all tries is up, nothing is retried.
+// inTime runs a try that ends when its time has run out, together with everything that it left running elsewhere.
+// `_retry` may retry it, regardless of the operator; when the time for all tries has run out, nothing is retried.
 func (j *Job) inTime(ctx context.Context, e Evaluator, op operators.Operator) (operators.Result, error) {
 	defer j.tellSlow(ctx)()
 	end, kind := j.Timeout.Deadline(j.Now)

@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// The forms of times in built-in variables (language.md 1.6).
+// The formats of times in built-in variables (language.md 1.6).
 const (
 	dateForm    = "2006-01-02"
 	compactForm = "20060102"
@@ -74,8 +74,8 @@ func setTimes(m *param.Map, prefix string, t time.Time) {
 	m.Set(prefix+"unixtime", t.Unix())
 }
 
-// setNoTimes sets the values for an attempt that no schedule started: text values are empty, and the offset is that of
-// the epoch (a quirk of Digdag).
+// setNoTimes sets the values for an attempt that no schedule started: text values are empty, and the offset is the one
+// at the epoch (a Digdag quirk).
 func setNoTimes(m *param.Map, prefix string, zone *time.Location) {
 	for _, k := range []string{"time", "date", "date_compact", "local_time"} {
 		m.Set(prefix+k, "")

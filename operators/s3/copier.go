@@ -57,7 +57,7 @@ func (c copier) copyParts(ctx context.Context, from, to place, size int64) error
 	return err
 }
 
-// parts copies ranges of one version of the object: a different ETag is an error.
+// parts copies ranges from one version of the object: a different ETag is an error.
 func (c copier) parts(ctx context.Context, from, to place, upload string, head *s3.HeadObjectOutput) ([]types.CompletedPart, error) {
 	size := *head.ContentLength
 	part := max(c.part, (size+mostParts-1)/mostParts)

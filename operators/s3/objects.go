@@ -23,7 +23,7 @@ const (
 	atOnce      = 16
 )
 
-// progress holds the progress of a task, stored in state params.
+// progress holds a task's progress, stored in state params.
 type progress struct {
 	after          string   // key of the last object that was processed
 	objects, bytes int64    // so far

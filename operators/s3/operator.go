@@ -79,7 +79,7 @@ func asPlace(key string, v param.Value) (place, error) {
 	return place{bucket, object}, nil
 }
 
-// source returns an object in the form that S3 requires for the source of a copy.
+// source returns an object in the format that S3 requires for the source of a copy.
 func (p place) source() string {
 	return strings.NewReplacer("%2F", "/", "+", "%20").Replace(url.QueryEscape(p.String()))
 }

@@ -108,7 +108,7 @@ func (t *task) awaited() (place, error) {
 	return at, err
 }
 
-// lookAgain requests another poll, unless the time is up. counter selects the polls to count.
+// lookAgain requests another poll, unless time has run out. counter selects the polls to count.
 func (t *task) lookAgain(o waitOptions, counter string) (operators.Result, error) {
 	next := t.State.Clone()
 	exists := t.State.Map(existsKey).Clone()

@@ -105,7 +105,7 @@ func TestScratchNames(t *testing.T) {
 	}
 }
 
-// TestStopsAtTheFirstFailure checks that a script of a file with `zerodag: 1` ends at the first command that fails,
+// TestStopsAtTheFirstFailure checks that a script in a file with `zerodag: 1` ends at the first command that fails,
 // with each installed shell, and that `+e` in `shell` turns this off.
 func TestStopsAtTheFirstFailure(t *testing.T) {
 	t.Parallel()

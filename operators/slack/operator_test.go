@@ -211,8 +211,8 @@ func TestPosts(t *testing.T) {
 	}
 }
 
-// TestForgetsTheLastMessage checks that a webhook, which does not report the place of its message, leaves no older
-// place behind.
+// TestForgetsTheLastMessage checks that a webhook, which does not report where its message is, leaves no older location
+// behind.
 func TestForgetsTheLastMessage(t *testing.T) {
 	t.Parallel()
 	_, base := open(t)

@@ -26,7 +26,7 @@ func webhook(t *operators.Task, p *operators.Params) (string, error) {
 	return address, checkAddress("'"+webhookParameter+"'", address, true)
 }
 
-// payload reads the template of a whole message, in YAML or JSON. Plain text is the text of a message.
+// payload reads the template of a whole message, in YAML or JSON. Plain text becomes the message's text.
 func payload(t *operators.Task, p *operators.Params) (*param.Map, error) {
 	alias := "message"
 	if !p.Has(alias) {

@@ -10,8 +10,8 @@ import (
 	"zerodag/operators/slack"
 )
 
-// TestProjectsOfDigdagSlack checks that tasks of the plugin szyn/digdag-slack post the same messages as before: the
-// command is a template of the whole payload, and the webhook is a parameter.
+// TestProjectsOfDigdagSlack checks that tasks written for the plugin szyn/digdag-slack post the same messages as
+// before: the command is a template of the whole payload, and the webhook is a parameter.
 func TestProjectsOfDigdagSlack(t *testing.T) {
 	t.Parallel()
 	const sample = "---\nusername: Digdag\nicon_emoji: ':cry:'\nattachments:\n- color: \"danger\"\n  text: '*[FAILED]* `x`'\n  mrkdwn_in:\n  - text\n"

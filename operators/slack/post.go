@@ -115,7 +115,7 @@ func (d destination) judgeWebhook(t *operators.Task, r *http.Response, body stri
 	return d.refused(r, strings.TrimSpace(body), "")
 }
 
-// judge reads the response of a method: Slack returns 200 in almost all cases, and the result in JSON.
+// judge reads the response of a method: Slack returns status 200 in almost all cases, with the result in JSON.
 func (d destination) judge(t *operators.Task, r *http.Response, body string) (*param.Map, error) {
 	v, err := param.ParseJSON(body)
 	answer, isMap := v.(*param.Map)
@@ -152,7 +152,7 @@ const (
 	longestWait = time.Hour
 )
 
-// wait requests another run for when Slack accepts messages again; no message was posted.
+// wait requests another run at the time when Slack accepts messages again; no message was posted.
 func wait(t *operators.Task, r *http.Response) error {
 	after := usualWait
 	if seconds, err := strconv.Atoi(strings.TrimSpace(r.Header.Get("Retry-After"))); err == nil && seconds >= 0 {

@@ -65,7 +65,7 @@ func (b bed) publish(t *testing.T, params string) {
 	}
 }
 
-// envelope is the form in which a queue receives a message.
+// envelope is a message as a queue receives it.
 type envelope struct {
 	Message, Subject  string
 	MessageAttributes map[string]struct{ Type, Value string }

@@ -16,14 +16,14 @@ const (
 	unknownKey = "commitUnknown" // the connection was lost while the server committed
 )
 
-// Reasons why the outcome of a query is not known yet.
+// Reasons why a query's outcome is not known yet.
 var (
 	ErrLocked  = errors.New("another run of this task is executing the query")
 	ErrUnknown = errors.New("the connection was lost during the commit: the status table records the outcome")
 )
 
-// Identified returns the id of the task's query. If there is none, it returns a Later that requests another run, at
-// once, that has one: the id must be stored before it is used.
+// Identified returns the id of the task's query. If there is none, it returns a Later that immediately requests another
+// run with an id: the id must be stored before it is used.
 func (k Kind) Identified(t *operators.Task) (id string, err error) {
 	if t.State.Has(QueryKey) {
 		return operators.NewParams(t.State).String(QueryKey)

@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// object returns a value in the form in which Digdag's driver returns types without a Java class, such as `json`. Its
+// object returns a value the way Digdag's driver returns values of types without a Java class, such as `json`. Its
 // "null" is true for every existing value, which is a bug in that driver; existing workflows may rely on it.
 func object(kind, text string, more ...any) *param.Map {
 	o := param.New("type", kind, "value", text)

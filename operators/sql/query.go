@@ -15,7 +15,7 @@ type Query struct {
 	Wanted
 
 	Strict bool          // exactly once
-	Status Table         // of queries that are done
+	Status Table         // of completed queries
 	Keep   time.Duration // how long the table remembers them
 }
 
@@ -138,7 +138,7 @@ func asStore(key string, v param.Value) (string, error) {
 	return "", param.Errorf("%s must be either of \"first\" or \"all\": %s", key, param.Text(v))
 }
 
-// Table is a table's name, with that of its schema or "".
+// Table is a table's name with the name of its schema, or with "".
 type Table struct{ Schema, Name string }
 
 // AsTable reads "[schema.]table".

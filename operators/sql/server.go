@@ -49,7 +49,7 @@ type Server struct {
 // settings are read from secrets first, for example `pg.KEY`, then from parameters.
 var settings = [...]string{"host", "port", "user", "database", "ssl", "schema", "connect_timeout", "socket_timeout"}
 
-// Find reads the server of a task's database.
+// Find determines the server of a task's database.
 func (k Kind) Find(t *operators.Task, p *operators.Params) (*Server, error) {
 	found := param.New()
 	var secrets []string
@@ -178,8 +178,8 @@ func hiding(secrets []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// Connect opens a session. The agent's own environment has no influence on it: no PGPASSWORD, no .pgpass, no socket of
-// the agent's machine.
+// Connect opens a session. The agent's own environment does not affect it: no PGPASSWORD, no .pgpass, no socket of the
+// agent's machine.
 func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	config, err := pgconn.ParseConfig("host=localhost port=5432 user=nobody password=none dbname=none sslmode=disable " +
 		"sslcertmode=disable target_session_attrs=any passfile=''")

@@ -138,7 +138,7 @@ func (s *Server) words(err error) string {
 	return s.hide.Replace(text)
 }
 
-// Error codes of a server.
+// A server's error codes.
 const (
 	noSuchPassword = "28P01"
 	notAuthorized  = "28000"

@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Column is a column of a result. OID is PostgreSQL's number for the type; Kind and Category are known for types
+// Column is one of a result's columns. OID is PostgreSQL's number for the type; Kind and Category are known for types
 // without a form.
 type Column struct {
 	Name           string
@@ -193,7 +193,7 @@ func timestampText(text string) string {
 
 func oidText(oid uint32) string { return strconv.FormatUint(uint64(oid), 10) }
 
-// mapOrder returns the order in which Digdag writes the columns of a row: that of its hash map. Workflows that print a
+// mapOrder returns the order in which Digdag writes a row's columns: the order of its hash map. Workflows that print a
 // row as JSON show it.
 func mapOrder(columns []Column) []int {
 	buckets := 16

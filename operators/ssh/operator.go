@@ -209,7 +209,7 @@ func (r *request) dial(ctx context.Context, network operators.Network) (*ssh.Cli
 	return nil, operators.Causedf(err, "Failed to log in to %s as %s [%v]", r.address, r.user, err)
 }
 
-// farewell is how long a command has to end after it was asked to.
+// farewell is how long a command may take to end after it is asked to.
 const farewell = 5 * time.Second
 
 // run executes the command and waits for its end. A command that takes too long, or whose attempt is killed, is asked
@@ -260,7 +260,7 @@ func (r *request) run(ctx context.Context, client *ssh.Client, log operators.Log
 func end(s *ssh.Session, ended <-chan error) {
 	for _, signal := range []ssh.Signal{ssh.SIGTERM, ssh.SIGKILL} {
 		if s.Signal(signal) != nil {
-			return // the connection is gone
+			return // the connection has closed
 		}
 		timer := time.NewTimer(farewell)
 		select {

@@ -113,7 +113,7 @@ func TestSSH(t *testing.T) {
 	})
 }
 
-// same compares outputs of a command. Two of the outputs may arrive in either order.
+// same compares a command's outputs. Two of them may arrive in either order.
 func same(got, want string) bool {
 	if got == want {
 		return true

@@ -43,7 +43,7 @@ const (
 	longestWait  = time.Minute
 )
 
-// execution is the execution of a task.
+// execution is a task's execution.
 type execution struct {
 	task    *operators.Task
 	client  *sfn.Client
@@ -166,7 +166,7 @@ func (e *execution) result(out *sfn.DescribeExecutionOutput) (operators.Result, 
 	return operators.Result{Store: param.New("step_functions", last), ResetStore: [][]string{{"step_functions", "last_output"}}}, nil
 }
 
-// stop ends the execution after a kill, even if its start was never answered.
+// stop ends the execution after a kill, even if its start never got a response.
 func (e *execution) stop(ctx context.Context) error {
 	arn := e.arn()
 	_, err := e.client.StopExecution(ctx, &sfn.StopExecutionInput{ExecutionArn: &arn, Error: new("Killed"),

@@ -111,7 +111,7 @@ func TestSucceeds(t *testing.T) {
 	}
 }
 
-// TestFails checks that the error of an execution becomes the task's, and that another try of the task starts another
+// TestFails checks that an execution's error becomes the task's, and that another try of the task starts another
 // execution.
 func TestFails(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,7 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// engineOptions describe the engine of a query and its settings.
+// engineOptions describe a query's engine and its settings.
 type engineOptions struct {
 	engine   string // "presto", "trino" or "hive"
 	version  string
@@ -49,7 +49,7 @@ func (o engineOptions) quote() string {
 	return `"`
 }
 
-// job returns the job of a query with these options.
+// job returns the job for a query with these options.
 func (o engineOptions) job(w *work, query, domainKey string) api.Job {
 	return api.Job{Type: o.engine, Database: w.database, Query: query, Priority: o.priority, Retries: &o.retries, Pool: o.pool, Engine: o.version,
 		DomainKey: domainKey}

@@ -34,7 +34,7 @@ const (
 type ended struct {
 	id   string
 	info api.JobInfo
-	err  error // why there is no info
+	err  error // the reason why there is no info
 }
 
 // running is what is stored about a job; the names are Digdag's.

@@ -62,7 +62,7 @@ func TestFaults(t *testing.T) {
 		w := b.world(t, "{"+script(table)+`, "insert_into": "new_table", "preview": true, "store_last_results": true}`)
 		b.Fail(fake.Faults{Rate: 0.4, Seed: seed})
 		got := operatortest.UntilDone(t, operator(t, "td"), w)
-		if got.Error != "" || len(b.Jobs()) != 2 { // the other job is that of the preview
+		if got.Error != "" || len(b.Jobs()) != 2 { // the other job is the preview's
 			t.Errorf("seed %d: %d jobs, %+v", seed, len(b.Jobs()), got)
 		}
 	}
@@ -125,7 +125,7 @@ func TestAsksLater(t *testing.T) {
 	operatortest.Waits(t, operator(t, "td"), w, 1, 2)
 }
 
-// TestHostile checks that an unusable answer eventually fails the task with one message.
+// TestHostile checks that an unusable response eventually fails the task with one message.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[fake.Fault]string{
@@ -174,7 +174,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestLargeResult checks that the memory of a task does not grow with its result: the heap stays small while a million
+// TestLargeResult checks that a task's memory use does not grow with its result: the heap stays small while a million
 // rows pass through, or as many as ZERODAG_ROWS says.
 func TestLargeResult(t *testing.T) {
 	rows := 1_000_000
@@ -199,7 +199,7 @@ func TestLargeResult(t *testing.T) {
 }
 
 // TestEndOfContext checks that a kill that arrives during a call leaves a state from which the job can be ended,
-// whether or not the service has started it by then, and that a run whose time is up reports this.
+// whether or not the service has started it by then, and that a run whose time has run out reports this.
 func TestEndOfContext(t *testing.T) {
 	t.Parallel()
 	o := operator(t, "td")

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operators returns the operators for Treasure Data.
+// Operators returns the Treasure Data operators.
 func Operators() []operators.Operator {
 	return append([]operators.Operator{
 		ddlOperator(),

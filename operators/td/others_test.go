@@ -340,7 +340,7 @@ func TestWaitTable(t *testing.T) {
 		faults[3+n], faults[7+n] = fake.Broken, fake.Throttled
 	}
 	b.Fail(fake.Faults{At: faults})
-	operatortest.Waits(t, operator(t, "td_wait_table"), w, 1, 2, 0, 1, 60) // the count of the service is always 1
+	operatortest.Waits(t, operator(t, "td_wait_table"), w, 1, 2, 0, 1, 60) // the service's count is always 1
 	if n := len(b.Jobs()); n != 1 {
 		t.Errorf("%d jobs", n)
 	}
@@ -376,8 +376,8 @@ func TestKillOfAWait(t *testing.T) {
 }
 
 // TestOnceForEveryJob checks for each operator with a job that the job starts once, despite any fault in any of its
-// requests. An export of a result has no key: if its response is lost, the task fails, because otherwise it might write
-// the rows twice.
+// requests. A result export has no key: if its response is lost, the task fails, because otherwise it might write the
+// rows twice.
 func TestOnceForEveryJob(t *testing.T) {
 	t.Parallel()
 	for name, params := range map[string]string{

@@ -24,8 +24,8 @@ func (w *work) http(proxy string) *http.Client {
 	return client
 }
 
-// maybePlain uses TLS with a proxy, and falls back to no TLS if the proxy does not support it: Digdag never uses TLS,
-// regardless of proxy.use_ssl. A password is not sent without TLS if TLS was requested.
+// maybePlain uses TLS with a proxy, and falls back to a plain connection if the proxy does not support TLS: Digdag
+// never uses TLS, regardless of proxy.use_ssl. A password is not sent without TLS if TLS was requested.
 type maybePlain struct {
 	work      *work
 	proxy     string

@@ -35,8 +35,8 @@ func TestExerciseQuery(t *testing.T) {
 }
 
 // TestQueryRequests checks the requests for a task: they are the requests that Digdag sends for the same task,
-// according to its source. Only the number of polls differs (it requests the columns and the number of rows once), and
-// the version of the client is not sent.
+// according to its source. Only the number of polls differs (zerodag requests the columns and the row count once), and
+// the client's version is not sent.
 func TestQueryRequests(t *testing.T) {
 	t.Parallel()
 	submit := func(kind, query, more string) string {
@@ -130,7 +130,7 @@ func TestResults(t *testing.T) {
 	same(t, [][]string{{"td", "last_results"}}, result.ResetStore)
 }
 
-// TestDownload checks the form of the file and of a preview.
+// TestDownload checks the format of the file and of a preview.
 func TestDownload(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -165,7 +165,7 @@ func TestPreviewFails(t *testing.T) {
 	}
 }
 
-// TestJobFails checks the error of a job that does not succeed, and that `_retry` runs another job.
+// TestJobFails checks the error of an unsuccessful job, and that `_retry` runs another job.
 func TestJobFails(t *testing.T) {
 	t.Parallel()
 	for does, want := range map[string]string{
@@ -203,7 +203,7 @@ func TestLooks(t *testing.T) {
 	operatortest.Waits(t, operator(t, "td"), w, 2, 3, 3)
 }
 
-// TestRefused checks the error about a permanent refusal, and that a renewed secret is read.
+// TestRefused checks the error for a permanent refusal, and that a renewed secret is read.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

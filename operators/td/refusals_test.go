@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// trusted returns the certificates that this process trusts. All servers of httptest have the same one.
+// trusted returns the certificates that this process trusts. All httptest servers have the same certificate.
 var trusted = sync.OnceValue(func() *x509.CertPool { return x509.NewCertPool() })
 
 func TestMain(m *testing.M) {
@@ -134,7 +134,7 @@ func TestProxyPassword(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreKept checks that the calls of a run share one connection.
+// TestConnectionsAreKept checks that a run's calls share one connection.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	s := tdfake.New()

@@ -34,7 +34,7 @@ func (w *work) wanted() (o wanted, err error) {
 	return o, err
 }
 
-// use handles the rows of a job as the task requires. to is the table to which they were written, nil for none.
+// use handles a job's rows as the task requires. to is the table to which they were written, nil for none.
 func (w *work) use(ctx context.Context, done ended, o wanted, to *table) (operators.Result, error) {
 	if (o.file != "" || o.store) && done.err != nil {
 		return operators.Result{}, done.err // the names of the columns are unknown

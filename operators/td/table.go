@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// table is a table's name, optionally with that of its database before a dot.
+// table is a table's name, optionally with its database's name and a dot before it.
 type table struct{ database, name string }
 
 func asTable(key string, v param.Value) (*table, error) {
@@ -27,7 +27,7 @@ func (t table) String() string {
 	return t.database + "." + t.name
 }
 
-// in returns the table's database, or else that of the task.
+// in returns the table's database, or else the task's.
 func (t table) in(database string) string {
 	if t.database == "" {
 		return database

@@ -105,7 +105,7 @@ func (w *work) failed(ctx context.Context, doing string, err error, n int64, nex
 	return &operators.Later{After: after, State: next}
 }
 
-// failure returns the error of a call as users see it; other errors are returned unchanged.
+// failure returns a call's error as users see it; other errors are returned unchanged.
 func failure(err error) error {
 	var named interface{ Kind() string }
 	var meant *operators.Failure
@@ -118,7 +118,7 @@ func failure(err error) error {
 // mostMessage limits how much of a job's output is shown, in bytes.
 const mostMessage = 64 << 10
 
-// tail returns the end of a long text: the end of a log is the informative part.
+// tail returns the end of a long string: the end of a log is the informative part.
 func tail(text string) string {
 	if len(text) <= mostMessage {
 		return text

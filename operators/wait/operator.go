@@ -27,7 +27,7 @@ func Operator() operators.Operator {
 type options struct {
 	duration     time.Duration
 	blocking     bool
-	pollInterval time.Duration // 0: the rest of the time
+	pollInterval time.Duration // 0: all of the remaining time
 }
 
 func run(ctx context.Context, t *operators.Task) (operators.Result, error) {

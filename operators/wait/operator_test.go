@@ -32,7 +32,7 @@ func TestPolls(t *testing.T) {
 	for name, c := range map[string]struct {
 		params, state string
 		after         time.Duration // -1: it has ended
-		set           time.Duration // the clock, since the process began
+		set           time.Duration // the clock: the time since the process began
 	}{
 		"begins":              {`{"_command": "1m 30s"}`, `{}`, 90 * time.Second, 0},
 		"begins with nothing": {`{"_command": "0s"}`, `{}`, time.Second, 0},

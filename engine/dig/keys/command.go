@@ -60,8 +60,8 @@ const ofTasks = "write it at the tasks that run commands, or in `_defaults` for 
 
 const commandForm = "sh>, py>, rb>, embulk> and executables of the project run commands"
 
-// OperatorFaults reports keys that have no meaning with the operator of a task ("" for a group): keys about a command
-// if the task runs none, and keys about tasks below it if there are none.
+// OperatorFaults reports keys that have no meaning with a task's operator ("" for a group): keys about a command if the
+// task runs none, and keys about tasks below it if there are none.
 func OperatorFaults(operator string, config *param.Map, report func(path []string, message, hint string)) {
 	if config.Has("_fail_fast") && MakesNoTasks(operator) {
 		report([]string{"_fail_fast"}, "'_fail_fast' ends the tasks below a group or a loop, but "+operator+"> has none", "write it at the group around this task")

@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// ConcurrencyKey is the key at the top of a file for how many attempts of the workflow may run at once.
+// ConcurrencyKey is the key at the top of a file that limits how many attempts of the workflow may run at once.
 const ConcurrencyKey = "concurrency"
 
 // The fate of an attempt beyond the limit (Concurrency.OnLimit).

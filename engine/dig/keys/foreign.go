@@ -112,7 +112,7 @@ func meantElsewhere(name string) string {
 	return ""
 }
 
-// keyIn matches the key in the responses of MeantBy.
+// keyIn matches the key in MeantBy's results.
 var keyIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_[a-z_]+`) })
 
 // SteeringHint returns the hint for an unknown key that begins with _, or for an unknown key in a group; "" if nothing

@@ -6,9 +6,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// Misspelling returns the question whether key is a misspelling of a key that is known in its place, or would be with
-// `zerodag: 1`; in the second case, remedy is how to enable that key. A key that has a meaning in another place is not
-// a misspelling.
+// Misspelling returns a "did you mean" question if key looks like a misspelling of a key that is known in its place, or
+// would be known with `zerodag: 1`; in the second case, remedy says how to enable that key. A key that has a meaning in
+// another place is not a misspelling.
 func Misspelling(key string, known []string, level int, at Where) (question, remedy string) {
 	if _, isAdded := Find(key); isAdded || slices.Contains(TaskKeys(), key) {
 		return "", ""

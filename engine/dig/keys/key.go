@@ -40,7 +40,7 @@ type Key struct {
 // Prepared holds the values of a task's keys that are evaluated before its turn.
 type Prepared struct {
 	Skip    string   // why the task is skipped; "" if it is not
-	Pools   []Pool   // pools of which it needs slots
+	Pools   []Pool   // pools whose slots it needs
 	Timeout *Timeout // its time limits; nil for none
 }
 

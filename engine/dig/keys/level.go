@@ -58,7 +58,7 @@ func Body(of Language, operator string, body *param.Map) (Language, *param.Map) 
 }
 
 // LevelOf reads the level at the top of a file; fault is "" if it is valid. A file with a fault is read as if it had
-// the latest level, so that its other keys cause no false errors.
+// the latest level, so that its other keys do not cause false errors.
 func LevelOf(raw *param.Map) (level int, fault, hint string) {
 	v, there := raw.Get(LevelKey)
 	if !there {

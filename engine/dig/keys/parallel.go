@@ -48,7 +48,8 @@ func ParallelOf(config *param.Map) (parallelMode, error) {
 // ParallelKeys returns the keys of `_parallel` if it is a mapping.
 func ParallelKeys() []string { return []string{"limit", SlidingKey} }
 
-// SlidingKey is the key of `_parallel` that lets the next task start when any one ends, instead of a whole chunk.
+// SlidingKey is the key of `_parallel` that lets the next task start as soon as any task ends, instead of when a whole
+// chunk has ended.
 const SlidingKey = "sliding"
 
 // Sliding returns how many children of a group or a loop may be under way at once if `_parallel` has `sliding: true`; 0

@@ -104,7 +104,7 @@ func (p *Params) read(v param.Value, report rule.Report) {
 	}
 }
 
-// paramWords returns the keys of a parameter other than its rule.
+// paramWords returns a parameter's keys other than its rule.
 func paramWords() []string { return []string{"default", "required", "fixed", "secret"} }
 
 // readParam reads one parameter.

@@ -12,8 +12,8 @@ type Patterns struct {
 	size int
 }
 
-// Afford counts the expressions in the config of a task that were not counted before, and reports the key that takes
-// the file over its limit: from then on, no expression may be compiled.
+// Afford counts the expressions in a task's config that were not counted before, and reports the key that takes the
+// file over its limit: from then on, no expression may be compiled.
 func (e *Patterns) Afford(config *param.Map, report rule.Report) {
 	for key, v := range config.All() {
 		for _, text := range patterns(nil, key, v) {

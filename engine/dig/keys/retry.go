@@ -84,7 +84,7 @@ func readAddedRetry(of string, m *param.Map, open bool, report rule.Report) (r A
 	return r
 }
 
-// asNumber reads a number between two others, even if an expression has turned it into text.
+// asNumber reads a number between two limits, even if an expression has turned it into text.
 func asNumber(v param.Value, least, most float64) (float64, bool) {
 	number, err := param.AsType("number", v)
 	n, isFloat := number.(float64)

@@ -40,7 +40,7 @@ func tagsKeyOfFile() Key {
 	}
 }
 
-// TagsOf returns the tags of a workflow in its stored form, in order; a tag with a name and a value looks like
+// TagsOf returns the tags of a workflow that is in its stored form, in order; a tag with a name and a value looks like
 // "team=sales".
 func TagsOf(config *param.Map) []string {
 	if language, _ := Gate(config); language.Level == 0 {

@@ -11,7 +11,7 @@ import (
 type Timeout struct {
 	Try   time.Duration // for each run of an operator and each iteration of a group
 	Total time.Duration // from the first start, including all waits
-	Warn  time.Duration // of a try, after which users are warned that it is slow; it continues
+	Warn  time.Duration // time after which users are warned that a try is slow; it continues
 	Grace time.Duration // between the request to end and the kill, for commands
 }
 
@@ -109,7 +109,7 @@ func readTimeout(v param.Value, t *Timeout, open bool, report rule.Report) {
 	}
 }
 
-// contradiction returns which of the durations has no meaning next to the others, and why; "" if all have one.
+// contradiction returns which of the durations makes no sense given the others, and why; "" if they all make sense.
 func (t *Timeout) contradiction() (key, fault string) {
 	switch {
 	case t.Total > 0 && t.Total < t.Try:

@@ -122,8 +122,8 @@ func inBrackets(value string) (at int, where string) {
 	return -1, ""
 }
 
-// falseComment returns where text looks like the beginning of a comment but is not, with its first character; -1 for
-// none.
+// falseComment returns the position and the first character of text that looks like the beginning of a comment but is
+// not; -1 for none.
 func falseComment(text string) (int, rune) {
 	for _, mark := range []string{"\u3000#", "\u00a0#", " ＃"} { // looks like a comment
 		if i := strings.Index(text, mark); i >= 0 {

@@ -43,8 +43,8 @@ func (c *critic) arguments(at []string, task, command string, config *param.Map)
 	}
 }
 
-// argumentHint returns the hint for a parameter that is not an argument of a function; near is the argument that may be
-// meant.
+// argumentHint returns the hint for a parameter that is not an argument of a function; near is the argument that the
+// author may have meant.
 func (c *critic) argumentHint(key, near string, names []string) string {
 	foreign := c.foreignHint("py", key)
 	switch {

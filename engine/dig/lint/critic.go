@@ -113,7 +113,8 @@ type Known struct {
 	Syntax func(text string) error
 	// Uses lists how a string's expressions use parameters whose types affect the result. May be nil.
 	Uses func(text string) []param.Use
-	// Stop reports whether to skip the remaining checks, because the caller has left or the time is up. May be nil.
+	// Stop reports whether to skip the remaining checks, because the caller has disconnected or time has run out. May
+	// be nil.
 	Stop func() bool
 	Only string // the only file to check; "" for all
 	// Now is when the project is checked; if zero, there are no warnings about things that end soon.
@@ -134,7 +135,7 @@ func (k Known) parameters(operator string) []string {
 // critic walks over a valid workflow.
 type critic struct {
 	read    dig.Source
-	names   []string // workflow files of the project
+	names   []string // the project's workflow files
 	known   Known
 	folder  string
 	found   []dig.Problem

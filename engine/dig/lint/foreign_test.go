@@ -2,7 +2,7 @@ package lint
 
 import "testing"
 
-// foreignKnown returns a Known with some operators, as the program has.
+// foreignKnown returns a Known with some operators, like the program's.
 func foreignKnown() Known {
 	return Known{
 		Operators: []string{"sh", "echo", "http", "py", "own", "pg", "if", "loop", "switch"}, BuiltIn: []string{"sh", "echo", "http", "py", "pg", "if", "loop", "switch"},

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/dig"
 )
 
-// told returns the errors and warnings about a workflow.
+// told returns a workflow's errors and warnings.
 func told(known Known, files map[string]string, text string) string {
 	all := map[string]string{"main.dig": text}
 	for name, content := range files {

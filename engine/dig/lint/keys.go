@@ -231,7 +231,8 @@ func (c *critic) steeringHint(key string, own []string) string {
 	return "the task keys that begin with _ are " + strings.Join(keys.TaskKeys(), ", ")
 }
 
-// whole checks that a value below a key of the language is a whole number, and at least the smallest meaningful one.
+// whole checks that a value below one of the language's keys is a whole number, and at least the smallest meaningful
+// one.
 func (c *critic) whole(place []string, task string, v param.Value, key string, least int64, form string) {
 	m, _ := v.(*param.Map)
 	value := m.Value(key)
@@ -271,7 +272,7 @@ func (c *critic) unknownKey(place []string, task, key string, known []string) {
 	c.warn(append(slices.Clone(place), key), task, hint, "unknown key %s of %s", key, place[len(place)-1])
 }
 
-// steeringKeys lists keys of the language whose underscore is often forgotten.
+// steeringKeys lists language keys whose underscore is often forgotten.
 var steeringKeys = []string{"_retry", "_parallel", "_export", "_background", "_after", "_error", "_check"}
 
 // parameter checks a key of a task that its operator does not read.

@@ -67,7 +67,7 @@ func missingHint(name string, known Known) string {
 	if best := param.Nearest(name, known.Operators); best != "" {
 		near = []string{best}
 	} else if len(name) > 3 {
-		near = nil // a whole word of which only half matches is a different word
+		near = nil // a word that only half matches is a different word
 	}
 	if len(near) > 0 {
 		return "did you mean " + strings.Join(near, ", ") + "?"

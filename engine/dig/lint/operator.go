@@ -171,7 +171,7 @@ func (c *critic) target(place []string, task, operator, named string, config *pa
 	}
 }
 
-// objects warns about patterns and incomplete names of objects in S3 and Cloud Storage, for which no object is found.
+// objects warns about patterns and incomplete object names in S3 and Cloud Storage, which match no object.
 func (c *critic) objects(at []string, task, operator, key string, config *param.Map) {
 	var hint string
 	switch operator {
@@ -198,7 +198,7 @@ func (c *critic) objects(at []string, task, operator, key string, config *param.
 	}
 }
 
-// evaluated matches `${...}` as far as the end can be seen in the text.
+// evaluated matches `${...}` as far as its end can be determined from the text.
 var evaluated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\$\{[^}]*\}`) })
 
 // addressFault returns why no request can be sent to an address; "" if one can.
@@ -285,8 +285,8 @@ func (c *critic) fixed(place []string, task, name string) {
 	}
 }
 
-// templates finds `${` that is closed by a different brace than its author meant, and expressions that are not valid
-// JavaScript.
+// templates finds a `${` that is closed by a brace other than the one its author meant, and expressions that are not
+// valid JavaScript.
 func (c *critic) templates(at []string, task string, config *param.Map) {
 	expressions := c.expressions()
 	for k, v := range config.All() {

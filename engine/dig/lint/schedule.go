@@ -14,7 +14,7 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// schedules checks when a workflow runs, and how late.
+// schedules checks when a workflow runs, and when it counts as late.
 type schedules struct{ *critic }
 
 // missingDays warns about a monthly schedule on a day that some months do not have.
@@ -70,7 +70,7 @@ func (c schedules) minutes(config *param.Map) {
 	}
 }
 
-// fixedHour matches a cron pattern for each minute of one hour.
+// fixedHour matches a cron pattern for every minute of one hour.
 var fixedHour = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\*|\*/1)\s+(\d{1,2})\s+(\S+\s+\S+\s+\S+)\s*$`) })
 
 // everyMinute warns about a pattern that names an hour but no minute.

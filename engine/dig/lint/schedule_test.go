@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/dig"
 )
 
-// TestSchedulesThatMeanAnother checks the warnings about schedules whose times are probably not intended, and the
+// TestSchedulesThatMeanAnother checks the warnings about schedules whose times are probably unintended, and the
 // suggested corrections.
 func TestSchedulesThatMeanAnother(t *testing.T) {
 	t.Parallel()

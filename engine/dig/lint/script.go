@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// scripts checks the scripts of tasks, in a workflow and in project files.
+// scripts checks task scripts, in a workflow and in project files.
 type scripts struct{ *critic }
 
 // otherStore warns about another tool's way of storing a value: with a variable, or with a keyword after two colons.

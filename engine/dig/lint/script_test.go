@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestScripts checks the warnings about text in a script of sh> that the shell misreads; scripts that it can run cause
+// TestScripts checks the warnings about text in an sh> script that the shell misreads; scripts that it can run cause
 // none.
 func TestScripts(t *testing.T) {
 	t.Parallel()

@@ -47,8 +47,8 @@ func (c *critic) retryCount(at []string, task, operator string, config *param.Ma
 // sqlOperators run SQL from text or a file.
 var sqlOperators = []string{"pg", "redshift", "mysql", "td", "td_for_each", "td_wait", "athena", "bq"}
 
-// dollars warns about `$$` in a command or in SQL, which becomes a single `$`: the shell's process id, or the quotes of
-// a function's body.
+// dollars warns about `$$` in a command or in SQL, which becomes a single `$`: the shell's process id, or the quotes
+// around a function's body.
 func (c *critic) dollars(place []string, task, operator string, command param.Value, config *param.Map) {
 	isSQL := slices.Contains(sqlOperators, operator)
 	if !isSQL && operator != "sh" && operator != "ssh" {

@@ -106,7 +106,7 @@ func TestStoredByScript(t *testing.T) {
 	}
 }
 
-// wantWarnings compares the first lines of all warnings about workflow files of a project.
+// wantWarnings compares the first lines of all warnings about a project's workflow files.
 func wantWarnings(t *testing.T, read dig.Source, names []string, known Known, want ...string) {
 	t.Helper()
 	var got []string
@@ -156,7 +156,7 @@ func TestWaitsWithSlots(t *testing.T) {
 		"main.dig:6:29: s3_wait> waits while +main+g occupies slots of a pool, which no other task can use meanwhile (task +main+g+b^sub+c)")
 }
 
-// TestCallsThatNeverEnd checks that a cycle of call> over several files is reported wherever it can be entered, and
+// TestCallsThatNeverEnd checks that a cycle of call> across several files is reported wherever it can be entered, and
 // that a cycle that something may end is not.
 func TestCallsThatNeverEnd(t *testing.T) {
 	t.Parallel()
@@ -204,7 +204,7 @@ func TestSLAThatNoStartTakes(t *testing.T) {
 	}
 }
 
-// TestObjects checks the warnings about names for which no object in S3 or Cloud Storage is found.
+// TestObjects checks the warnings about names that match no object in S3 or Cloud Storage.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -76,7 +76,7 @@ func (r *Prediction) Names(began bool) (list []string) {
 	return list
 }
 
-// Works returns the number of command runs in the attempt.
+// Works returns how many times the attempt ran a command.
 func (r *Prediction) Works() int { return r.works }
 
 // Reaches reports whether everything before a task is done, so that an attempt may begin with the task.

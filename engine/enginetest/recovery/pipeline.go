@@ -240,7 +240,7 @@ func Stores(keys, resets []string, attempt int, name string, nth int) (stores *p
 	return stores, reset
 }
 
-// Shown returns the parameters that pipelines use, as text. Ignored errors are shown by the names of their tasks.
+// Shown returns the parameters that pipelines use, as text. Ignored errors are shown as the names of their tasks.
 func Shown(params *param.Map) string {
 	m := param.New()
 	for _, k := range []string{"k0", "k1", "m", "h"} {

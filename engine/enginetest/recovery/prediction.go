@@ -19,7 +19,7 @@ type Prediction struct {
 
 	root  *made
 	index map[string]*made // current tasks by name
-	works int              // number of command runs
+	works int              // how many times a command ran
 }
 
 // Saved is what `zerodag run` has saved for a session's tasks.
@@ -177,7 +177,7 @@ func (x *exec) make(parent *made, name string, p *Piece) *made {
 	return t
 }
 
-// makeBelow creates the tasks of a group for its next iteration.
+// makeBelow creates a group's tasks for its next iteration.
 func (x *exec) makeBelow(t *made) {
 	t.round = len(t.below)
 	if t.group {
@@ -215,7 +215,7 @@ func (x *exec) skip(t *made) {
 	}
 }
 
-// taken returns a task's results, if it is carried over, or of the carried-over tasks below it.
+// taken returns a task's results, if it is carried over, or those of the carried-over tasks below it.
 func (x *exec) taken(t *made) []effect {
 	if x.verdict(t.name) == take {
 		return t.effects()
@@ -390,7 +390,7 @@ func (x *exec) handler(t *made, name string, list []*Piece, scope *param.Map) *m
 func (x *exec) fail(t *made, inner *param.Map, itself bool) {
 	end := failed
 	told := param.New()
-	if !itself { // the handler of a group sees the stores of all tasks below
+	if !itself { // a group's handler sees the stores of all tasks below it
 		told = x.below(t)
 	}
 	if x.Gated && t.piece.Ignore {

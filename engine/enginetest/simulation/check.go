@@ -72,7 +72,8 @@ func (s *Attempt) applied(e engine.Event, model func()) error {
 	return nil
 }
 
-// everything checks the invariants after each event; in a large attempt only sometimes, since it visits every task.
+// everything checks the invariants after each event; in a large attempt it does so only sometimes, since it visits
+// every task.
 func (s *Attempt) everything() error {
 	if s.Large && s.events%16 != 0 && !s.Ended() {
 		return nil
@@ -180,9 +181,8 @@ func (s *Attempt) inTurn(t *engine.Task) error {
 	return nil
 }
 
-// number checks the reported number of runs of a task. It must be one more than before, or the same if the task now
-// does something else or waits; in that case, the run for which the task was previously dispatched must not happen
-// either.
+// number checks how many runs of a task are reported. It must be one more than before, or the same if the task now does
+// something else or waits; in that case, the run for which the task was previously dispatched must not happen either.
 func (s *Attempt) number(t *engine.Task, was engine.Progress) error {
 	if t.Group || t.Dispatch == was.Dispatch {
 		return nil

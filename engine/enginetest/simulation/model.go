@@ -64,7 +64,7 @@ func (m *Model) insert(parent int, nodes []dig.Node, after []int, initial bool) 
 
 func (m *Model) row(id int) *row { return m.rows[id-1] }
 
-// loop is the executor loop of 2.5 until nothing changes.
+// loop runs the executor loop of 2.5 until nothing changes.
 func (m *Model) loop() {
 	for changed := true; changed; {
 		changed = m.unblock()

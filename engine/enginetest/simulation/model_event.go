@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Succeeded is taskSucceeded of 2.6.
+// Succeeded is taskSucceeded in 2.6.
 func (m *Model) Succeeded(id int, o engine.Outcome) {
 	t := m.row(id)
 	if t.cancelRequested {
@@ -50,7 +50,7 @@ func (m *Model) subtasksAndCheck(t *row, o engine.Outcome) (added bool, err erro
 	return added, nil
 }
 
-// Failed is taskFailed of 2.6. Error messages are not modeled.
+// Failed is taskFailed in 2.6. Error messages are not modeled.
 func (m *Model) Failed(id int, failure *param.Map) {
 	t := m.row(id)
 	switch {
@@ -69,7 +69,7 @@ func (m *Model) Failed(id int, failure *param.Map) {
 	m.loop()
 }
 
-// Later is retryTask of 2.6. Unlike in Digdag, a kill wakes the task at once.
+// Later is retryTask in 2.6. Unlike in Digdag, a kill wakes the task at once.
 func (m *Model) Later(id int, now bool, state *param.Map) {
 	t := m.row(id)
 	t.stateParams = state

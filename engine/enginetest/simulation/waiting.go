@@ -96,8 +96,8 @@ func (s *Attempt) roundUnderWay(group *engine.Task) bool {
 	return false
 }
 
-// inReverse reports whether a group around a task has slots of a pool that the task also has, or of a pool that comes
-// after a pool of the task.
+// inReverse reports whether a group around a task has slots in a pool in which the task also has some, or in a pool
+// that comes after one of the task's pools.
 func (s *Attempt) inReverse(t *engine.Task) bool {
 	for p := s.state.Task(t.Parent); p != nil; p = s.state.Task(p.Parent) {
 		if p.Pool == nil || !p.Pool.Has {

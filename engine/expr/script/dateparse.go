@@ -82,7 +82,7 @@ func parseISO(text string, local *time.Location) (f [7]float64, zone *time.Locat
 	return f, zone, ok && r.rest == ""
 }
 
-// clock reads hh:mm, hh:mm:ss and hh:mm:ss.fff.
+// clock reads hh:mm, hh:mm:ss or hh:mm:ss.fff.
 func (r *reader) clock(f *[7]float64) (ok bool) {
 	if f[3], ok = r.digits(2); !ok || !r.eat(':') {
 		return false
@@ -139,7 +139,7 @@ func (r *reader) zone(local *time.Location) (*time.Location, bool) {
 	return time.FixedZone("", sign*int(h*3600+m*60)), h < 24 && m < 60
 }
 
-// loose collects the meanings of the words and numbers in a string.
+// loose collects what the words and numbers in a string mean.
 type loose struct {
 	numbers []float64
 	month   int // 1 to 12; 0 for none
@@ -194,7 +194,7 @@ func dropComments(text string) string {
 	}
 }
 
-// number reads a time of day, or a number of the date.
+// number reads a time of day, or one of the date's numbers.
 func (l *loose) number(text string) (rest string, ok bool) {
 	n := 0
 	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
@@ -214,7 +214,7 @@ func (l *loose) number(text string) (rest string, ok bool) {
 	return text[n:], err == nil && len(l.numbers) <= 3
 }
 
-// word reads the name of a month, day or zone, or am and pm.
+// word reads the name of a month, day or zone, or am or pm.
 func (l *loose) word(word string) bool {
 	switch word {
 	case "am", "pm":

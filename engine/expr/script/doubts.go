@@ -205,7 +205,7 @@ func (u *uses) index(n *ast.BracketExpression) {
 	}
 }
 
-// isDuration reports whether moment can add a string: a duration of ISO 8601, or 01:30.
+// isDuration reports whether moment can add a string: an ISO 8601 duration, or 01:30.
 func isDuration(text string) bool {
 	return strings.ContainsAny(text, ":0123456789")
 }

@@ -15,8 +15,8 @@ const (
 
 // Options configure an Engine.
 type Options struct {
-	// Moment returns moment.js when a script first needs it; nil if the build has none. Engines on several goroutines
-	// may share it.
+	// Moment returns moment.js when a script first needs it; nil if the build does not include it. Engines on several
+	// goroutines may share it.
 	Moment func() *Moment
 	// Spent, unless nil, returns the processor time that this process has used. Such a process does nothing but
 	// evaluate, one template at a time, so that all time and memory belong to the script.

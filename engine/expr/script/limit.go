@@ -20,7 +20,7 @@ const (
 	fastPause = time.Millisecond
 	slowPause = 10 * time.Millisecond
 	maxLooks  = 1000
-	// A machine that was too busy for this many checks was too busy for the script, too.
+	// A machine that was too busy for this many checks was also too busy for the script.
 	fairLooks = 8
 	// In that case the time is extended, at most this many times.
 	maxDelays = 50
@@ -41,8 +41,8 @@ var backtracking sync.Once //nolint:gochecknoglobals // the variable that it gua
 const matchGrace = 150 * time.Millisecond
 
 // watcher interrupts a script that takes too much time or memory. The heap belongs to the whole process, so a script
-// may be blamed for other scripts' allocations. That can only happen to a script that takes some time, as the first check
-// comes after a pause, and only if it is blamed in every attempt.
+// may be blamed for other scripts' allocations. That can happen only to a script that takes some time, since the first
+// check comes after a pause, and only if the script is blamed in every attempt.
 //
 // In a separate process, all memory and time used belong to the script. In that case its time is processor time, and an
 // overloaded machine only delays it.

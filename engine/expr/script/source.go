@@ -164,7 +164,7 @@ func rephrase(text string) string {
 	return strings.TrimPrefix(text, "GoError: ")
 }
 
-// Check returns what can be found wrong with the expressions of a template without evaluating them.
+// Check returns the faults in a template's expressions that can be found without evaluating them.
 func Check(text string) error {
 	parts := expr.Parse(text, "")
 	for _, p := range parts {

@@ -23,7 +23,7 @@ func (c *Client) Job(ctx context.Context, project, id, location string) (*param.
 	return c.read(ctx, r)
 }
 
-// CancelJob requests the end of a job. A finished job is unchanged.
+// CancelJob requests a job's cancellation. A finished job is unchanged.
 func (c *Client) CancelJob(ctx context.Context, project, id, location string) error {
 	r := c.bigQuery(http.MethodPost, "projects", project, "jobs", id, "cancel")
 	r.query = at(location)

@@ -101,7 +101,7 @@ func temporary(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status < 400 && status >= 200 || status >= 500
 }
 
-// After returns how long Google asks clients to wait, 0 if it does not.
+// After returns how long Google asks clients to wait; 0 if it does not ask.
 func After(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {

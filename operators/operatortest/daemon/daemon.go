@@ -31,8 +31,8 @@ func Skip(t testing.TB, err error) {
 	t.Skipf("NOT TESTED: %v", err)
 }
 
-// Folder creates a folder for the data of a server, which is removed with the test. who is the user that owns it, the
-// first of the names that exists; nil if the test does not run as root.
+// Folder creates a folder for a server's data, which is removed with the test. who is the user that owns it: the first
+// of the given names that exists; nil if the test does not run as root.
 func Folder(t testing.TB, server string, names ...string) (folder string, who *syscall.SysProcAttr) {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "zerodag-"+server+"-") // t.TempDir is closed to the user it runs as
@@ -103,7 +103,7 @@ func FreePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// guard runs a server until its own standard input ends, which happens when the test ends in any way.
+// guard runs a server until its own standard input ends, which happens when the test ends, however it does.
 const guard = `"$@" >"$LOG" 2>&1 & server=$!; read -r _; kill -"$SIGNAL" $server; wait $server`
 
 // Run starts a server in its data folder and stops it with a signal ("INT") when the test ends. It returns once ready,

@@ -18,8 +18,8 @@ import (
 	"zerodag/operators/sql"
 )
 
-// crashes breaks the connection of a run at each of its requests in turn and lets another run take over: no matter how
-// far the first run got, the statement is executed once.
+// crashes breaks a run's connection at each of its requests in turn and lets another run take over: no matter how far
+// the first run got, the statement is executed once.
 func (s Subject) crashes(t *testing.T) {
 	open := 0
 	for _, answered := range []bool{false, true} {
@@ -121,7 +121,7 @@ func (s Subject) kill(t *testing.T) {
 	}
 }
 
-// clean checks the case of a dead agent whose query is still running.
+// clean checks what happens if an agent has died while its query is still running.
 func (s Subject) clean(t *testing.T) {
 	statement := s.sleep(1003)
 	w := s.Task(t, Data(statement))

@@ -43,7 +43,7 @@ type Subject struct {
 	Broken    string            // a query that fails in the middle of its rows
 	// Errors maps changes of parameters to the outcomes of tasks with these changes.
 	Errors map[string]operatortest.Ended
-	// Rejected is the error of an account with a wrong password, or without any.
+	// Rejected is the error for an account with a wrong password, or without one.
 	Rejected func(given bool) string
 	// Settings are further secrets that a task reads if all settings are secrets.
 	Settings map[string]string
@@ -89,13 +89,13 @@ func (s Subject) Task(t *testing.T, more string) *operatortest.World {
 	return w
 }
 
-// Data returns the parameter of a query.
+// Data returns a query's parameter.
 func Data(text string) string { return `"_command": ` + param.Text(param.New("data", text)) }
 
 // State returns the state of a task whose query already has an id.
 func State(of string) *param.Map { return param.New(sql.QueryKey, operators.Derived(of)) }
 
-// Once runs a task as an agent would that gets it back at once, until it has to wait.
+// Once runs a task as an agent would if it got the task back at once, until the task has to wait.
 func (s Subject) Once(ctx context.Context, w *operatortest.World) (operators.Result, error) {
 	for {
 		result, err := s.Operator.Run(ctx, &w.Task)
@@ -110,7 +110,7 @@ func (s Subject) Once(ctx context.Context, w *operatortest.World) (operators.Res
 	}
 }
 
-// Finish runs a task until it is done. Obstacles soon disappear: a session ends after its client is gone.
+// Finish runs a task until it is done. Obstacles soon disappear: a session ends after its client has gone.
 func (s Subject) Finish(t *testing.T, w *operatortest.World) operators.Result {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {

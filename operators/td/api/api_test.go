@@ -135,7 +135,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// TestErrors checks the messages of Digdag's client, their kinds, and which of them are permanent.
+// TestErrors checks the messages of Digdag's client, the kinds of errors, and which errors are permanent.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

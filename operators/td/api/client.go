@@ -40,7 +40,7 @@ type Client struct {
 const (
 	mostJSON   = 64 << 20
 	mostError  = 64 << 10
-	mostRest   = 64 << 10 // of an unneeded response
+	mostRest   = 64 << 10 // of a response that is not needed
 	longSilent = time.Minute
 )
 
@@ -202,7 +202,7 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	return h, nil
 }
 
-// authorization returns the header value for a key: a key in the old form gets the name of its form as a prefix.
+// authorization returns the header value for a key: a key in the old format gets the format's name as a prefix.
 func authorization(key string) string {
 	if nakedKey().MatchString(key) {
 		return "TD1 " + key
@@ -210,7 +210,7 @@ func authorization(key string) string {
 	return key
 }
 
-// nakedKey matches a key of the form TD1 without that prefix.
+// nakedKey matches a TD1 key without that prefix.
 var nakedKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[1-9][0-9]*/)?[a-f0-9]{40}$`) })
 
 // listened reports every part of the content that arrives, and records why the content ended early.

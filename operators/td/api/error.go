@@ -108,7 +108,7 @@ func Temporary(err error) bool {
 	return errors.As(err, &cut)
 }
 
-// After returns how long the service asks clients to wait, 0 if it does not.
+// After returns how long the service asks clients to wait; 0 if it does not ask.
 func After(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {

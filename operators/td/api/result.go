@@ -14,7 +14,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Limits on a result: data from a service must not control the use of memory or the stack.
+// Limits on a result: data from a service must not control how much memory or stack is used.
 const (
 	mostRow   = 64 << 20 // bytes in one row
 	mostText  = 32 << 20 // bytes in one string
@@ -149,7 +149,7 @@ func readValue(m *msgp.Reader, depth int) (param.Value, error) {
 	return nil, fmt.Errorf("a value has the type %s, which results cannot contain", kind)
 }
 
-// readList does not allocate memory for a length that was only announced.
+// readList does not allocate memory for a length that has only been announced.
 func readList(m *msgp.Reader, depth int) (param.Value, error) {
 	n, err := m.ReadArrayHeader()
 	list := []param.Value{}

@@ -50,7 +50,7 @@ func object(pairs ...string) []byte {
 	return text
 }
 
-// TableExport describes the export of a table to S3.
+// TableExport describes a table's export to S3.
 type TableExport struct {
 	Database, Table      string
 	From, To             time.Time
@@ -61,7 +61,7 @@ type TableExport struct {
 	DomainKey            string
 }
 
-// ExportTable starts the export of a table.
+// ExportTable starts a table export.
 func (c *Client) ExportTable(ctx context.Context, e TableExport) (string, error) {
 	form := url.Values{
 		"from": {strconv.FormatInt(e.From.Unix(), 10)}, "to": {strconv.FormatInt(e.To.Unix(), 10)},

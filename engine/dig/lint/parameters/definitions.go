@@ -25,7 +25,7 @@ type Definitions struct {
 	others map[string]bool            // names that may have values of other types
 	keys   map[string]map[string]bool // of mappings, by their name
 	loose  map[string]bool            // names that are mappings in one place and something else in another
-	open   bool                       // an operator of the project may store any name
+	open   bool                       // one of the project's operators may store any name
 	words  map[string]bool            // of files that are not workflows
 
 	builtIn []string // operators that do not come from a project
@@ -203,8 +203,8 @@ func (d *Definitions) textual(name string) string {
 	return "-p passes text"
 }
 
-// Has reports whether a project may define a name: its files define it, a script contains it, or an operator of the
-// project stores unknown names.
+// Has reports whether a project may define a name: its files define it, a script contains it, or one of the project's
+// operators stores unknown names.
 func (d *Definitions) Has(name string) bool {
 	return d.open || d.others[name] || d.texts[name] != "" || d.words[name] || d.loose[name]
 }

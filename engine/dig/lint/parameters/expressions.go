@@ -18,11 +18,11 @@ type Expressions struct {
 	Level     int          // of the language
 	Exports   *param.Scope // of the tasks around it, and its own
 	Loops     []string     // variables of the loops around it
-	Answers   func() bool  // whether answers of http> may be stored
+	Answers   func() bool  // whether http> responses may be stored
 	Defined   func() *Definitions
 	Uses      func(text string) []param.Use // lists what the expressions in a string do; nil if unavailable
 	Variables []string                      // built-in ones
-	Taken     []string                      // further names that are not the project's: of operators and their parameters
+	Taken     []string                      // names from outside the project: operators, their parameters
 	Warn      func(place []string, task, hint, format string, args ...any)
 }
 
@@ -71,7 +71,7 @@ func (c Expressions) use(place []string, task string, use param.Use) {
 	}
 }
 
-// dateForms are the forms of built-in variables that are times.
+// dateForms are the formats of built-in variables that hold times.
 var dateForms = sync.OnceValue(func() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"_date":         regexp.MustCompile(`^\d{4}(-\d\d(-\d\d)?)?$`),

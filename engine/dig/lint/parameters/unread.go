@@ -122,8 +122,8 @@ func AddWords(words map[string]bool, text []byte) {
 	}
 }
 
-// Unread warns about parameters of a start that a workflow cannot read: it has no commands, files or operators of its
-// project, and none of its expressions contains the name.
+// Unread warns about parameters of a start that a workflow cannot read: it uses no commands and none of its project's
+// files or operators, and none of its expressions contains the name.
 func Unread(config, given *param.Map) (found dig.Errors) {
 	if given.Len() == 0 || !readsOnlyExpressions(config) {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/dig/letters"
 )
 
-// Forms in a script of sh> that mean something else, or nothing, to the shell that runs it.
+// Constructs in an sh> script that mean something else, or nothing, to the shell that runs it.
 var (
 	ofBash = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)(?:^|[;&|(]|\b(?:if|elif|while|until|then|do|else)\b|!)[ \t]*(\[\[|source|declare|pushd|popd|shopt|mapfile|readarray)[ \t]`)
