@@ -19,7 +19,7 @@ type Bill struct {
 	Requests int        `json:"requests"` // the number of requests to Cost Explorer, one per page
 }
 
-// BillLine is the cost of a service for the machines of one project, or for everything without a project.
+// BillLine is the cost of a service for the machines of one project, or for everything that belongs to no project.
 type BillLine struct {
 	Service   string  `json:"service"`
 	ProjectID string  `json:"projectId,omitempty"`

@@ -427,7 +427,7 @@ func (a *Account) entrances(ctx context.Context, s settings.Settings) (Finding, 
 	return Finding{Level: OK, What: fmt.Sprintf("the API is reached through %s; the DNS record of %s must point there", strings.Join(s.APIEndpoints, ", "), s.Domain)}, nil
 }
 
-// vpcs counts the VPCs of the region.
+// vpcs counts the region's VPCs.
 func (a *Account) vpcs(ctx context.Context) (int, error) {
 	count := 0
 	form := url.Values{"Action": {"DescribeVpcs"}, "Version": {"2016-11-15"}, "MaxResults": {"1000"}}

@@ -115,7 +115,7 @@ func (a *Account) resources(ctx context.Context, stage string, s *Stack) error {
 	}
 }
 
-// stacks queries CloudFormation about the stack of a stage.
+// stacks queries CloudFormation about a stage's stack.
 func (a *Account) stacks(ctx context.Context, stage string, form url.Values, answer any) error {
 	form.Set("Version", stacksVersion)
 	form.Set("StackName", "zerodag-"+stage)

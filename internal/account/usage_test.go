@@ -31,7 +31,7 @@ type ledger struct {
 	pages     []string             // Cost Explorer's answers
 	throttles int                  // the number of requests that will still be throttled
 	denied    string
-	refusal   string // the code of Cost Explorer's error
+	refusal   string // the error code that Cost Explorer returns
 	noURL     bool
 	partial   string // the StatusCode of every metric
 	calls     []string

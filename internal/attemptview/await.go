@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// Ignored returns the tasks of an attempt whose errors were ignored, the first to fail first.
+// Ignored returns an attempt's tasks whose errors were ignored, the first to fail first.
 func (r Attempts) Ignored(ctx context.Context, a client.Attempt) ([]client.Task, error) {
 	tasks, err := r.Tasks(ctx, a.ID)
 	list := slices.DeleteFunc(tasks, func(t client.Task) bool { return !t.IgnoredError })

@@ -8,13 +8,13 @@ import (
 	"zerodag/internal/taskview"
 )
 
-// Watcher shows the tasks of an attempt each time they are read.
+// Watcher shows an attempt's tasks each time they are read.
 type Watcher interface {
 	Show(attempt any, rows []taskview.Row)
-	Close() // leaves the last picture on the screen
+	Close() // leaves the last output on the screen
 }
 
-// Follow shows the tasks of an attempt until the attempt has ended, then closes the watcher. It returns the attempt.
+// Follow shows an attempt's tasks until the attempt has ended, then closes the watcher. It returns the attempt.
 func (r Attempts) Follow(ctx context.Context, id client.ID, to Watcher) (client.Attempt, error) {
 	defer to.Close()
 	a, err := r.followChanges(ctx, id, to)

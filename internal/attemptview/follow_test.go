@@ -69,7 +69,7 @@ func openedAt(t *testing.T, h http.Handler, wait func(context.Context, time.Dura
 	return Attempts{connection}, &out
 }
 
-// lines shows task changes as lines, as in a pipe.
+// lines shows task changes as lines, as if the output went to a pipe.
 func lines(out io.Writer) Watcher {
 	return taskview.NewChanges(taskview.Lines{Out: out, Whole: true})
 }
@@ -130,8 +130,8 @@ func TestWatchStops(t *testing.T) {
 	}
 }
 
-// history is a server that serves the outline of an attempt, two tasks on each page, and the later changes, one entry
-// at a time.
+// history is a server that serves an attempt's outline, two tasks on each page, and the later changes, one entry at a
+// time.
 type history struct {
 	entries []string // entries[i] has the number i+1
 	rounds  int      // entries that have happened

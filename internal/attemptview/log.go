@@ -20,7 +20,7 @@ const mostHeld = 50_000
 type LogOptions struct {
 	Out     io.Writer
 	Verbose bool         // also debug messages
-	Follow  bool         // until the attempt, or every task of it with the prefix, has ended
+	Follow  bool         // until the attempt, or each of its tasks with the prefix, has ended
 	Plain   bool         // unchanged lines, as Digdag shows them; otherwise, with task names
 	Ink     term.Palette // for lines that are not plain
 }
@@ -53,7 +53,7 @@ type heldLine struct {
 	line tasklog.Text
 }
 
-// Read shows the logs of tasks whose names begin with a prefix, "" for all.
+// Read shows the logs of all tasks whose names begin with a prefix; "" selects every task.
 func (c *LogReader) Read(ctx context.Context, id client.ID, prefix string) error {
 	for pause := FollowFirst; ; pause = min(2*pause, FollowLast) {
 		over := true

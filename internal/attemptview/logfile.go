@@ -21,9 +21,9 @@ import (
 // logRead records how much of a log file has been shown.
 type logRead struct {
 	size     int64     // the size of the file when it was read
-	lines    int       // the number of lines that were shown or filtered
+	lines    int       // the number of lines that were shown or filtered out
 	part     int       // the number of bytes shown of the next line, whose end was still missing
-	begun    bool      // one of the engine's lines was shown or filtered
+	begun    bool      // one of the engine's lines was shown or filtered out
 	last     time.Time // the time of the last line that has one
 	torn     bool      // the last line had no end
 	failed   bool      // a line gave the reason why the task failed

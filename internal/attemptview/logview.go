@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// logView shows the lines of logs to users: each with its task, a heading for each run, and the engine's own lines
-// without parts that only programs need.
+// logView shows log lines to users: each with its task, a heading for each run, and the engine's own lines without
+// parts that only programs need.
 type logView struct {
 	taskview.Lines
 	verbose bool

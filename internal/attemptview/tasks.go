@@ -52,7 +52,7 @@ func (l *liveTasks) apply(ch client.Change) {
 	}
 }
 
-// tree returns the tasks in the form in which the tree draws them.
+// tree returns the tasks in the form that the tree draws.
 func (l *liveTasks) tree() []taskview.Row {
 	rows := slices.Clone(l.rows)
 	begun := make([]bool, len(rows))
@@ -63,7 +63,7 @@ func (l *liveTasks) tree() []taskview.Row {
 	return rows
 }
 
-// treeRows converts a server's tasks to the form in which the tree draws them.
+// treeRows converts a server's tasks to the form that the tree draws.
 func treeRows(tasks []client.Task) []taskview.Row {
 	rows, places := make([]taskview.Row, len(tasks)), make(map[client.ID]engine.TaskID, len(tasks))
 	for i, t := range tasks {

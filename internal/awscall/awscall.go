@@ -2,7 +2,7 @@
 // and reads the response, which is XML or JSON.
 //
 // Package account and the test bed's runs on an account use it for the few requests to services whose clients are not
-// linked: each client of the SDK builds tables before main runs, which would slow down every command of zerodag
+// linked: each SDK client builds tables before main runs, which would slow down every command of zerodag
 // (docs/adr/0020). It must never print a credential, and must stay independent of any service.
 package awscall
 
@@ -32,7 +32,7 @@ type Client struct{ config aws.Config }
 // services.
 func New(c aws.Config) *Client { return &Client{c} }
 
-// Service holds a service's address, and the name and region for which requests to it are signed.
+// Service holds a service's address, and the name and region that requests to it are signed for.
 type Service struct{ Name, Endpoint, Region string }
 
 // Regional returns a service's address in the configured region.

@@ -21,9 +21,9 @@ type Question struct {
 	Denied   error // why the stack could not be read; nil if it was
 	Settings stages.Settings
 	Assumed  bool   // the stage has no file
-	Folder   string // the folder with the files of stages
+	Folder   string // the folder with the stage files
 	Month    cost.Month
-	Sample   int  // how many attempts of each workflow to read the tasks of; 0 means all
+	Sample   int  // for how many attempts of each workflow tasks are read; 0 means all
 	Billed   bool // also query Cost Explorer
 }
 

@@ -70,7 +70,7 @@ func TestSandboxOfGroups(t *testing.T) {
 	}
 }
 
-// TestAttempt proves that a task of an attempt has a cost for the time that it ran there, and that tasks that were
+// TestAttempt proves that an attempt's task costs something for the time that it ran there, and that tasks that were
 // taken over, were skipped or have not begun cost nothing.
 func TestAttempt(t *testing.T) {
 	t.Parallel()

@@ -1,8 +1,8 @@
 // Package border defines how the AWS drivers use the SDK: how often a call is tried, how long it waits for a response,
 // and how errors are translated to the host's errors.
 //
-// The drivers call it. It must never repeat a call that is not safe to repeat: every call of the drivers is safe, and
-// the package of each driver documents why.
+// The drivers call it. It must never repeat a call that is not safe to repeat: every call that the drivers make is
+// safe, and each driver's package documents why.
 package border
 
 import (
@@ -48,8 +48,8 @@ func Retryer(tries int, codes ...string) aws.Retryer {
 		o.MaxAttempts = tries
 		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return Wait(attempt - 1), nil })
 		o.Retryables = append(o.Retryables, retryables(codes), retry.IsErrorRetryableFunc(brokenOff))
-		// Each call counts its tries separately: failures of other calls say nothing about this one, and the queue
-		// protects the table from a storm of calls.
+		// Each call counts its tries separately: failures of other calls do not predict the outcome of this one, and the
+		// queue protects the table from a storm of calls.
 		o.RateLimiter = ratelimit.None
 	})
 }

@@ -53,7 +53,7 @@ func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient
 // queues is a valid response.
 const queues = `{"QueueUrls":["there"]}`
 
-// TestBrokenOff proves that a call is repeated if its response breaks off or stalls, and that a call that never gets a
+// TestBrokenOff proves that a call is repeated if its response is cut off or stalls, and that a call that never gets a
 // complete response may be retried, because its outcome is unknown.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Announce publishes an event of an attempt on the bus. A caller that gets an error announces the event again, because
-// the message that caused the call is deleted only afterwards.
+// Announce publishes an attempt's event on the bus. A caller that gets an error announces the event again, because the
+// message that caused the call is deleted only afterwards.
 func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error {
 	session := a.SessionTime
 	if zone, err := schedule.Zone(a.Zone); err == nil {

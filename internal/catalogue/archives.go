@@ -102,7 +102,7 @@ func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candi
 	return judged, failed
 }
 
-// mayGo reports whether it is time to search for uses of a revision's archive. It is not time while the attempt that
+// mayGo reports whether it is time to search for uses of a revision's archive. It is too early while the attempt that
 // the last search found still exists, or while a start that is not yet visible may be under way.
 func (c lifecycle) mayGo(ctx context.Context, r host.Revision) (bool, error) {
 	now := c.o.Now().UTC()
@@ -218,7 +218,7 @@ func (c lifecycle) searchAttempts(ctx context.Context, p host.Project, list []*c
 }
 
 // beginOf returns a time before which no attempt can need an archive whose use has not been found yet: the oldest of
-// these revisions was created later, even if the clock was wrong by as much as the time for which archives are kept.
+// these revisions was created later, even if the clock was wrong by as long as archives are kept.
 func (c lifecycle) beginOf(list []*candidate) time.Time {
 	began := c.o.Now()
 	for _, x := range list {

@@ -21,7 +21,7 @@ import (
 
 // Live provides the attempts that this process works on.
 type Live interface {
-	// View passes the state of an attempt under way to f, with the number of the last log entry that the state includes. f
+	// View passes an unfinished attempt's state to f, with the number of the last log entry that the state includes. f
 	// must not keep references to the state. It returns host.ErrGone if the attempt has ended since its row was read.
 	View(ctx context.Context, id int64, f func(s *engine.State, seq int64)) error
 	// Watch returns a channel that receives after each step that this process makes in the attempt, and is closed when the
@@ -57,10 +57,10 @@ type Catalogue struct {
 type stores struct {
 	o Options
 	*progress
-	confined bool // o shows only some projects of a site: see Within
+	confined bool // o shows only some of a site's projects: see Within
 }
 
-// progress is the state of this process, which all views of a catalogue share.
+// progress is this process's state, which all views of a catalogue share.
 type progress struct {
 	counts     counters
 	held       held         // schedules that wait for room

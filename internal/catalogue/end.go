@@ -15,8 +15,8 @@ import (
 // that waited for its session, and announces the end on the bus. It returns the updated row. A repeated call changes
 // nothing, so after an error the caller ends the attempt again.
 //
-// The steps are in the order of their importance: a crash after the row is written leaves an ended attempt whose
-// message is delivered again; a crash before it leaves an unfinished attempt.
+// The steps are in order of importance: a crash after the row is written leaves an ended attempt whose message is
+// delivered again; a crash before it leaves an unfinished attempt.
 func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error) {
 	finish := func() error {
 		if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
@@ -43,13 +43,13 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		if !e.Success {
 			c.counts.failed.Add(1)
 		}
-		// The values come from the store: a requested kill stays recorded, and an attempt that was already over keeps its
-		// outcome, whatever made the caller end it again.
+		// The values come from the store: a requested kill stays recorded, and an attempt that had already ended keeps its
+		// outcome, no matter why the caller ends it again.
 		a.Done, a.Success, a.Canceled, a.FinishedAt, a.HasOutputs, a.Ignored = true, e.Success, a.Canceled || e.Canceled, e.At, e.HasOutputs, e.Ignored
 		c.ended(ctx, a, e)
 	}
 	c.o.Live.Over(a.ID)
-	if a.Canceled && c.o.Inventory != nil { // the session that it waited for may be due in weeks
+	if a.Canceled && c.o.Inventory != nil { // the session that it waited for may not be due for weeks
 		if err := c.o.Inventory.Discard(ctx, a.ID); err != nil {
 			return a, fmt.Errorf("remove the messages of attempt %d: %w", a.ID, err)
 		}
@@ -84,7 +84,7 @@ func (c lifecycle) endUnasked(ctx context.Context, a host.Attempt, e host.End) e
 	return c.fillOn(ctx, over)
 }
 
-// announceEnd announces the outcome of an attempt on the bus.
+// announceEnd announces an attempt's outcome on the bus.
 func (c lifecycle) announceEnd(ctx context.Context, a host.Attempt) error {
 	topic := events.AttemptFailed
 	switch {
@@ -96,8 +96,8 @@ func (c lifecycle) announceEnd(ctx context.Context, a host.Attempt) error {
 	return c.Announce(ctx, a, topic, a.FinishedAt)
 }
 
-// ended records the end of an attempt once: in a trace, in the counters, and in the program's own log, with the outcome
-// and the reason for a failure.
+// ended records an attempt's end once: in a trace, in the counters, and in the program's own log, with the outcome and
+// the reason for a failure.
 func (c lifecycle) ended(ctx context.Context, a host.Attempt, e host.End) {
 	c.trace(ctx, a, e.Final)
 	c.o.Observer.AttemptEnded(a)
@@ -193,12 +193,12 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	return a, nil
 }
 
-// killWait is the longest time for which the response to a kill request waits for the kill to be in the log.
+// killWait is the maximum time that the response to a kill request waits for the kill to be in the log.
 const killWait = 2 * time.Second
 
 // endedFirst waits until a kill is in the log, after which no run of the attempt begins, and reports whether the
-// attempt ended before the kill came. If that takes too long, because the store is slow or no process handles events,
-// the kill is acknowledged anyway: each run checks the row before it begins.
+// attempt ended before the kill arrived. If that takes too long, because the store is slow or no process handles
+// events, the kill is acknowledged anyway: each run checks the row before it begins.
 func (c lifecycle) endedFirst(ctx context.Context, a host.Attempt) bool {
 	if c.o.Inventory == nil {
 		return false // a message takes too long through queues outside the store

@@ -13,9 +13,9 @@ import (
 )
 
 // StartByEvent starts the workflow that an event on the bus, an EventBridge schedule or a rule names. named means that
-// the author of such a rule chose the parameters; otherwise they are data, and none of them may decide what a task
-// does. Events with the same ID start it once. An event that can never start anything is logged and announced, but is
-// not an error. host.StartsLater reports for which errors the start may succeed later.
+// the author of such a rule chose the parameters; otherwise they are data, and none may decide what a task does. Events
+// with the same ID start it once. An event that can never start anything is logged and announced, but is not an error.
+// host.StartsLater reports for which errors the start may succeed later.
 func (c *Catalogue) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
 	r, err := c.startRequest(ctx, d)
 	if err == nil {

@@ -34,7 +34,7 @@ func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over boo
 		for _, a := range list {
 			busy[a.SessionID] = true
 		}
-		// Only a few at a time, so that a call that is interrupted has made progress.
+		// Only a few at a time, so that even an interrupted call has made progress.
 		for some := range slices.Chunk(list, max(1, c.o.Limits.Looks)) {
 			wrong := c.lookAfterSome(ctx, some, busy, now)
 			if ctx.Err() != nil { // some attempts were not checked: the next sweep checks all of these again
@@ -48,7 +48,7 @@ func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over boo
 	}
 }
 
-// lookAfterSome checks attempts concurrently. Attempts that wait for a busy session begin at its end.
+// lookAfterSome checks attempts concurrently. Attempts that wait for a busy session begin when it ends.
 func (c lifecycle) lookAfterSome(ctx context.Context, some []host.Attempt, busy map[int64]bool, now time.Time) []error {
 	return each(c.o.Limits.Looks, some, func(a host.Attempt) error {
 		if busy[a.AfterSession] || ctx.Err() != nil {

@@ -147,7 +147,7 @@ func (c scheduling) named(ctx context.Context, w host.Workflow, name string) (bo
 	}
 }
 
-// existing returns the last attempts of the sessions that already exist, by session time.
+// existing returns the last attempts of existing sessions, by session time.
 func (c *stores) existing(ctx context.Context, w host.Workflow, times []time.Time) (map[int64]host.Attempt, error) {
 	there := map[int64]host.Attempt{}
 	for some := range slices.Chunk(times, sessionPage) {
@@ -219,7 +219,7 @@ func (c scheduling) OneBackfill(ctx context.Context, site, id int64) (host.Backf
 	return b, err
 }
 
-// HoldBackfill pauses or resumes a backfill: while it is on hold, no further session begins.
+// HoldBackfill pauses or resumes a backfill: while it is on hold, no more sessions begin.
 func (c scheduling) HoldBackfill(ctx context.Context, site, id int64, held bool) (host.Backfill, error) {
 	return c.editFill(ctx, site, id, func(b *host.Backfill) bool {
 		changed := b.State.OnHold != held
@@ -228,7 +228,7 @@ func (c scheduling) HoldBackfill(ctx context.Context, site, id int64, held bool)
 	})
 }
 
-// KillBackfill ends a backfill: no further session begins, and its running attempts are killed.
+// KillBackfill ends a backfill: no more sessions begin, and its running attempts are killed.
 func (c scheduling) KillBackfill(ctx context.Context, site, id int64) (host.Backfill, error) {
 	return c.editFill(ctx, site, id, func(b *host.Backfill) bool {
 		changed := !b.State.Killed

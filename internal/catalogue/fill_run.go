@@ -146,7 +146,7 @@ func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.B
 // errThere means that the session already has an attempt that is not part of the backfill.
 var errThere = errors.New("the session already exists")
 
-// beginRun starts the attempt of a session unless it exists.
+// beginRun starts a session's attempt unless it exists.
 func (c lifecycle) beginRun(ctx context.Context, d replay.Definition, b host.Backfill, r host.BackfillRun) (host.Attempt, error) {
 	if err := c.mayStart(ctx, b.Site, d, 1); err != nil {
 		return host.Attempt{}, err
@@ -208,7 +208,7 @@ func (c lifecycle) fillOn(ctx context.Context, a host.Attempt) error {
 	return err
 }
 
-// killRuns kills the running attempts of a backfill.
+// killRuns kills a backfill's running attempts.
 func (c lifecycle) killRuns(ctx context.Context, b host.Backfill) error {
 	if !b.State.Killed {
 		return nil
@@ -261,7 +261,7 @@ func (c *stores) checkBackfills(ctx context.Context) error {
 	}
 }
 
-// checkBackfill checks sessions that have been running for a minute or longer, and begins further sessions.
+// checkBackfill checks sessions that have been running for a minute or longer, and begins more sessions.
 func (c lifecycle) checkBackfill(ctx context.Context, b host.Backfill, now time.Time) error {
 	var notes []filling.Edit
 	var again []host.BackfillRun

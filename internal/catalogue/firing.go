@@ -214,7 +214,7 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	if err == nil {
 		c.counts.fired.Add(1)
 		now, due := c.o.Now(), t.Run
-		if due.After(now) { // it was put off, and fires earlier: FireHeld
+		if due.After(now) { // it was put off, and FireHeld fires it earlier
 			due = times.RunTime(t.Session)
 		}
 		delay := now.Sub(due)
@@ -266,7 +266,7 @@ func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.
 // doneByHand reports whether the workflow has succeeded since the session before this one was due, in an attempt
 // outside the schedule's own sessions. The schedule's sessions prove nothing about this one: each is for a different
 // time, and when it ends depends on its duration, on retries, and on how many sessions catch up at once. Only the
-// newest attempts of the workflow are read.
+// workflow's newest attempts are read.
 func (c scheduling) doneByHand(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
 	since := times.Before(s.Times.Session)
 	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: s.Site, Project: s.Project.ID, Workflow: s.Workflow.Name, Retried: true, Count: atOnce})

@@ -10,9 +10,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// Forget reads one batch of attempts with ids above after and removes sessions that ended longer ago than attempts are
-// kept. next is the last id that it reached; over means that there are no more. An error concerns either single
-// sessions, which the next sweep checks again, or the store.
+// Forget reads one batch of attempts with ids above after and removes sessions that ended longer ago than the retention
+// time for attempts. next is the last id that it reached; over means that there are no more. An error concerns either
+// single sessions, which the next sweep checks again, or the store.
 func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepAttempts <= 0 || c.o.Retention == nil {
 		return 0, true, nil
@@ -62,9 +62,9 @@ func (c lifecycle) forgetBackfills(ctx context.Context, before time.Time) error 
 	return nil
 }
 
-// overBefore returns the time before which a session must have ended to be removed. A session that ended while a still
-// unfinished attempt existed stays, however long ago that was: the attempt may be waiting for it with `require>` and
-// may not have polled since.
+// overBefore returns the time before which a session must have ended to be removed. A session stays, no matter how long
+// ago it ended, if an attempt that already existed then is still unfinished: the attempt may be waiting for it with
+// `require>` and may not have polled since.
 func (c lifecycle) overBefore(ctx context.Context) (time.Time, error) {
 	before := c.o.Now().Add(-c.o.Limits.KeepAttempts)
 	oldest, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, Count: 1})
@@ -134,7 +134,7 @@ func (c lifecycle) forgetLogs(ctx context.Context, after int64) (next int64, ove
 	return after, true, nil
 }
 
-// logsGone reports whether the logs of an attempt have been removed because of their age, or are about to be.
+// logsGone reports whether an attempt's logs have been removed because of their age, or are about to be.
 func (c *stores) logsGone(a host.Attempt) bool {
 	keep := c.o.Limits.KeepLogs
 	return keep > 0 && a.Done && a.FinishedAt.Before(c.o.Now().Add(-keep))

@@ -52,8 +52,8 @@ func (h *held) bySite() map[int64][]host.Schedule {
 }
 
 // FireHeld fires the schedules that this process has put off because of the limit on unfinished attempts, as soon as
-// there is room for them, so that they do not wait for the time to which they were put off. A schedule that was moved,
-// disabled or fired meanwhile stays unchanged.
+// there is room for them, so that they do not have to wait until the time to which they were put off. A schedule that
+// was moved, disabled or fired meanwhile stays unchanged.
 func (c scheduling) FireHeld(ctx context.Context) error {
 	for site, list := range c.held.bySite() {
 		active, err := c.o.Sessions.CountActive(ctx, site, c.o.Limits.Attempts)

@@ -17,7 +17,7 @@ type Messages struct {
 	Now   func() time.Time
 }
 
-// soon limits when the process that moves a schedule sends its message: if the schedule's time is this near, the tick
+// soon limits when the process that moves a schedule sends its message: if the schedule's time is this close, the tick
 // may already have passed it.
 const soon = 2 * time.Minute
 
@@ -34,8 +34,8 @@ func (m Messages) Changed(ctx context.Context, due func() ([]Firing, error)) err
 	return m.Send(ctx, slices.DeleteFunc(list, func(f Firing) bool { return f.Schedule.Times.Run.After(limit) }))
 }
 
-// Send sends the messages of firings, with firings of the same time in one message. It does no harm to send them twice,
-// late, or from two processes.
+// Send sends the messages of firings, with firings for the same time in one message. It does no harm to send them
+// twice, late, or from two processes.
 func (m Messages) Send(ctx context.Context, list []Firing) error {
 	byTime := map[time.Time][]events.Firing{}
 	var times []time.Time

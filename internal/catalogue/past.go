@@ -256,7 +256,7 @@ func (c *Catalogue) ImportSchedules(ctx context.Context, site int64, list []Past
 	return done, nil
 }
 
-// errAhead stops the change of a schedule that has continued here.
+// errAhead stops the change to a schedule that has continued here.
 var errAhead = errors.New("the schedule has continued")
 
 func (c *Catalogue) importSchedule(ctx context.Context, site int64, p PastSchedule, enabling Enabling, dry bool) (ImportedSchedule, error) {

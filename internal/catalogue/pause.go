@@ -44,8 +44,8 @@ func (c lifecycle) sendPause(ctx context.Context, site, id int64, e events.Event
 	return a, nil
 }
 
-// Paused returns the pause of an attempt with the user who requested it, nil if it is not paused. Tasks are read only
-// if the row marks it as paused.
+// Paused returns an attempt's pause with the user who requested it, nil if the attempt is not paused. Tasks are read
+// only if the row marks it as paused.
 func (c lifecycle) Paused(ctx context.Context, a host.Attempt) (paused *engine.Paused, err error) {
 	if !a.Paused || a.Done {
 		return nil, nil

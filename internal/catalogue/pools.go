@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/pool"
 )
 
-// pooling manages the pools of sites and projects.
+// pooling manages site pools and project pools.
 type pooling struct{ *stores }
 
 // SetPool creates a pool, or changes its number of slots.

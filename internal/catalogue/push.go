@@ -88,10 +88,10 @@ type Uploaded struct {
 	Size int64  // expected number of bytes
 }
 
-// PushUploaded stores an uploaded archive as a new revision, like Push. The same upload is pushed only once, however
-// often this is called, even concurrently: a call succeeds if a revision already has the archive. Therefore the archive
-// is checked in place and copied only afterwards, and a copy is never deleted because another call may have registered
-// it.
+// PushUploaded stores an uploaded archive as a new revision, like Push. The same upload is pushed only once, no matter
+// how often this function is called, even concurrently: a call succeeds if a revision already has the archive.
+// Therefore the archive is checked in place and copied only afterwards, and a copy is never deleted because another
+// call may have registered it.
 func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (host.Project, error) {
 	if err := r.CheckNames(); err != nil {
 		return host.Project{}, err
@@ -283,9 +283,9 @@ func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
 	return dig.Schedule(config, location)
 }
 
-// timesAfterPush returns the times of a schedule under a new revision (engine.md 2.9): a schedule that ran continues
-// from its last session, which may be in the past. One that never ran starts over, unless its project is paused: then a
-// held session stays due.
+// timesAfterPush returns the times of a schedule under a new revision (engine.md 2.9): a schedule that has run
+// continues from its last session, which may be in the past. One that has never run starts over, unless its project is
+// paused: then a held session stays due.
 func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) host.NextTimes {
 	return func(old *host.Schedule, paused bool) host.Times {
 		var next schedule.Time

@@ -44,7 +44,7 @@ func (c reading) Archive(ctx context.Context, r host.Revision) (io.ReadCloser, i
 	return c.o.Blobs.Open(ctx, r.Archive)
 }
 
-// ArchiveLink returns a URL that reads the archive of a revision without credentials; "" if the store does not support
+// ArchiveLink returns a URL that reads a revision's archive without credentials; "" if the store does not support
 // links.
 func (c reading) ArchiveLink(ctx context.Context, r host.Revision, valid time.Duration) (string, error) {
 	return c.o.Blobs.Link(ctx, r.Archive, valid)
@@ -95,7 +95,7 @@ func (c reading) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt
 	return c.o.Sessions.Active(ctx, q)
 }
 
-// CountActive counts the unfinished attempts of a site that the caller may see, up to limit.
+// CountActive counts a site's unfinished attempts that the caller may see, up to limit.
 func (c reading) CountActive(ctx context.Context, site int64, limit int) (int, error) {
 	if c.confined { // the stores count whole sites, to which limits apply
 		list, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: site, Count: limit})
@@ -104,7 +104,7 @@ func (c reading) CountActive(ctx context.Context, site int64, limit int) (int, e
 	return c.o.Sessions.CountActive(ctx, site, limit)
 }
 
-// LogFiles lists the log files of an attempt whose names begin with prefix, in the order in which their runs began.
+// LogFiles lists an attempt's log files whose names begin with prefix, in the order in which their runs began.
 func (c reading) LogFiles(ctx context.Context, a host.Attempt, prefix string) ([]host.LogFile, error) {
 	list, err := c.o.Logs.Files(ctx, a, prefix)
 	list = slices.Clone(list)
@@ -151,7 +151,7 @@ func (c reading) SiteSecrets(ctx context.Context, site int64) ([]host.SiteSecret
 	return sitesecret.List(ctx, c.o.Secrets, site)
 }
 
-// PutSiteSecret stores a secret of a site.
+// PutSiteSecret stores a site secret.
 func (c reading) PutSiteSecret(ctx context.Context, site int64, s host.SiteSecret, value string) error {
 	for _, name := range s.Projects {
 		if err := names.Project(name); err != nil {
@@ -161,17 +161,17 @@ func (c reading) PutSiteSecret(ctx context.Context, site int64, s host.SiteSecre
 	return sitesecret.Put(ctx, c.o.Secrets, site, s, value)
 }
 
-// DeleteSiteSecret removes a secret of a site.
+// DeleteSiteSecret removes a site secret.
 func (c reading) DeleteSiteSecret(ctx context.Context, site int64, key string) error {
 	return sitesecret.Delete(ctx, c.o.Secrets, site, key)
 }
 
-// PutSecret stores a secret of a project.
+// PutSecret stores a project secret.
 func (c reading) PutSecret(ctx context.Context, site, project int64, key, value string) error {
 	return c.o.Secrets.PutSecret(ctx, site, project, key, value)
 }
 
-// DeleteSecret removes a secret of a project.
+// DeleteSecret removes a project secret.
 func (c reading) DeleteSecret(ctx context.Context, site, project int64, key string) error {
 	return c.o.Secrets.DeleteSecret(ctx, site, project, key)
 }

@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// neverBegan is the age from which an attempt with only its first entry counts as not begun: no run of a task takes
-// that long, and no message waits that long.
+// neverBegan is the age at which an attempt with only its first entry counts as not begun: no run of a task takes that
+// long, and no message waits that long.
 const neverBegan = time.Hour
 
 // Revive checks whether the attempts created after from and up to until have begun: if an attempt and its first message
@@ -56,7 +56,8 @@ type Revived struct {
 	Wait time.Duration
 }
 
-// revivedAtOnce is how many attempts one batch of a revival checks: their messages are sent in a few seconds.
+// revivedAtOnce is how many attempts one batch of a revival checks: few enough to send their messages within a few
+// seconds.
 const revivedAtOnce = 1000
 
 // ReviveAll sends messages to one batch of unfinished attempts across all sites: the next attempts with ids above
@@ -106,8 +107,8 @@ func (c lifecycle) sendRevivals(ctx context.Context, ids []int64) error {
 // missed is the interval between searches for attempts that have lost their messages.
 const missed = time.Minute
 
-// checkMessages searches for attempts whose messages are lost. If attempts and queues are in one store, the failure
-// of a process cannot lose a message, but a failure of that store can.
+// checkMessages searches for attempts whose messages are lost. If attempts and queues are in one store, a process
+// failure cannot lose a message, but a failure of that store can.
 func (c lifecycle) checkMessages(ctx context.Context) error {
 	now := c.o.Now()
 	if last := c.searched.Load(); c.o.Inventory == nil || last != 0 && now.Sub(time.UnixMilli(last)) < missed {

@@ -84,8 +84,8 @@ func (c scheduling) TimesOf(ctx context.Context, site, id int64) (host.Schedule,
 	return p.Schedule, p.times, err
 }
 
-// SkipRequest requests a move of a schedule: to the time To, or by Count sessions after From; a Count below 1 selects
-// the first session at or after From.
+// SkipRequest requests that a schedule be moved: to the time To, or by Count sessions after From; a Count below 1
+// selects the first session at or after From.
 type SkipRequest struct {
 	To      string // local time or instant; "" means none
 	Count   int

@@ -27,13 +27,13 @@ import (
 type StartRequest struct {
 	Site        int64
 	Workflow    int64     // id of the definition
-	SessionTime time.Time // identifies the session together with Workflow's project and name; precision is a second
+	SessionTime time.Time // identifies the session together with Workflow's project and name; precise to the second
 	// RetryName is the name of another attempt of a session. A session has one attempt of each name, including "":
 	// starting the same one again is a Conflict, so a start may be repeated without harm.
 	RetryName string
 	Params    *param.Map
 	Resume    *Resume // nil: from the beginning
-	// Labels are strings by which users find the attempt; with Resume they override the labels of the earlier attempt.
+	// Labels are strings by which users find the attempt; with Resume they override the earlier attempt's labels.
 	Labels *param.Map
 	// Priority is the keyword for the attempt's importance among waiting ones (`_priority`); "" means the priority of the
 	// attempt that Resume names, else "normal".
@@ -193,7 +193,7 @@ func (c lifecycle) startedBefore(ctx context.Context, w host.Workflow, r StartRe
 	return why
 }
 
-// attemptNamed finds the attempt of a session with the given retry name.
+// attemptNamed finds a session's attempt with the given retry name.
 func (c *stores) attemptNamed(ctx context.Context, w host.Workflow, session time.Time, name string) (host.Attempt, bool, error) {
 	sessions, err := c.o.Sessions.Sessions(ctx, host.SessionQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Times: []time.Time{session}})
 	if err != nil || len(sessions) == 0 {
@@ -324,7 +324,7 @@ func (c lifecycle) first(d replay.Definition, params *param.Map, session, now ti
 	return host.Entry{Seq: 1, Nonce: rand.Text(), At: now, Events: events.EncodeList([]events.Event{{Kind: events.Start}}), Changes: text}, nil
 }
 
-// carried lists what a resumed attempt takes over from an earlier one, and the priority of the earlier attempt.
+// carried lists what a resumed attempt takes over from an earlier one, and the earlier attempt's priority.
 func (c lifecycle) carried(ctx context.Context, a host.Attempt, r Resume) (list []engine.Carried, priority int, err error) {
 	var wrong error
 	err = c.View(ctx, a, func(s *engine.State) {

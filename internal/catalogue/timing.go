@@ -37,8 +37,8 @@ func Names(list []Firing) []events.Firing {
 	return names
 }
 
-// holdOff is how long a new schedule waits before it catches up on sessions that were past when it was created: its
-// author sees the schedule as pushed, and can still correct it.
+// holdOff is how long a new schedule waits before it catches up on sessions whose time had passed when it was created:
+// its author sees the schedule as pushed, and can still correct it.
 const holdOff = time.Second
 
 // firings returns when schedules must fire.

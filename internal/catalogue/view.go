@@ -65,7 +65,7 @@ func (c lifecycle) ViewAt(ctx context.Context, a host.Attempt, seq int64, f func
 	return nil
 }
 
-// Masker returns a function that removes the secrets of a project from displayed parameters of an attempt.
+// Masker returns a function that removes a project's secrets from an attempt's displayed parameters.
 func (c lifecycle) Masker(ctx context.Context, a host.Attempt, s *engine.State) (func(*param.Map) *param.Map, error) {
 	v, err := vault.Of(ctx, c.o.Secrets, a.Site, a.Project.ID, s != nil && s.HoldsSecrets())
 	return v.MaskAll, err

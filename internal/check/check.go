@@ -170,8 +170,8 @@ func Known() lint.Known {
 	}
 }
 
-// Clash explains why a project's file for the operator called name does not run: a built-in operator has its name, or
-// an earlier file, whose name is in own. The code is "" if there is no clash.
+// Clash explains why a project's file for the operator called name does not run: a built-in operator or an earlier
+// file, whose name is in own, has the same name. The code is "" if there is no clash.
 func Clash(file, name string, own []string) (code string, e dig.Error) {
 	switch {
 	case slices.Contains(operators.Named(), name):

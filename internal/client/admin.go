@@ -79,7 +79,7 @@ type Secret struct {
 	Projects []string `json:"projects,omitempty"` // of a secret of the site: the only projects that may use it
 }
 
-// Secrets lists the secrets of a project, with those of the site that it may use.
+// Secrets lists a project's secrets, with the site secrets that it may use.
 func (c *Client) Secrets(ctx context.Context, project ID) ([]Secret, error) {
 	var list struct{ Secrets []Secret }
 	err := c.get(ctx, path("api", "projects", string(project), "secrets"), nil, &list)
@@ -89,7 +89,7 @@ func (c *Client) Secrets(ctx context.Context, project ID) ([]Secret, error) {
 	return list.Secrets, err
 }
 
-// SiteSecrets lists the secrets of the site.
+// SiteSecrets lists the site's secrets.
 func (c *Client) SiteSecrets(ctx context.Context) ([]Secret, error) {
 	var list struct{ Secrets []Secret }
 	err := c.get(ctx, path("api", "secrets"), nil, &list)
@@ -99,7 +99,7 @@ func (c *Client) SiteSecrets(ctx context.Context) ([]Secret, error) {
 	return list.Secrets, err
 }
 
-// SetSiteSecret stores a secret of the site; without projects, all projects of the site may use it.
+// SetSiteSecret stores a site secret; without projects, all projects of the site may use it.
 func (c *Client) SetSiteSecret(ctx context.Context, key, value string, projects []string) error {
 	body := struct {
 		Value    string   `json:"value"`
@@ -108,7 +108,7 @@ func (c *Client) SetSiteSecret(ctx context.Context, key, value string, projects 
 	return c.send(ctx, http.MethodPut, path("api", "secrets", key), nil, body, nil)
 }
 
-// DeleteSiteSecret deletes a secret of the site; a missing secret is not an error.
+// DeleteSiteSecret deletes a site secret; a missing secret is not an error.
 func (c *Client) DeleteSiteSecret(ctx context.Context, key string) error {
 	return c.send(ctx, http.MethodDelete, path("api", "secrets", key), nil, nil, nil)
 }
@@ -134,7 +134,7 @@ type Rekeyed struct {
 	Unreadable      []SecretName `json:"unreadable"` // at most 100
 }
 
-// SecretName identifies a secret of a project.
+// SecretName identifies a project secret.
 type SecretName struct {
 	Site      ID     `json:"site"`
 	ProjectID ID     `json:"project_id"`
@@ -180,8 +180,8 @@ type Revived struct {
 	WaitSeconds int  `json:"wait_seconds"`
 }
 
-// Revive makes the server send the messages of unfinished attempts again, part by part, until all attempts are checked.
-// After an error it may be called again and starts over.
+// Revive makes the server send the messages of unfinished attempts again, batch by batch, until all attempts are
+// checked. After an error it may be called again and starts over.
 func (c *Client) Revive(ctx context.Context) (sum Revived, err error) {
 	for last := ID(""); ; {
 		var part struct {

@@ -109,7 +109,7 @@ type Start struct {
 	// Priority is the keyword for the attempt's importance among waiting ones; "" means none.
 	Priority string
 	At       time.Time // when its first task begins; zero means now
-	// Labels are strings by which users find the attempt; with Resume they override the labels of the earlier attempt.
+	// Labels are strings by which users find the attempt; with Resume they override the earlier attempt's labels.
 	Labels *param.Map
 }
 
@@ -264,7 +264,7 @@ func (c *Client) Unpause(ctx context.Context, id ID) (a Attempt, err error) {
 
 // Fork describes a fork of an attempt.
 type Fork struct {
-	Entry     int64 // an entry of the attempt's history: tasks that had succeeded by then are taken over
+	Entry     int64 // an entry in the attempt's history: tasks that had succeeded by then are taken over
 	RetryName string
 }
 

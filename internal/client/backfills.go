@@ -47,15 +47,15 @@ type Filling struct {
 	Failed         int          `json:"failed"`
 	LeftOut        int          `json:"leftOut"`
 	FailedAttempts []ID         `json:"failedAttempts"`
-	Why            *string      `json:"why"` // why no further session can begin
+	Why            *string      `json:"why"` // why no more sessions can begin
 	CreatedAt      time.Time    `json:"createdAt"`
 	UpdatedAt      time.Time    `json:"updatedAt"`
 	FinishedAt     *time.Time   `json:"finishedAt"`
-	Warnings       []string     `json:"-"` // given at its start, about parameters
+	Warnings       []string     `json:"-"` // about parameters, given when it started
 }
 
-// Waiting returns how many sessions of Running have no attempt yet: they begin in a moment, or when nothing blocks them
-// any longer.
+// Waiting returns how many sessions of Running have no attempt yet: they will begin shortly, or when nothing blocks
+// them any longer.
 func (b Filling) Waiting() (n int) {
 	for _, r := range b.Running {
 		if r.AttemptID == nil {

@@ -48,7 +48,7 @@ type Options struct {
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// Client is a client of one server. It is safe for concurrent use.
+// Client is a client for one server. It is safe for concurrent use.
 type Client struct {
 	transport
 	slots atomic.Bool // the server has reported that archives may be uploaded to its store

@@ -118,7 +118,7 @@ func TestRepeats(t *testing.T) {
 }
 
 // TestTurnedAway proves that a request that was rejected before any work began is repeated for at most a minute,
-// whatever it does and with its whole body, and that only API Gateway's wording counts as such a rejection.
+// whatever the request does, and with its whole body, and that only API Gateway's wording counts as such a rejection.
 func TestTurnedAway(t *testing.T) {
 	t.Parallel()
 	const many, gateway = `{"message":"Too Many Requests"}`, `{"message":"Service Unavailable"}`
@@ -258,7 +258,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSentOn proves that an error says so if an address redirects callers elsewhere, for example to a login page.
+// TestSentOn proves that an error reports the redirect if an address sends callers elsewhere, for example to a login
+// page.
 func TestSentOn(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusFound, http.StatusMovedPermanently, http.StatusPermanentRedirect} {
@@ -410,8 +411,8 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
-// TestRevive proves that a revival proceeds part by part, each starting where the last one stopped, and is reported as
-// a whole.
+// TestRevive proves that a revival proceeds batch by batch, each starting where the last one stopped, and is reported
+// as a whole.
 func TestRevive(t *testing.T) {
 	t.Parallel()
 	var asked []string

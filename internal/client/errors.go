@@ -32,8 +32,8 @@ type Unknown struct {
 	Name    string
 }
 
-// soon is how quickly API Gateway responds when it rejects a request. It uses the same words when a function has worked
-// on the request for 30 seconds.
+// soon is how quickly API Gateway responds when it rejects a request. It uses the same wording when a function has
+// worked on the request for 30 seconds.
 const soon = 20 * time.Second
 
 // isGateways reports whether API Gateway refused a request before any work on it began, because there were too many

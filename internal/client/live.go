@@ -66,7 +66,7 @@ func (c *Client) Changes(ctx context.Context, attempt ID, after int64) (p Change
 	return p, err
 }
 
-// FileText returns the text of a file in a revision; found is false if the file is not text or is too large for one
+// FileText returns the text of a revision's file; found is false if the file is not text or is too large for one
 // response.
 func (c *Client) FileText(ctx context.Context, project ID, revision, name string) (text string, found bool, err error) {
 	var file struct{ Text *string }

@@ -45,7 +45,7 @@ type Server struct {
 	RunningTasks int        `json:"runningTasks"`
 	TaskSlots    *int       `json:"taskSlots"`  // nil: no limit
 	ClockAhead   float64    `json:"clockAhead"` // seconds
-	Exposed      *string    `json:"exposed"`    // why commands can read its data; nil: they cannot, or may
+	Exposed      *string    `json:"exposed"`    // why commands can read its data; nil: they cannot, or are allowed to
 	StartedAt    time.Time  `json:"startedAt"`
 	SeenAt       time.Time  `json:"seenAt"`
 	LostAt       *time.Time `json:"lostAt"`

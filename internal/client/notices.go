@@ -18,7 +18,7 @@ type Notice struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	Tries     int        `json:"tries"`
 	Error     *string    `json:"error"`
-	RetryAt   *time.Time `json:"retryAt"`   // nil: delivery was given up
+	RetryAt   *time.Time `json:"retryAt"`   // nil: the server gave up on delivery
 	GivenUpAt *time.Time `json:"givenUpAt"` // nil: delivery will be retried
 }
 
@@ -34,7 +34,7 @@ func (c *Client) Notices(ctx context.Context, attempt ID, most int) (all []Notic
 	return all[:most], nil
 }
 
-// RetryNotices resends all notifications that were given up, and returns how many there were.
+// RetryNotices resends all notifications that the server gave up on, and returns how many there were.
 func (c *Client) RetryNotices(ctx context.Context) (int, error) {
 	return c.retryNotices(ctx, "/api/x/notices/retry")
 }

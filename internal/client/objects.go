@@ -10,10 +10,10 @@ import (
 
 // The API's objects (wire.md 3.3). Optional values, which may be null, are pointers.
 
-// ID is a number in decimal; servers write it as text and clients may write either.
+// ID is a decimal number; servers write it as a string, and clients may write a string or a number.
 type ID string
 
-// UnmarshalJSON accepts text and numbers.
+// UnmarshalJSON accepts strings and numbers.
 func (id *ID) UnmarshalJSON(b []byte) error {
 	*id = ID(strings.Trim(string(b), `"`))
 	if *id == "null" {
@@ -92,7 +92,7 @@ type Session struct {
 	LastAttempt *Last     `json:"lastAttempt"`
 }
 
-// Last is the last attempt of a session.
+// Last is a session's last attempt.
 type Last struct {
 	ID               ID         `json:"id"`
 	RetryAttemptName *string    `json:"retryAttemptName"`
@@ -173,7 +173,7 @@ type Task struct {
 	Waiting         *Waiting   `json:"waiting,omitempty"`
 }
 
-// Waiting describes what keeps a task that is ready from running; for the root, it concerns the whole attempt.
+// Waiting describes what keeps a ready task from running; for the root, it concerns the whole attempt.
 type Waiting struct {
 	Reason string     `json:"reason"` // start_time, turn, pause, slots or place
 	Since  *time.Time `json:"since"`
@@ -192,7 +192,7 @@ type LogFile struct {
 	Direct   Direct    `json:"direct"`
 }
 
-// Direct is the URL of a file in a storage service.
+// Direct is a file's URL in a storage service.
 type Direct string
 
 // UnmarshalJSON accepts a URL, null and, from old servers, {"url": URL}.

@@ -55,7 +55,7 @@ func (c *Client) Pools(ctx context.Context) (all []Pool, err error) {
 	}
 }
 
-// Pool returns a pool of a project, or of the site if project is "".
+// Pool returns a project's pool, or the site's if project is "".
 func (c *Client) Pool(ctx context.Context, project, name string) (p PoolLine, err error) {
 	err = c.get(ctx, path("api", "pools", name), query("project", project), &p)
 	return p, err

@@ -17,8 +17,8 @@ import (
 
 // How many times a GET is tried, and how long the client waits after the first failure; the wait doubles until it
 // reaches the longest. If no server listens, the client gives up sooner, because a user may be waiting. Rejected
-// requests are repeated at growing intervals for as long as patience lasts: a thousand clients that retried every
-// second would keep the server from doing its work.
+// requests are repeated at growing intervals until patience runs out: a thousand clients that retried every second
+// would keep the server from doing its work.
 const (
 	tries       = 10
 	triesToDial = 4
@@ -116,7 +116,7 @@ type request struct {
 }
 
 // do sends a request with its headers to the server, and repeats it while it is rejected, after random waits that
-// spread out a crowd of clients. The returned response has a success status.
+// spread out many clients. The returned response has a success status.
 func (c *transport) do(ctx context.Context, to request) (*http.Response, error) {
 	pause := firstWait
 	for waited := time.Duration(0); ; waited += pause {

@@ -133,8 +133,7 @@ func (c *Client) Log(ctx context.Context, attempt ID, f LogFile) (io.ReadCloser,
 	return c.counted(r.Body, r.ContentLength), nil
 }
 
-// LogURL returns the address of a log file: in the storage if the server provided that address, otherwise on the
-// server.
+// LogURL returns a log file's address: in the storage if the server provided that address, otherwise on the server.
 func (c *Client) LogURL(attempt ID, f LogFile) string {
 	if f.Direct != "" {
 		return string(f.Direct)

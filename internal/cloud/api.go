@@ -38,13 +38,13 @@ const streamTime = 5 * time.Second
 // signerKey is the key of the principal that signed a request, in its context.
 type signerKey struct{}
 
-// signer returns the principal of the account whose signature API Gateway has checked.
+// signer returns the account's principal whose signature API Gateway has checked.
 func signer(ctx context.Context) (name string, ok bool) {
 	name, ok = ctx.Value(signerKey{}).(string)
 	return name, ok
 }
 
-// API creates the REST API of a deployment. Tokens are required, except for requests whose signature API Gateway has
+// API creates a deployment's REST API. Tokens are required, except for requests whose signature API Gateway has
 // checked. The handler page serves everything outside /api; if it is nil, the response is 404.
 func (e *Engine) API(version string, page http.Handler) (*API, error) {
 	box, provider := seal.New(e.sealKey.bytes), e.provider()
@@ -85,7 +85,7 @@ type command struct {
 	Zerodag string `json:"zerodag"`
 }
 
-// Handle responds to a request from API Gateway, or a command from a caller who may invoke the function.
+// Handle responds to a request from API Gateway, or to a command from a caller who may invoke the function.
 func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) {
 	defer a.engine.awaitBackground(ctx)
 	var asked command
@@ -114,7 +114,7 @@ func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
 	return a.engine.answer(handler, c, r), nil
 }
 
-// answer passes a request to the handler, and counts responses that blame the server (5xx).
+// answer passes a request to the handler, and counts responses that report a server error (5xx).
 func (e *Engine) answer(handler http.Handler, c call, r *http.Request) any {
 	w := newRecorder()
 	handler.ServeHTTP(w, r)

@@ -1,7 +1,7 @@
 // Package cloud wires the AWS drivers to a host, as package embedded wires those of one machine.
 //
 // The functions use it, each with the operators that it runs. It must never link code for single-node deployments, an
-// operator or the JavaScript engine: the size of a function determines how long its first start takes
+// operator or the JavaScript engine: a function's size determines how long its first start takes
 // (docs/adr/0021-what-a-function-links.md).
 package cloud
 
@@ -53,7 +53,7 @@ type Engine struct {
 	Logger *slog.Logger
 
 	attempts *attemptMetrics
-	refused  atomic.Int64 // responses that blame the server (5xx)
+	refused  atomic.Int64 // responses that report a server error (5xx)
 	dead     [2]sqs.DeadLetters
 	pool     *evaluators.Pool
 	lease    time.Duration // a task's lease

@@ -106,7 +106,7 @@ func TestReleaseLine(t *testing.T) {
 	}
 }
 
-// TestAnswersCounted proves that only responses that blame the server are counted.
+// TestAnswersCounted proves that only responses that report a server error are counted.
 func TestAnswersCounted(t *testing.T) {
 	t.Parallel()
 	e := &Engine{}

@@ -116,7 +116,7 @@ func (e *Engine) placed(id operators.Identity, archive string) *placed {
 	return p
 }
 
-// prewarm launches a machine for a command that comes soon. MicroVMs start too fast to need that.
+// prewarm launches a machine for a command that will run soon. MicroVMs start too fast to need that.
 func (e *Engine) prewarm(ctx context.Context, id operators.Identity, s operators.Sandbox) {
 	if name, err := e.placed(id, "").table.Choose(s); e.Sandbox != nil && err == nil && name == operators.OnFargate {
 		e.Sandbox.Prepare(ctx, id, s)

@@ -75,7 +75,7 @@ func TestRunnersEvent(t *testing.T) {
 	}
 }
 
-// TestNetwork proves that a task on AWS can reach neither the machine of its function nor a metadata service.
+// TestNetwork proves that a task on AWS can reach neither its function's machine nor a metadata service.
 func TestNetwork(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -76,7 +76,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestExampleEvents proves that the example events of AWS's library are read correctly: path, query and signer.
+// TestExampleEvents proves that the example events from AWS's library are read correctly: path, query and signer.
 func TestExampleEvents(t *testing.T) {
 	t.Parallel()
 	folder, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/aws/aws-lambda-go").Output()
@@ -197,7 +197,7 @@ func TestAnswer(t *testing.T) {
 }
 
 // TestSigned proves that paths below /iam accept only signed requests, and that the signer is taken from API Gateway's
-// data and never from a header, in both formats of events.
+// data and never from a header, in both event formats.
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	var who string

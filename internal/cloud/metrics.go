@@ -41,7 +41,7 @@ func (e *Engine) measure(function string) func() {
 type counts struct {
 	node.Stats
 	NoEvaluator int64 // expression evaluators that could not be started
-	Answers     int64 // responses that blame the server (5xx)
+	Answers     int64 // responses that report a server error (5xx)
 }
 
 func (e *Engine) counted() counts {

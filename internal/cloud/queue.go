@@ -121,7 +121,7 @@ func adopt(q *sqs.Queue, m events.SQSMessage, lease time.Duration) (host.Deliver
 	return q.Adopt(sqs.Record{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: attributes, Count: count, First: first}, lease)
 }
 
-// Depths returns the approximate numbers of messages in the queues and of their dead letters.
+// Depths returns the approximate numbers of messages and dead letters in the queues.
 func (e *Engine) Depths(ctx context.Context) ([]host.Depth, error) {
 	var list []host.Depth
 	for _, d := range e.dead {

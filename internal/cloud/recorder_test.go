@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRecorder proves that a handler's response is kept as a server would send it, no matter in what order the handler
-// writes; the standard library's test recorder is the oracle.
+// TestRecorder proves that a handler's response is kept as a server would send it, no matter what order the handler
+// writes in; the standard library's test recorder is the oracle.
 func TestRecorder(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{

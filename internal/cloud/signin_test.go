@@ -23,7 +23,7 @@ import (
 	"zerodag/internal/ssm"
 )
 
-// shared is a parameter that several functions have.
+// shared is a parameter that several functions share.
 type shared struct {
 	mu          sync.Mutex
 	value       string
@@ -226,7 +226,7 @@ func TestWhereTheClientSecretIs(t *testing.T) {
 	}
 }
 
-// sent returns the cookies that a response set, in the form in which a browser sends them.
+// sent returns the cookies that a response set, in the form that a browser sends.
 func sent(list []string) (cookies []string) {
 	for _, k := range list {
 		name, _, _ := strings.Cut(k, ";")

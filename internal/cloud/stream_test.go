@@ -60,7 +60,7 @@ func TestStreamsAreShort(t *testing.T) {
 	}
 }
 
-// streamed requests the events of an attempt and returns the position with which the response ends.
+// streamed requests an attempt's events and returns the position with which the response ends.
 func streamed(t *testing.T, api *API, attempt int64, position string) string {
 	t.Helper()
 	payload := fmt.Sprintf(`{"rawPath":"/iam/api/attempts/%d/events","headers":{"last-event-id":%q},"requestContext":{"http":{"method":"GET","sourceIp":"1.2.3.4"},"authorizer":{"iam":{"userArn":"arn:aws:iam::1:user/u"}}}}`, attempt, position)

@@ -54,7 +54,7 @@ func queue(t *testing.T, c aws.Config, fifo bool) string {
 	return *out.QueueUrl
 }
 
-// waiting counts the delayed messages of a queue.
+// waiting counts a queue's delayed messages.
 func waiting(t *testing.T, c aws.Config, url string) int {
 	t.Helper()
 	out, err := awssqs.NewFromConfig(c).GetQueueAttributes(t.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &url,

@@ -9,7 +9,7 @@ import (
 )
 
 // Commands reads where commands run and within which limits (commands.md#settings). It records the first invalid value
-// as the error of the reading.
+// as the Reading's error.
 func (r *Reading) Commands() executors.Settings {
 	const keys = "agent.command_executor."
 	s := executors.Settings{Image: r.Text(keys+"docker.image", ""), User: r.Text(keys+"process.user", "")}

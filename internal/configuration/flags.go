@@ -28,7 +28,7 @@ type Flags struct {
 	Override   []Pair // from a command's other options, overriding everything else
 }
 
-// Register adds the options of every command to the flags of a command.
+// Register adds the options that every command has to a command's flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.Config, "config", "c", "", "configuration `FILE` (default: ~/.config/"+program.Called()+"/config)")
 	flags.StringVarP(&f.LogPath, "log", "L", "-", "append log messages to this `FILE`; \"-\" is stdout")
@@ -44,7 +44,7 @@ func (f *Flags) RegisterParams(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.paramsFile, "params-file", "P", "", "read parameters from a YAML `FILE`")
 }
 
-// file returns the path of the configuration file: the one that -c names, or the default.
+// file returns the configuration file's path: the one that -c names, or the default.
 func (f *Flags) file() string { return cmp.Or(f.Config, filepath.Join(Folder(), "config")) }
 
 // Files returns the absolute paths of the files that Load reads: they may contain passwords.

@@ -153,9 +153,9 @@ func TestWrongSources(t *testing.T) {
 	}
 }
 
-// TestParametersInTheirOrder proves that parameters from a file override those from the configuration, that parameters
-// set by -p override both, that dots create mappings, which merge values from all three, and that the folder of a
-// project elsewhere is a parameter.
+// TestParametersInTheirOrder proves that parameters from a file override parameters from the configuration, that
+// parameters set by -p override both, that dots create mappings, which merge values from all three, and that the folder
+// of a project elsewhere is a parameter.
 func TestParametersInTheirOrder(t *testing.T) {
 	t.Parallel()
 	file := write(t, t.TempDir(), "p.yml", "a: {b: 2, c: [1, x]}\nd: yes it is\n")

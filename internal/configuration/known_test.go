@@ -6,7 +6,7 @@ import (
 )
 
 // TestSlips proves that a key counts as a misspelling of another only if one letter differs or two neighboring letters
-// are swapped, because Digdag has keys that are similar to other keys of this server.
+// are swapped, because Digdag has keys that are similar to this server's other keys.
 func TestSlips(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -14,9 +14,9 @@ import (
 // Pair is one KEY=VALUE from the command line or from a configuration.
 type Pair struct{ Key, Value string }
 
-// SplitPairs reads the values of an option that takes KEY=VALUE as Digdag's parser does: commas separate the pieces of
-// a value, and a piece without "=" belongs to the value before it. `a=1,b=2` is two pairs, `list=[1,2,3],b=2` is
-// list="[1,2,3]" and b="2". Commas at the end of a value are lost.
+// SplitPairs reads the values of an option that takes KEY=VALUE as Digdag's parser does: commas separate pairs, and a
+// part without "=" belongs to the value before it. `a=1,b=2` is two pairs, `list=[1,2,3],b=2` is list="[1,2,3]" and
+// b="2". Commas at the end of a value are lost.
 func SplitPairs(option string, values []string) ([]Pair, error) {
 	var pairs []Pair
 	for _, value := range values {

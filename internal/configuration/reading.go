@@ -60,7 +60,7 @@ func (r *Reading) Number(key string, otherwise int) int {
 	return n
 }
 
-// Bool reads true or false, in any case.
+// Bool reads true or false, in upper or lower case.
 func (r *Reading) Bool(key string, otherwise bool) bool {
 	switch strings.ToLower(r.Text(key, "")) {
 	case "":

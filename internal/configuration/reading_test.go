@@ -64,8 +64,8 @@ func TestFirstWrongValue(t *testing.T) {
 	}
 }
 
-// TestUnread checks which keys a log warns about: unused keys that resemble a setting of the server, but not keys for
-// clients, parameters and secrets, whose values are never shown.
+// TestUnread checks which keys a log warns about: unused keys that resemble one of the server's settings, but not keys
+// for clients, parameters and secrets, whose values are never shown.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	r := Settings{"a": "1", "b.c": "2", "b.": "3", "archive.type": "s3", "database.type": "h2", "client.http.endpoint": "x", "params.p": "x", "secrets.s": "secret", "z": ""}.Reading()

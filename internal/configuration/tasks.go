@@ -19,8 +19,8 @@ func (r *Reading) Stored() oprun.Stored {
 	return oprun.StoredByProject
 }
 
-// LogForm reads the format of the engine's lines in task logs. If the program is called digdag, Digdag's format is the
-// default.
+// LogForm reads the format that the engine's lines have in task logs. If the program is called digdag, Digdag's format
+// is the default.
 func (r *Reading) LogForm() tasklog.Form {
 	forms := []string{string(tasklog.Short), string(tasklog.Digdag)}
 	if program.AsDigdag() {

@@ -21,7 +21,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// Choice is what the options of a command and the configuration specify about the server to use.
+// Choice holds what a command's options and the configuration specify about the server to use.
 type Choice struct {
 	configuration.Flags
 	Endpoint, Context string
@@ -33,7 +33,7 @@ type Choice struct {
 	Settings configuration.Settings // nil until they are read
 }
 
-// Register adds the options that choose a server to the flags of a command.
+// Register adds the options that choose a server to a command's flags.
 func (c *Choice) Register(flags *pflag.FlagSet) {
 	flags.StringVarP(&c.Endpoint, "endpoint", "e", "", "`URL` of the server (default: environment variable ZERODAG_ENDPOINT, the context in use, client.http.endpoint in the configuration, or "+client.DefaultEndpoint+")")
 	flags.StringVar(&c.Context, "context", "", "`NAME` of a server that `zerodag context` lists (default: environment variable ZERODAG_CONTEXT, then the context in use)")
@@ -112,7 +112,7 @@ func (c *Choice) Connect(version string, warn io.Writer) (*client.Client, error)
 	return client.New(o)
 }
 
-// allHeaders returns the headers from the configuration, overridden by those from the command line.
+// allHeaders returns the headers from the configuration, overridden by headers from the command line.
 func (c *Choice) allHeaders(way access) (http.Header, error) {
 	header := http.Header{}
 	for _, key := range slices.Sorted(maps.Keys(c.Settings)) {

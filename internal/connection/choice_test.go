@@ -60,7 +60,7 @@ func TestWhichServer(t *testing.T) {
 	check("after the context in use is gone", Choice{Settings: configured}, nil, "http://configured")
 }
 
-// TestHeaders proves that headers from the command line override those from the configuration, and that an invalid
+// TestHeaders proves that headers from the command line override headers from the configuration, and that an invalid
 // header is a command-line error.
 func TestHeaders(t *testing.T) {
 	t.Parallel()

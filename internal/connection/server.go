@@ -25,7 +25,7 @@ import (
 type Server struct {
 	Name, Endpoint, Token string
 	IAM                   bool
-	warning               string // warns that others can read or could read the token in its file
+	warning               string // warns that others can or could read the token in its file
 }
 
 // Keys in a context's file.

@@ -13,20 +13,19 @@ import (
 	"zerodag/internal/host"
 )
 
-// File is a file of a revision.
+// File is a file in a revision.
 type File struct {
 	Path string // with slashes
 	Size int64
 }
 
-// Limits on reading an archive, because a function must answer within seconds.
+// Limits on reading an archive, because a function must respond within seconds.
 const (
 	mostFiles    = 5000
 	mostUnpacked = 256 << 20 // bytes
 )
 
-// Files lists the files of a revision in the order of its archive. all is false if the archive has more files than are
-// read.
+// Files lists a revision's files in the order of its archive. all is false if the archive has more files than are read.
 func (c *Console) Files(ctx context.Context, r host.Revision) (list []File, all bool, err error) {
 	all, err = c.eachFile(ctx, r, func(f File, _ io.Reader) (bool, error) {
 		list = append(list, f)

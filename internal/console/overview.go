@@ -17,7 +17,7 @@ import (
 type Overview struct {
 	At      time.Time
 	Running []Running
-	Active  int // attempts under way, up to mostActive
+	Active  int // running attempts, up to mostActive
 	Failed  []Failed
 	// FailedAll means that Failed contains all failures since the requested time. It is false if a limit on the searched
 	// or failed attempts was reached.
@@ -27,7 +27,7 @@ type Overview struct {
 	Schedules int             // the number of enabled schedules, up to mostSchedules
 }
 
-// Running is an attempt under way.
+// Running is a running attempt.
 type Running struct {
 	host.Attempt
 	// Tasks and Done count its tasks except groups; both are 0 if the tasks were not read.
@@ -66,7 +66,7 @@ const (
 	mostActive    = 1000
 	mostFailures  = 500 // attempts that are searched for failures
 	mostSchedules = 5000
-	counted       = 20 // attempts under way whose tasks are counted
+	counted       = 20 // running attempts whose tasks are counted
 	explained     = 20 // failures whose cause is read
 	measured      = 10 // workflows whose attempts are compared with earlier ones
 	compared      = 20 // successful attempts that they are compared with
@@ -208,7 +208,7 @@ func (c *Console) explain(ctx context.Context, f *Failed) error {
 	return errors.Join(err, wrong)
 }
 
-// late compares attempts under way with other attempts of their workflow, and with their `sla:`.
+// late compares running attempts with other attempts of their workflow, and with their `sla:`.
 func (c *Console) late(ctx context.Context, o *Overview) error {
 	usual := map[[2]string]time.Duration{}
 	for _, r := range o.Running {

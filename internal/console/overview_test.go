@@ -87,7 +87,7 @@ func (s *stores) overview(t *testing.T, now time.Time) *console.Console {
 }
 
 // TestLate proves that an overview reports exactly three kinds of late objects: a schedule whose time has passed, an
-// attempt that takes longer than others did, and an attempt that is close to its `sla:`.
+// attempt that takes longer than others took, and an attempt that is close to its `sla:`.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

@@ -101,8 +101,8 @@ func (s *site) wanted(f console.SessionFilter, x host.Session) bool {
 		(len(f.States) == 0 || f.States[x.Last.Status()]) && (from.IsZero() || !x.Time.Before(from))
 }
 
-// TestSessionsByChance proves that pages with any size, bound and limit of sessions to read together contain exactly
-// the matching sessions, the newest first, whether few or many workflows have a tag.
+// TestSessionsByChance proves that pages with any size, bound and limit on the sessions to read together contain
+// exactly the matching sessions, the newest first, whether few or many workflows have a tag.
 func TestSessionsByChance(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {

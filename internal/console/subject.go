@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Subject is what a message of a queue is about.
+// Subject is what a queue message is about.
 type Subject struct {
 	// What names the purpose of the message: "run" runs tasks, "fire" fires schedules, "begin" starts an attempt that an
 	// event requested, and "" is unknown to this program; all others are kinds of events (events.Kind).
@@ -28,7 +28,7 @@ const (
 	mostOpened = 20
 )
 
-// SubjectOf returns the subject of a message in a queue. It uses only the message.
+// SubjectOf returns the subject of a queue message. It uses only the message.
 func SubjectOf(queue string, m host.Message) Subject {
 	var s Subject
 	if attempt, _, err := host.ParseMessageID(m.ID); err == nil {
@@ -109,7 +109,7 @@ func (c *Console) Introduce(ctx context.Context, list []Subject) error {
 	return nil
 }
 
-// name sets the task names of subjects from the state of their attempt, which is nil if the attempt has no tasks.
+// name sets the task names of subjects from their attempt's state, which is nil if the attempt has no tasks.
 func name(s *engine.State, list []*Subject) {
 	for _, x := range list {
 		for _, r := range x.runs {

@@ -15,7 +15,7 @@ type Kind int
 // The kinds of tasks.
 const (
 	None     Kind = iota // nothing: a group, or a task that did not run
-	Inline               // a moment of the function that advances the attempt
+	Inline               // a moment in the function that advances the attempt
 	Agent                // a run in the function for tasks
 	Command              // a machine on Fargate
 	Function             // a run in the function for commands
@@ -166,7 +166,7 @@ func machines(commands []Task, finished time.Time) (list []*machine) {
 	return list
 }
 
-// last returns when the last command of a machine ended.
+// last returns when a machine's last command ended.
 func (m *machine) last() time.Time { return slices.MaxFunc(m.ends, time.Time.Compare) }
 
 // load returns how many commands a machine is running at a given time.

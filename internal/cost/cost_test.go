@@ -19,7 +19,7 @@ var (
 	own    = sandbox.Class{Image: "i", CPU: 4096, Memory: 8192, Own: true}
 )
 
-// command returns a command that runs between two times, given in seconds after the beginning.
+// command returns a command that runs between two times, given in seconds from the start.
 func command(class sandbox.Class, from, to int) cost.Task {
 	return cost.Task{Kind: cost.Command, From: begin.Add(time.Duration(from) * time.Second), To: begin.Add(time.Duration(to) * time.Second), Machine: class}
 }
@@ -73,8 +73,8 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestAttempts checks what each kind of task adds to an attempt, and that prices depend on the architecture and the
-// network of the stage.
+// TestAttempts checks what each kind of task adds to an attempt, and that prices depend on the stage's architecture and
+// network.
 func TestAttempts(t *testing.T) {
 	t.Parallel()
 	of := func(s cost.Stage, tasks ...cost.Task) cost.Amount {
@@ -100,8 +100,8 @@ func TestAttempts(t *testing.T) {
 	near(t, "a function on arm64", of(cost.Stage{FunctionMemory: 2048, ARMFunctions: true}, function).Machines, prices.LambdaRequest+20*prices.LambdaGBSecond)
 }
 
-// TestRows proves that a sample stands for all attempts, and that a workflow whose tasks could not be read still has
-// the cost of its attempts.
+// TestRows proves that a sample stands for all attempts, and that a workflow whose tasks could not be read is still
+// charged for its attempts.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	r := cost.RowOf("1", "p", "w", 10, []cost.Amount{{Tasks: 1, Engine: 2}, {Tasks: 3, Engine: 2, Machines: 4, CPUHours: 1}})

@@ -3,8 +3,8 @@
 // becomes a `fail>`.
 //
 // The command line calls it (`zerodag import dagu`). It must never run anything or read files: the text is its only
-// input. Its packages do the work, from the bottom to the top: document, precomputed, forms, sequence, references,
-// tasks, kinds, workflow.
+// input. Its packages do the work, from bottom to top: document, precomputed, forms, sequence, references, tasks,
+// kinds, workflow.
 package dagu
 
 import (

@@ -26,8 +26,8 @@ const (
 // marks lists the names that identify a data folder.
 var marks = []string{Database, Key, Token, Archives}
 
-// Holds reports whether a folder with entries of these names is a server's data folder: it contains the database, or
-// the secret key together with archives or the first token. It ignores case, as file systems may.
+// Holds reports whether a folder that has entries with these names is a server's data folder: it contains the database,
+// or the secret key together with archives or the first token. It ignores case, as file systems may.
 func Holds(names []string) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })

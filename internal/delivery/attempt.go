@@ -28,13 +28,13 @@ type attempt struct {
 	// state is the state according to the log, or nil. Between a Step and the append of its changes, state is ahead of
 	// the log; the lock is held throughout, and after a failure state is nil.
 	state    *engine.State
-	known    time.Time // when state last certainly agreed with the log
+	known    time.Time // when state was last known to agree with the log
 	seq      int64     // of the last entry
 	nonce    string    // of the last entry
 	at       time.Time // of the last entry
 	snapshot int       // bytes of the last snapshot
 	since    int       // bytes of entries after it
-	read     int       // bytes of these entries that were read
+	read     int       // bytes read from these entries
 	// stops holds functions that end this process's runs of the attempt when it is killed.
 	stops map[engine.Run]func()
 	// logged holds runs within a step whose log was stored but whose result was not: when the step is repeated, they do
@@ -56,7 +56,7 @@ type attempt struct {
 
 	// holders and idle are guarded by the lock of the cache.
 	holders int
-	idle    *list.Element // its place among the attempts without a holder
+	idle    *list.Element // its position among the attempts without a holder
 }
 
 // Attempts caches the attempts that this process works on or recently worked on. It is safe for concurrent use.
@@ -122,8 +122,8 @@ func (c *Attempts) Over(id int64) {
 	a.notify()
 }
 
-// View passes the state of an unfinished attempt to f, which must not keep references to it, with the number of the
-// last entry that the state includes. It returns host.ErrGone if the attempt has ended since the caller read its row.
+// View passes an unfinished attempt's state to f, which must not keep references to it, with the number of the last
+// entry that the state includes. It returns host.ErrGone if the attempt has ended since the caller read its row.
 func (c *Attempts) View(ctx context.Context, id int64, f func(s *engine.State, seq int64)) error {
 	a := c.hold(id)
 	defer c.drop(a)
@@ -221,8 +221,7 @@ func (a *attempt) halt() {
 	}
 }
 
-// haltFlagged stops those runs of the attempt in this process whose tasks must end according to the log. The lock is
-// held.
+// haltFlagged stops the attempt's runs in this process whose tasks must end according to the log. The lock is held.
 func (a *attempt) haltFlagged() {
 	for run, stop := range a.stops {
 		if t := a.state.Task(run.Task); t != nil && t.Cancel {

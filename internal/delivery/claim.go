@@ -92,9 +92,9 @@ func (c *runClaim) lost(r engine.Run, fenced bool) engine.Lost {
 	return e
 }
 
-// left returns the runs that an earlier holder of the message reached and may have begun. That holder kept only a
-// single task; if there were more, it sent each one in a separate message, which is not lost. Packs cannot be sent
-// again because their contents change.
+// left returns the runs that an earlier holder of the message reached and may have begun. That holder kept a task only
+// if there was just one; if there were more, it sent each in a separate message, which is not lost. Packs cannot be
+// sent again because their contents change.
 func (c *runClaim) left(s *engine.State) []engine.Run {
 	var runs []engine.Run
 	for _, guard := range c.guards() {
@@ -112,7 +112,7 @@ func (c *runClaim) left(s *engine.State) []engine.Run {
 
 func (c *runClaim) guards() []string { return append(slices.Clone(c.from), c.guard) }
 
-// claimRuns claims a message's tasks and returns the runs to make now. On a second delivery it carries out what the
+// claimRuns claims a message's tasks and returns the runs to start now. On a second delivery it carries out what the
 // message owes even if nothing changed.
 func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.Run, err error) {
 	x := d.message
@@ -140,8 +140,8 @@ func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.
 	return runs, err
 }
 
-// mostUnbegun limits how often a task is taken over without blame: a task that crashes its agent also appears not to
-// have begun, judging by the times, if its message then waits for a free agent.
+// mostUnbegun limits how many times a task is taken over without blame: a task that crashes its agent also appears not
+// to have begun, judging by the times, if its message then waits for a free agent.
 const mostUnbegun = 5
 
 // unbegun reports whether no previous receiver began the work of this message or of the messages that it replaces, as

@@ -102,7 +102,7 @@ func (d *delivery) latest(ctx context.Context, ref host.PoolRef, me rival, waiti
 }
 
 // replace ends as many running attempts as this attempt needs slots, the least important and the oldest first, and ends
-// the waiting ones. It spares attempts that are more important or newer than this one.
+// the waiting attempts. It spares attempts that are more important or newer than this one.
 func (d *delivery) replace(ctx context.Context, ref host.PoolRef, l host.Line, me rival, waiting []rival) error {
 	var out, running []rival
 	need := 1 + len(l.Taken) - l.Slots

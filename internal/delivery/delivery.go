@@ -30,7 +30,7 @@ func (w *Worker) received(q host.Queue, d host.Delivery) *delivery {
 // the lease may have ended, and another receiver may be doing the same work. In most cases the heartbeat has just
 // extended the lease, and no call is needed.
 func (d *delivery) keepsLease(ctx context.Context) error {
-	elapsed := max(time.Since(d.began), time.Now().Round(0).Sub(d.began.Round(0))) // the monotonic clock stands still while the machine sleeps
+	elapsed := max(time.Since(d.began), time.Now().Round(0).Sub(d.began.Round(0))) // the monotonic clock stops while the machine sleeps
 	if elapsed-time.Duration(d.leased.Load()) < d.Limits.Lease*2/3 {
 		return nil
 	}
@@ -88,8 +88,8 @@ func (d *delivery) acknowledge(ctx context.Context) {
 // delete removes a message that needs no work.
 func (d *delivery) delete(ctx context.Context) { d.deleted(d.tryDelete(ctx)) }
 
-// tryDelete retries until the store is available, because a message that is delivered again would take over runs of
-// others.
+// tryDelete retries until the store is available, because a message that is delivered again would take over runs that
+// belong to other messages.
 func (d *delivery) tryDelete(ctx context.Context) error {
 	return d.Retry.Do(ctx, "delete message "+d.message.ID, func() error { return d.queue.Delete(ctx, d.message) })
 }
@@ -125,8 +125,8 @@ func (d *delivery) putBack(ctx context.Context, err error) {
 }
 
 // releaseMessage returns a message to the queue. If the store is unavailable, a server retries until the lease must
-// have expired, because the message and those behind it would be blocked until then. A Lambda function has no time for
-// that.
+// have expired, because the message and the messages behind it would be blocked until then. A Lambda function has no
+// time for that.
 func (d *delivery) releaseMessage(ctx context.Context, delay time.Duration) {
 	give := func() error { return d.queue.Release(ctx, d.message, delay) }
 	err := give()

@@ -23,18 +23,18 @@ type holder struct {
 	// guard, or in packs.
 	keep int
 	// passed holds the runs that it has sent or is running; nil if that is not needed. A pack has several runs under one
-	// guard, and must not dispatch again those that are in progress.
+	// guard, and must not dispatch runs again while they are in progress.
 	passed map[engine.Run]bool
 }
 
 // outbox holds the messages that a delivery sends and the runs that it keeps. It is reused by later tries, which must
 // not keep or pack runs differently after they may have been sent.
 type outbox struct {
-	// doubt means that some of the list may have been sent. From then on the list only becomes shorter.
+	// doubt means that part of the list may have been sent. From then on the list only becomes shorter.
 	doubt bool
 	list  []outgoing
-	// kept holds runs that the delivery makes itself. They are under way as soon as perform returns them: the caller runs
-	// them, or returns an error so that the message is delivered again.
+	// kept holds runs that the delivery executes itself. They are under way as soon as perform returns them: the caller
+	// runs them, or returns an error so that the message is delivered again.
 	kept []engine.Run
 }
 
@@ -78,8 +78,8 @@ func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) (
 	return s.kept, nil
 }
 
-// owed returns the outstanding work of the message: the messages to send and the runs that the caller may keep, whether
-// more portions must be made, and whether the attempt has ended.
+// owed returns the message's outstanding work: the messages to send and the runs that the caller may keep, whether more
+// portions must be generated, and whether the attempt has ended.
 func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
 	for _, e := range a.state.Outstanding(h.guard) {
 		switch e := e.(type) {
@@ -155,7 +155,7 @@ func (w *Worker) goOn(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// timeoutName returns the name of the message for a `_timeout` timer.
+// timeoutName returns the message name for a `_timeout` timer.
 func timeoutName(x engine.Expiry) string {
 	return fmt.Sprintf("%s%d.%d", host.TimeoutMark, x.Task, x.Timer)
 }
@@ -194,7 +194,7 @@ func (w *Worker) waiting(a *attempt, name string, t events.Task, at time.Time) h
 	return m
 }
 
-// announce announces the decisions of a step on the bus before they are carried out: after a failure, everything is
+// announce announces a step's decisions on the bus before they are carried out: after a failure, everything is
 // repeated. The lock is held.
 func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 	if p.begins {

@@ -18,7 +18,7 @@ const (
 	fenceMargin = 6
 	// beatAgain is the interval at which a fenced lease is extended after a failure.
 	beatAgain = time.Second
-	// fencedMark is the note that replaces that of a run that was ended by a fence: its end counts against no run.
+	// fencedMark is the note that replaces the note of a run that was ended by a fence: its end counts against no run.
 	fencedMark = "fenced"
 )
 
@@ -54,7 +54,7 @@ func (d *delivery) fence(ctx context.Context, task string, end func(error)) (rem
 	return cancel
 }
 
-// noteFull records whether the database rejected the extension of the lease because it is full.
+// noteFull records whether the database refused to extend the lease because the database is full.
 func (d *delivery) noteFull(err error) { d.full.Store(errors.Is(err, syscall.ENOSPC)) }
 
 // beat returns how long to wait before the next extension of the lease; err is the error of the last one.
@@ -65,8 +65,7 @@ func (d *delivery) beat(err error) time.Duration {
 	return d.Limits.Heartbeat
 }
 
-// giveBack returns the message of a fenced run to the queue as soon as the store is available, unless another server
-// has it.
+// giveBack returns a fenced run's message to the queue as soon as the store is available, unless another server has it.
 func (d *delivery) giveBack(ctx context.Context) {
 	err := d.Retry.Do(ctx, "give a task back", func() error {
 		if q, marks := d.Tasks.(host.Marker); marks {

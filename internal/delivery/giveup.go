@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits for a message that causes panics: how often in this process, and how often it was received in total. A defect
-// must not block an attempt forever.
+// Limits for a message that causes panics: how many panics in this process, and how many times it was received in
+// total. A bug must not block an attempt forever.
 const (
 	maxPanics   = 5
 	maxReceived = 20
@@ -29,7 +29,7 @@ func (d *delivery) isHopeless(err error) bool {
 	return errors.Is(err, host.ErrPanic) && d.panicked()
 }
 
-// panicked counts a panic and reports whether the attempt must be given up.
+// panicked counts a panic and reports whether to give up on the attempt.
 func (d *delivery) panicked() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 // the guard sent for it. Therefore an effect that was owed both before and after the messages were listed, and that
 // none of them carries, has lost its message.
 
-// all reports that every effect may lack its message.
+// all treats every effect as one that may lack its message.
 func all(engine.Effect) bool { return true }
 
-// none reports that no effect lacks its message.
+// none treats no effect as one that lacks its message.
 func none(engine.Effect) bool { return false }
 
 // lacking returns the attempt's effects that have no message. It uses the state that was read before the messages; a

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// StopKilled stops runs of this process whose attempts were killed, or have ended, in another process: the process that
+// StopKilled stops this process's runs whose attempts were killed, or have ended, in another process: the process that
 // received the kill can stop only its own runs. Their results no longer count, so stopping them late or twice changes
 // nothing.
 func (w *Worker) StopKilled(ctx context.Context) error {
@@ -65,7 +65,7 @@ func (c *Attempts) inUse() []*attempt {
 	return list
 }
 
-// underWay reports whether this process has a run of the attempt under way.
+// underWay reports whether a run of the attempt is under way in this process.
 func (a *attempt) underWay() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

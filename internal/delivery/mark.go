@@ -19,14 +19,14 @@ const (
 	// steady is the age at which a process starts to begin runs that may have crashed another process: if the process
 	// dies earlier, its death does not count against any of these runs.
 	steady = time.Second
-	// apart is the interval between the beginnings of such runs, so that few of them are marked without having reached
-	// their commands when the process ends.
+	// apart is the interval between the starts of such runs, so that few runs are marked without having reached their
+	// commands when the process ends.
 	apart = 50 * time.Millisecond
 	// noted is the age at which a run is marked as begun: its command has started by then, and a short run costs no
 	// write.
 	noted = 200 * time.Millisecond
-	// mostStarting is how often in a row a process may end while it starts a run before that counts against the run. In
-	// most cases it is a coincidence.
+	// mostStarting is how many times in a row a process may end while it starts a run before this counts against the run.
+	// In most cases it is a coincidence.
 	mostStarting = 3
 	// killSeen is the interval at which the log is checked for a kill that was acknowledged.
 	killSeen = 10 * time.Millisecond
@@ -60,8 +60,9 @@ func (d *delivery) mark(ctx context.Context, j *job, run engine.Run) (over func(
 }
 
 // markFirst handles a run that may have crashed another process. It writes a note even before the run begins, because
-// the run may crash this process in its first millisecond. If the last process died at that point, the run begins one
-// second later than in that process, so that repeated kills of the server at the same age hit the run only once.
+// the run may crash this process within its first millisecond. If the last process died at that point, the run begins
+// one second later than in that process, so that if the server is repeatedly killed at the same age, this hits the run
+// only once.
 func (d *delivery) markFirst(ctx context.Context, q host.Marker, run engine.Run, known host.Entry) (killed bool, over func(), err error) {
 	_, times := parseBegun(d.message.Begun)
 	if err := retry.Sleep(ctx, steady*time.Duration(1+times)-time.Since(d.born)); err != nil {
@@ -99,8 +100,8 @@ func starting(run engine.Run, times int) string {
 	return host.RunName(run) + startingMark + strconv.Itoa(times)
 }
 
-// parseBegun reads the last note about a message: a run's name, and how often in a row it was being started; 0 means
-// that it had begun.
+// parseBegun reads the last note about a message: a run's name, and how many times in a row it was being started; 0
+// means that it had begun.
 func parseBegun(note string) (run string, times int) {
 	run, text, _ := strings.Cut(note, startingMark)
 	times, err := strconv.Atoi(text)
@@ -110,7 +111,7 @@ func parseBegun(note string) (run string, times int) {
 	return run, times
 }
 
-// markSoon records a run that is made for the first time once it has run for a while.
+// markSoon records a run that is executed for the first time, once it has lasted for a while.
 func (d *delivery) markSoon(ctx context.Context, q host.Marker, run engine.Run, known host.Entry) (killed bool, over func(), err error) {
 	err = d.Retry.Do(ctx, "look for a kill", func() (err error) {
 		killed, err = q.Begin(ctx, d.message, "", known)

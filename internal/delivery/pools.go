@@ -15,9 +15,9 @@ import (
 )
 
 // A task that waits for a pool's slots requests them with a separate message to its attempt. The handler of that
-// message, or of a later wake of the task, tries to take the slots. Slots count only once the log contains Granted; the
-// same message gives them up if the log shows that the task no longer waits. The message that ended a try gives up the
-// try's slots before it sends anything.
+// message, or of a later wake of the task, tries to take the slots. Slots count as taken only once the log contains
+// Granted; the same message gives them up if the log shows that the task no longer waits. The message that ended a try
+// gives up the try's slots before it sends anything.
 
 // claimOf returns a try's claim to slots of a pool.
 func claimOf(attempt int64, ask events.SlotsAsk) host.Claim {
@@ -81,7 +81,7 @@ func (w *Worker) releaseSlots(ctx context.Context, a *attempt, r engine.Release)
 	return w.runTurns(ctx, refs, pool.Release(c, r.Waited))
 }
 
-// runTurns runs a turn on each of the pools that a claim may mean.
+// runTurns runs a turn on each of the pools that a claim may refer to.
 func (w *Worker) runTurns(ctx context.Context, refs []host.PoolRef, t pool.Turn) error {
 	for _, ref := range refs {
 		if _, err := w.Slots.Run(ctx, ref, t); err != nil {
@@ -91,7 +91,7 @@ func (w *Worker) runTurns(ctx context.Context, refs []host.PoolRef, t pool.Turn)
 	return nil
 }
 
-// poolsOf returns the pools that a claim may mean in an attempt: the pool of its project takes precedence over the
+// poolsOf returns the pools that a claim may refer to in an attempt: the pool of its project takes precedence over the
 // site's. An implicit pool belongs to the project.
 func poolsOf(row host.Attempt, c claim.Pool) []host.PoolRef {
 	of := host.PoolRef{Site: row.Site, Project: row.Project.ID, Name: c.Name}
@@ -116,7 +116,7 @@ func (d *delivery) askAgain(ctx context.Context, lacks func(engine.Effect) bool)
 	return nil
 }
 
-// slots handles a message that makes a task try for its slots. The cached state was dropped: all decisions here are
+// slots handles a message that makes a task try to take its slots. The cached state was dropped: all decisions here are
 // based on the current log.
 func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	row, now, use, err := d.standing(ctx, ask)

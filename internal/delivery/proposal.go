@@ -68,7 +68,7 @@ func (p *proposal) bring(happened []engine.Event) {
 	}
 }
 
-// goesOn reports whether the process will also make the next entry of the attempt, judging by this state.
+// goesOn reports whether, judging by this state, the process will also write the attempt's next entry.
 func (p *proposal) goesOn(s *engine.State) bool {
 	if !p.keeps || s.Canceled() {
 		return false
@@ -87,9 +87,9 @@ func tooSoon(s *engine.State, r engine.Run) bool {
 	return t != nil && t.State == engine.Running && t.Dispatch+1 == r.Dispatch
 }
 
-// takeOverStart plans that the message with this guard orders the work of entry 1 again if nothing resulted from it. If
-// that work is under way after all, its results no longer count. The first message still owes only the timer of `sla:`,
-// or of the attempt's start time, which is also carried out.
+// takeOverStart plans that the message with this guard requests the work of entry 1 again if nothing resulted from it.
+// If that work is under way after all, its results no longer count. The first message still owes only the timer of
+// `sla:`, or of the attempt's start time, which is also carried out.
 func (p *proposal) takeOverStart(a *attempt, guard string) {
 	p.plan = func(s *engine.State) (list []engine.Event, applies bool) {
 		p.guards = []string{guard}

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/retry"
 )
 
-// TakeEvents handles messages that belong to one group in the queue "events". It finishes each message with a call of
+// TakeEvents handles messages that belong to one group in the queue "events". It finishes each message with a call to
 // q: Delete if everything that it owed is done, Release if it must be delivered again. Messages behind a failed one are
 // also released.
 func (w *Worker) TakeEvents(ctx context.Context, q host.Queue, list []host.Delivery) {
@@ -110,8 +110,8 @@ func join(list []host.Delivery) (joined, bool) {
 	return j, true
 }
 
-// handle handles a message and deletes it last. After a failure the message is delivered again, each time later: only
-// messages that name a missing attempt are dropped. handle reports whether the message is finished.
+// handle handles a message and deletes it last. After a failure the message is delivered again, with a longer delay
+// each time; only messages that name a missing attempt are dropped. handle reports whether the message is finished.
 func (d *delivery) handle(ctx context.Context, do func(*delivery, context.Context) error) bool {
 	id, guard, err := host.ParseMessageID(d.message.ID)
 	if err != nil {

@@ -13,17 +13,18 @@ import (
 	"zerodag/internal/host"
 )
 
-// A revival replaces lost messages. If the queues cannot list their messages (inventory.go), it assumes that all are
-// lost. Waits are simply sent again, because only one of several wakes counts. Runs are fenced: after that entry, every
-// holder of a message for the run must take the run over before it begins, and only one can. After the longest life of
-// a process, any process that began the run before the fence has ended or has noticed that its message is gone. Runs
-// that are still fenced by then have neither a process nor a message, and the revival takes them over.
+// A revival replaces lost messages. If the queues cannot list their messages (inventory.go), it assumes that all
+// messages are lost. Waits are simply sent again, because only one of several wakes counts. Runs are fenced: after that
+// entry, every holder of a message for the run must take the run over before it begins, and only one can. After the
+// longest time that a process can live, any process that began the run before the fence has ended or has noticed that
+// its message is gone. Runs that are still fenced by then have neither a process nor a message, and the revival takes
+// them over.
 
-// oldest is the maximum age of a cached state that is used to accept a message that comes for the first time.
+// oldest is the maximum age of a cached state that is used to accept a message that is received for the first time.
 // host.Limits.FenceTime includes it.
 const oldest = time.Minute
 
-// fenced reports whether a revival is responsible for the run of a task.
+// fenced reports whether a revival is responsible for a task's run.
 func fenced(t *engine.Task) bool { return strings.HasPrefix(t.Guard, host.FenceMark) }
 
 // revive handles the message of a revival for one attempt.

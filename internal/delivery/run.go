@@ -83,7 +83,7 @@ func (l tooLong) Error() string {
 // Is makes the error match operators.ErrEnded, so that the task ends with the run.
 func (tooLong) Is(target error) bool { return target == operators.ErrEnded }
 
-// limited returns a context that limits the time of a run: work that cannot end in time must not be lost with its
+// limited returns a context that limits a run's duration: work that cannot end in time must not be lost with its
 // process. The returned function ends the run earlier, with a cause.
 func (d *delivery) limited(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -119,8 +119,8 @@ func (d *delivery) begin(ctx context.Context, run engine.Run, stop func()) (*job
 	return j, nil
 }
 
-// conclude records the result of a run and carries out what the message then owes. It keeps the result while the store
-// is unavailable, because the task would have to run again if the result were lost.
+// conclude records a run's result and carries out what the message then owes. It keeps the result while the store is
+// unavailable, because the task would have to run again if the result were lost.
 func (d *delivery) conclude(ctx context.Context, h holder, e engine.Event) (next []engine.Run, err error) {
 	decided := false
 	var out outbox

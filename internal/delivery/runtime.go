@@ -12,8 +12,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// execute makes one run, with separate files, log and secrets. An error means that a store was not available, and that
-// the caller must retry the run.
+// execute performs one run, with separate files, log and secrets. An error means that a store was not available, and
+// that the caller must retry the run.
 func (w *Worker) execute(ctx context.Context, j *job) (run.Outcome, error) {
 	w.runs.Add(1)
 	w.running.Add(1)

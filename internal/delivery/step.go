@@ -241,8 +241,8 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 }
 
 // snapshotDue reports whether an entry needs a snapshot, given how many bytes would follow the last one. A snapshot
-// saves reading, and costs as much as several entries. The process that runs a chain reads nothing while no other
-// process works on the attempt, so it waits longer. The lock is held.
+// saves reads, and costs as much as several entries. The process that runs a chain reads nothing while no other process
+// works on the attempt, so it waits longer. The lock is held.
 func (a *attempt) snapshotDue(p *proposal, since int) bool {
 	switch {
 	case a.state.Ended() || since <= snapshotFloor || since <= a.snapshot:

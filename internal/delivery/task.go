@@ -96,9 +96,9 @@ func (d *delivery) chain(ctx context.Context, run engine.Run) error {
 	}
 }
 
-// handOn passes a run whose operator this process does not run to the receivers that do. The new message atomically
-// replaces the leased one, so that exactly one receiver has the run at any moment. It returns false if the run must be
-// made here.
+// handOn passes a run whose operator this process does not support to receivers that support it. The new message
+// atomically replaces the leased one, so that exactly one receiver has the run at any moment. It returns false if the
+// run must take place here.
 func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err error) {
 	queue, some := d.Tasks.(host.Forwarder)
 	if !some || len(d.Limits.Types) == 0 {
@@ -129,7 +129,7 @@ func (d *delivery) forOthers(ctx context.Context, run engine.Run) (host.Message,
 		return host.Message{}, err
 	}
 	if !current(a.state)(run) {
-		return host.Message{}, nil // running it will show the outcome
+		return host.Message{}, nil // running it will show what happens
 	}
 	return d.typed(a, a.message(handedMark+host.RunName(run), events.Task{Runs: []engine.Run{run}}, time.Time{}), run), nil
 }

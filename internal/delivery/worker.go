@@ -43,8 +43,8 @@ type Options struct {
 	// Slots manages the slots of pools.
 	Slots     pool.Runner
 	Catalogue Catalogue
-	// Retry handles all store errors that may be temporary. If the outcome of a run would otherwise be lost, the worker
-	// keeps retrying under the message's lease.
+	// Retry handles all store errors that may be temporary. If a run's outcome would otherwise be lost, the worker keeps
+	// retrying under the message's lease.
 	Retry *retry.Retrier
 	// LastLines returns the last lines that a task printed, for notices of its failure.
 	LastLines func(ctx context.Context, a host.Attempt, task string) []string

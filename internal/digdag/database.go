@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// Database reads the history from the PostgreSQL database of a Digdag server, which does not have to be running.
+// Database reads the history from a Digdag server's PostgreSQL database, which does not have to be running.
 type Database struct {
 	// URL names the server and database in libpq's format. Passwords may also come from PGPASSWORD or ~/.pgpass.
 	URL  string

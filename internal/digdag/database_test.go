@@ -133,7 +133,7 @@ func TestDatabaseIsOnlyRead(t *testing.T) {
 	}
 }
 
-// TestOtherDatabase proves that the error for a database without Digdag's tables says what to name.
+// TestOtherDatabase proves that the error for a database without Digdag's tables explains which database to name.
 func TestOtherDatabase(t *testing.T) {
 	t.Parallel()
 	d := Database{URL: fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", postgres.User, postgres.Start(t).Port, postgres.Database)}

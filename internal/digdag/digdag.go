@@ -27,9 +27,9 @@ type Survey struct {
 	Deleted    int // attempts of deleted projects, which are omitted
 }
 
-// History is the history of a Digdag server.
+// History is a Digdag server's history.
 type History interface {
-	// Attempts calls survey once, then passes the attempts to do in parts, oldest first, until do returns an error.
+	// Attempts calls survey once, then passes the attempts to do in batches, oldest first, until do returns an error.
 	Attempts(ctx context.Context, f Filter, survey func(Survey), do func([]client.PastAttempt) error) error
 	// Schedules lists the schedules of projects that are not deleted.
 	Schedules(ctx context.Context, f Filter) ([]client.PastSchedule, error)
@@ -44,10 +44,10 @@ type Target interface {
 // Options selects what Move does.
 type Options struct {
 	Filter
-	// Enabling is the enabled state of schedules afterwards (client.ImportSchedules); "" leaves the schedules alone.
+	// Enabling selects whether schedules are enabled afterwards (client.ImportSchedules); "" leaves the schedules alone.
 	Enabling string
 	DryRun   bool
-	Progress func(sent, of int) // called after each part
+	Progress func(sent, of int) // called after each batch
 }
 
 // Report is the result of Move.
@@ -136,7 +136,7 @@ func fitting(list []client.PastAttempt) (fit []client.PastAttempt, refused []str
 	return fit, refused
 }
 
-// parts cuts a list into parts that fit into a call.
+// parts splits a list into batches that fit into a call.
 func parts(list []client.PastAttempt) (out [][]client.PastAttempt) {
 	first, size := 0, 0
 	for i, p := range list {

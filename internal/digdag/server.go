@@ -72,7 +72,7 @@ type walk struct {
 	definitions map[client.ID]client.Workflow
 }
 
-// page is a page of the attempts of a project or of all projects.
+// page is a page of one project's attempts or of all attempts.
 type page struct {
 	project string
 	below   client.ID // its ids are below this one

@@ -1,7 +1,7 @@
 // Package docker runs the commands of tasks in containers of an engine on this machine, through its command line: a
 // driver of operators.Commands.
 //
-// Package executors calls it. A command sees its project's folder, its own variables and the image, and nothing else of
+// Package executors calls it. A command sees its project's folder, its own variables and the image, and nothing else on
 // the machine unless the task's options expose it. No container may be left behind; Reclaim removes the containers of a
 // killed program.
 package docker

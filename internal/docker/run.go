@@ -96,7 +96,7 @@ func (r *run) do(ctx context.Context) (operators.Exit, error) {
 	if err != nil {
 		return operators.Exit{}, fmt.Errorf("run %s: %w", r.settings.program, err)
 	}
-	lineage.Set(r.client.Process.Pid, lineage.Client) // the client's monitors are not left over from a command
+	lineage.Set(r.client.Process.Pid, lineage.Client) // the client's monitors are not a command's leftovers
 	defer r.remove()
 	stop := context.AfterFunc(ctx, func() { r.stop(ctx) })
 	watched := make(chan struct{})

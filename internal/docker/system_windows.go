@@ -13,4 +13,4 @@ func apart() *syscall.SysProcAttr {
 }
 
 // endClient ends a client: on Windows, it has no children that must end with it.
-func endClient(p *os.Process) { p.Kill() } // it may be over
+func endClient(p *os.Process) { p.Kill() } // it may have ended

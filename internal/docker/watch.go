@@ -18,7 +18,7 @@ const (
 )
 
 // watch ends the container if it exceeds its limits, and returns when the container has ended. The engine enforces the
-// CPU and memory limits, and prevents processes above the limit.
+// CPU and memory limits, and allows no more processes than the limit.
 func (r *run) watch() {
 	var late <-chan time.Time
 	if limit := r.command.Sandbox.Time; limit > 0 {

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// An entry of the audit log.
+// An entry in the audit log.
 //
 //	U#<site>   <id>   entry
 const (

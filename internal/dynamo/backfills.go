@@ -184,8 +184,8 @@ func (db *backfills) UpdateBackfill(ctx context.Context, b host.Backfill) error 
 	return host.ErrConflict
 }
 
-// ForgetBackfills removes ended backfills: see host.Backfills. Ids ascend with time, so backfills made after t are not
-// read.
+// ForgetBackfills removes ended backfills: see host.Backfills. Ids ascend with time, so backfills created after t are
+// not read.
 func (db *backfills) ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error) {
 	sites, err := allSites(ctx, db.t)
 	if err != nil {

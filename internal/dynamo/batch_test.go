@@ -152,7 +152,7 @@ func TestTimers(t *testing.T) {
 	}
 }
 
-// TestParamStore proves that values of sites are separate, and that several values are set together.
+// TestParamStore proves that each site's values are separate, and that several values are set together.
 func TestParamStore(t *testing.T) {
 	t.Parallel()
 	db, _ := open(t, options(t))

@@ -15,9 +15,9 @@ import (
 type Options struct {
 	Table  string
 	Blobs  table.Blobs
-	Events host.Queue // queue for the first messages of attempts
-	// Lifetime is the minimum time for which the log of an attempt is kept, counted from its start: the longest life of an
-	// attempt plus the time for viewing it afterwards. The default is 37 days.
+	Events host.Queue // queue for the attempts' first messages
+	// Lifetime is the minimum time for which an attempt's log is kept, counted from its start: the longest time that an
+	// attempt can live plus the time for viewing it afterwards. The default is 37 days.
 	Lifetime time.Duration
 	Now      func() time.Time // nil means time.Now
 	Tries    int              // tries of a call that was throttled or got no response; 0 means border.Tries

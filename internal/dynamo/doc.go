@@ -7,13 +7,13 @@
 //
 // # Guarantees
 //
-// The rows of one object by id, logs, names, sessions by time, and the attempts that wait for a session are read
+// Rows of single objects by id, logs, names, sessions by time, and the attempts that wait for a session are read
 // consistently. Lists of projects, schedules, tokens, sessions and attempts, including active or due ones, come from
 // indexes, which are updated within milliseconds; the rows are then read consistently from the table. An index finds
 // candidates; it never supplies their state.
 //
 // A push becomes visible with all its definitions and up to about 95 of its schedules, or not at all. A start of up to
-// 20 attempts is one transaction. All parts of a log have the same expiry from the first write on; once it has passed,
+// 20 attempts is one transaction. All parts of a log have the same expiry, set by the first write; once it has passed,
 // the log counts as gone, whether DynamoDB has deleted it or not.
 //
 // # Retries

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// An entry of an attempt's log.
+// An entry in an attempt's log.
 //
 //	A#<attempt>   E#<seq>   entry from the second on; expires
 //	A#<attempt>   R         the first one, in the row of the attempt: each name after firstPrefix

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// The progress of each part of the ticks.
+// How far each part of the ticks has progressed.
 //
 //	H#tick   R   row: a number for each host.Mark, by its name
 func horizonKey() table.Key { return table.At("H#tick", table.Row) }

@@ -100,8 +100,8 @@ func between(attempt int64, from, to string) table.Where {
 		Values: table.Item{":p": table.Text(attemptKey(attempt).Partition), ":first": table.Text(from), ":last": table.Text(to)}}
 }
 
-// firstPage is the number of items that loading reads before it knows how many it needs: the row, which sorts after all
-// entries, and some entries. Between two snapshots there are at least 16 KB of log, or 60 small entries.
+// firstPage is the number of items that loading reads before it can determine how many it needs: the row, which sorts
+// after all entries, and some entries. Between two snapshots there are at least 16 KB of log, or 60 small entries.
 const firstPage = 12
 
 // Load reads the entries that the newest state needs: see host.Log. It omits events.

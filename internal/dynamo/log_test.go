@@ -185,8 +185,8 @@ func TestShortLogs(t *testing.T) {
 	shown(other, "one=1", "three=3", "two=2")
 }
 
-// TestShortLogsAtEnd proves that the end of an attempt reads only those entries that its process has not seen, and
-// keeps the short logs of all entries.
+// TestShortLogsAtEnd proves that the end of an attempt reads only the entries that its process has not seen, and keeps
+// the short logs of all entries.
 func TestShortLogsAtEnd(t *testing.T) {
 	t.Parallel()
 	o := options(t)

@@ -30,7 +30,7 @@ func paramKey(site int64, name string) table.Key {
 	return table.At("Y#"+table.Decimal(site)+"#"+hex.EncodeToString(sum[:]), table.Row)
 }
 
-// params holds the values of one site.
+// params holds one site's values.
 type params struct {
 	t    *table.Table
 	site int64

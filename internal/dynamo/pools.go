@@ -207,7 +207,7 @@ func (db *pools) TakeSlots(ctx context.Context, ref host.PoolRef, c host.Claim, 
 	return err
 }
 
-// JoinLine puts a claim into the line.
+// JoinLine puts a claim in the line.
 func (db *pools) JoinLine(ctx context.Context, ref host.PoolRef, c host.Claim) error {
 	it := claimKey(ref, c).Item()
 	it.SetNum(aPoolSlots, int64(c.Slots))
@@ -220,7 +220,7 @@ func (db *pools) LeaveLine(ctx context.Context, ref host.PoolRef, c host.Claim) 
 	return db.t.Remove(ctx, claimKey(ref, c), table.Where{})
 }
 
-// FreeSlots frees slots of a holder, one after the other.
+// FreeSlots frees a holder's slots, one after the other.
 func (db *pools) FreeSlots(ctx context.Context, ref host.PoolRef, holder string, numbers []int) error {
 	for _, n := range numbers {
 		err := db.t.Remove(ctx, slotKey(ref, n), table.Where{Text: "#ho = :holder", Names: []string{aHolder}, Values: table.Item{":holder": table.Text(holder)}})

@@ -69,7 +69,7 @@ func revisionOf(it table.Item) (host.Revision, error) {
 		ArchiveMD5: it.Bytes(aRevMD5), UserInfo: user, Kept: kept}, errors.Join(err, wrong)
 }
 
-// projectItem returns the row of an existing project.
+// projectItem returns an existing project's row.
 func projectItem(p host.Project, pushes int64) table.Item {
 	it := projectKey(p.ID).Item()
 	it[table.ID], it[aListSite] = table.Number(p.ID), table.Text(projectsOf(p.Site))

@@ -200,8 +200,8 @@ func (db *DB) nameSchedules(ctx context.Context, x *pushing, ids map[string]int6
 	return nil
 }
 
-// writeDefinitions stores definitions that nothing refers to yet. A definition's key is derived from its content, so
-// existing text is overwritten with the same content.
+// writeDefinitions stores definitions that nothing refers to yet. A definition's key is derived from its text, so
+// existing text is overwritten with identical text.
 func (db *DB) writeDefinitions(ctx context.Context, x *pushing) error {
 	if x.project == nil {
 		it := siteKey(x.Site).Item()

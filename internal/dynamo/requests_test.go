@@ -138,7 +138,7 @@ func TestRequestsOfRetention(t *testing.T) {
 	b.is("a start by itself", "TransactWriteItems 1", 0, 0, err)
 }
 
-// TestRequestsOfLists checks the number of calls of queries about attempts.
+// TestRequestsOfLists checks how many calls queries about attempts make.
 func TestRequestsOfLists(t *testing.T) {
 	t.Parallel()
 	db, _, p, b := started(t)
@@ -166,7 +166,7 @@ func TestRequestsOfLists(t *testing.T) {
 	b.is("waiting", "Query 1", 1, 0, err)
 }
 
-// TestRequestsOfCatalogue checks the number of calls of queries about projects.
+// TestRequestsOfCatalogue checks how many calls queries about projects make.
 func TestRequestsOfCatalogue(t *testing.T) {
 	t.Parallel()
 	db, _, p, b := started(t)

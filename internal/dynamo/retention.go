@@ -13,8 +13,8 @@ import (
 )
 
 // The blobs of a forgotten attempt. They are recorded together with the deletion of its row, and the record is deleted
-// with the blobs, so that after a crash in between the blobs can still be found. Entries of logs from the second on,
-// and their blobs, expire automatically.
+// with the blobs, so that after a crash in between the blobs can still be found. Log entries after the first, and their
+// blobs, expire automatically.
 //
 //	G   <attempt>   row
 const aBlobs = "bl" // keys, a line each
@@ -166,7 +166,7 @@ func (db *DB) nextIsOver(ctx context.Context, a host.Attempt) (bool, error) {
 }
 
 // scheduled reports whether the schedule of an attempt's workflow, disabled or not, has not passed its session yet. It
-// reads the ids that a push may have chosen for the schedule, because an index may be behind.
+// reads the ids that a push may have chosen for the schedule, because an index may lag.
 func (db *DB) scheduled(ctx context.Context, a host.Attempt) (bool, error) {
 	for n := 0; ; n++ {
 		it, err := db.t.Get(ctx, scheduleKey(scheduleID(a.Project.ID, a.Workflow.Name, n)))

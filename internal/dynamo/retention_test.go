@@ -138,8 +138,8 @@ func TestForgetSeesRetries(t *testing.T) {
 	}
 }
 
-// TestForgetCutOff proves that no attempt of a large session starts again automatically, wherever the process that
-// removed the session in parts was interrupted.
+// TestForgetCutOff proves that no attempt of a large session starts again automatically, no matter where the process
+// that removed the session in parts was interrupted.
 func TestForgetCutOff(t *testing.T) {
 	t.Parallel()
 	ctx, o := t.Context(), options(t)

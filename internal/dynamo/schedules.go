@@ -118,7 +118,7 @@ func (db *schedules) eachDue(ctx context.Context, from, until time.Time, n int, 
 	err := l.Rows(ctx, func(rows []table.Item) (enough bool, err error) {
 		list := moved
 		for _, it := range rows {
-			// The index may be a moment behind.
+			// The index may lag by a moment.
 			if s := scheduleOf(it); it.Has(aListDue) && s.Times.Run.After(from) && !s.Times.Run.After(until) {
 				list = append(list, s)
 			}

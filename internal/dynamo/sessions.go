@@ -109,7 +109,7 @@ func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session
 // inParts passes rows on in batches with about the given number of bytes of parameters, 0 for all at once: parameters
 // that are stored outside their item are read only when it is their turn.
 func inParts(bytes int, f func([]table.Item) (enough bool, err error)) func([]table.Item) (bool, error) {
-	const packed = 8 // stored parameters are usually compressed at most by this factor
+	const packed = 8 // stored parameters are usually compressed by at most this factor
 	return func(rows []table.Item) (bool, error) {
 		first, used := 0, 0
 		for i, it := range rows {
@@ -213,7 +213,7 @@ func (db *DB) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt, e
 	err := db.t.ListOf(env.Active(), table.Above(after), false, n, partitions).Rows(ctx, func(rows []table.Item) (bool, error) {
 		list, err := db.attemptsOf(ctx, rows)
 		for _, a := range list {
-			if !a.Done { // the index may be a moment behind
+			if !a.Done { // the index may lag by a moment
 				out = append(out, a)
 			}
 		}

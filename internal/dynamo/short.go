@@ -21,8 +21,8 @@ type shortLogs struct {
 	m  map[int64][]shortLog
 }
 
-// KeepShort keeps a log until this process appends the next entry of the attempt, which is the entry with the task's
-// result. A process that ends earlier has not stored the result either.
+// KeepShort keeps a log until this process appends the attempt's next entry, which is the entry with the task's result.
+// A process that ends earlier has not stored the result either.
 func (db *logs) KeepShort(attempt int64, name string, content []byte) {
 	db.short.giveBack(attempt, []shortLog{{name, content}})
 }
@@ -78,7 +78,7 @@ type recent struct {
 // maxRecent is the maximum size that is kept in memory.
 const maxRecent = 1 << 20
 
-// begin sets the logs of an attempt up to an entry.
+// begin sets an attempt's logs up to an entry.
 func (r *recent) begin(attempt, seq int64, list []shortLog) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

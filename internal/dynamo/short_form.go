@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// Short logs are stored together: each is compressed while it is kept, but most of their content is the same, so they
-// are decompressed and then compressed together.
+// Short logs are stored together: each is compressed while it is kept, but most of their content is the same, so for
+// storage they are decompressed and then compressed together.
 //
 //	0   (name length, name, form, content length, content)...
 const togetherForm = 0

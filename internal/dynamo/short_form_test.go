@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestShortForm proves that short logs are decoded unchanged, and that a hundred of them take little more space than
-// their differences do.
+// TestShortForm proves that short logs are decoded unchanged, and that a hundred of them take up little more space than
+// their differences.
 func TestShortForm(t *testing.T) {
 	t.Parallel()
 	var list []shortLog

@@ -134,8 +134,8 @@ func (db *DB) startAll(ctx context.Context, starts []*starting) ([]host.Attempt,
 	return nil, nil
 }
 
-// inTheWay returns the attempt that a start conflicts with: the attempt with its name or, if it has no name, the last
-// one of the session.
+// inTheWay returns the attempt that a start conflicts with: the attempt with the same name or, if the start has no
+// name, the session's last attempt.
 func (db *DB) inTheWay(ctx context.Context, s *starting, named int64) ([]host.Attempt, error) {
 	if s.RetryName == "" {
 		named = s.session.last
@@ -242,7 +242,7 @@ func inSession(key table.Key, s session, name string, id int64) []table.Action {
 	}
 }
 
-// takeBack undoes a part of a list whose start failed.
+// takeBack undoes the started part of a list whose start failed.
 func (db *DB) takeBack(ctx context.Context, part []*starting) error {
 	var failed error
 	for _, s := range part {

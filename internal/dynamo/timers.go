@@ -25,8 +25,8 @@ const (
 func timerKey(queue, id string) table.Key { return table.At("T#"+queue+"#"+id, table.Row) }
 func dueTimers(shard int64) string        { return "T#" + table.Decimal(shard) }
 
-// Timers keeps messages until they are near enough to be sent. It is separate from DB because DB needs the queues,
-// which need Timers.
+// Timers keeps messages until their due times are close enough for their queues. It is separate from DB because DB
+// needs the queues, which need Timers.
 type Timers struct{ t *table.Table }
 
 // NewTimers returns Timers that are stored in a deployment's table.
@@ -34,7 +34,7 @@ func NewTimers(c aws.Config, name string) *Timers {
 	return &Timers{table.Open(c, table.Config{Name: name})}
 }
 
-// Later keeps messages until they are near enough to be sent. A repeated call changes nothing.
+// Later keeps messages until their due times are close enough for their queues. A repeated call changes nothing.
 func (x *Timers) Later(ctx context.Context, queue string, messages ...host.Message) error {
 	var items []table.Item
 	for _, m := range messages {

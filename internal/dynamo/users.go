@@ -94,7 +94,7 @@ func (db *tokens) Revoke(ctx context.Context, site, id int64) error {
 	return nil
 }
 
-// useEvery limits the precision with which the last use of a token is recorded, and how often it is written.
+// useEvery limits the precision with which a token's last use is recorded, and how often it is written.
 const useEvery = time.Hour
 
 // ByHash finds a token, and occasionally records that it was used. A failure to record that is ignored.

@@ -88,7 +88,7 @@ func isLocal(a netip.Addr) bool {
 	return thisNetwork || a.IsLoopback() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsMulticast() || slices.Contains(metadata[:], a)
 }
 
-// isOwn reports whether an interface of this machine has the address: services that listen on all interfaces can be
+// isOwn reports whether one of this machine's interfaces has the address: services that listen on all interfaces can be
 // reached through it. If the addresses are unknown, any address could be this machine's own.
 func (d *Dialer) isOwn(a netip.Addr) bool {
 	own := d.Own

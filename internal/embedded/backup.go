@@ -28,7 +28,7 @@ const (
 )
 
 // Backup writes all data of the running deployment as a tar.gz: a snapshot of the database, then the archives that it
-// refers to and the logs. The key of the secrets is included if it is stored with the data: a user who has the backup
+// refers to and the logs. The key to the secrets is included if it is stored with the data: a user who has the backup
 // can then read the secrets.
 func (e *Engine) Backup(ctx context.Context, w io.Writer) error {
 	if e.temporary != "" {
@@ -114,8 +114,8 @@ func addFile(out *tar.Writer, file, name string) error {
 	return err
 }
 
-// Restore creates the folder of a deployment from a backup. The folder must be missing or empty; it appears only when
-// it is complete.
+// Restore creates a deployment's folder from a backup. The folder must be missing or empty; it appears only when it is
+// complete.
 func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	if err := keeps(runtime.GOOS); err != nil {
 		return fmt.Errorf("restore: %w", err)

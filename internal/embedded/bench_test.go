@@ -88,7 +88,7 @@ func repeated(n int, text string, parallel bool) string {
 	return b.String()
 }
 
-// BenchmarkAttempts measures the cost of a task with data on disk: in a chain and side by side, with and without a
+// BenchmarkAttempts measures the cost of a task with data on disk: in a chain and in parallel, with and without a
 // process; b.N is the number of attempts.
 func BenchmarkAttempts(b *testing.B) {
 	for _, bench := range []struct {

@@ -40,7 +40,7 @@ func kinds() []kind {
 
 // databaseOptions holds the options of every kind.
 type databaseOptions struct {
-	server     string // the name of this server
+	server     string // this server's name
 	path       string // the file's path; "" means in memory
 	now        func() time.Time
 	secretKeys [][]byte // empty: secrets cannot be used
@@ -73,7 +73,7 @@ func openSQLite(ctx context.Context, o databaseOptions) (Store, error) {
 	return sqliteStore{db}, nil
 }
 
-// sqliteStore is SQLite in the form in which a server uses it.
+// sqliteStore is SQLite as a server uses it.
 type sqliteStore struct{ *sqlite.DB }
 
 // Queue implements Store.
@@ -133,7 +133,7 @@ func (d Database) Pending(ctx context.Context) ([]string, error) { return d.kind
 // Migrate brings the database up to date, and creates it if it does not exist.
 func (d Database) Migrate(ctx context.Context) error { return d.kind.migrate(ctx, d.Path) }
 
-// Open opens the existing database of a stopped server, without its secrets. An older database is refused.
+// Open opens a stopped server's existing database, without its secrets. An older database is refused.
 func (d Database) Open(ctx context.Context) (Store, error) {
 	return d.kind.open(ctx, databaseOptions{path: d.Path, now: time.Now})
 }

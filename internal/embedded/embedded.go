@@ -64,14 +64,14 @@ type Options struct {
 	AgentID    string // "" means <pid>@<host>
 	Trusting   bool   // every caller may do everything, so commands may read the data
 	Version    string // of the program, for the list of servers
-	// Ahead returns how far the clock of this machine is ahead of that of the shared database; nil: it is not known.
+	// Ahead returns how far this machine's clock is ahead of the shared database's clock; nil: it is not known.
 	Ahead    func() time.Duration
 	Archive  projectfiles.Limits
 	Limits   host.Limits
 	Config   *param.Map // the configuration of operators, below "config."
 	Stored   run.Stored
 	Network  operators.Network    // the network through which tasks connect; nil: the machine's
-	Defaults *param.Map           // parameters that the parameters of attempts override
+	Defaults *param.Map           // parameters that attempts' parameters override
 	Notices  notice.OutboxOptions // without channels, no one is notified; Observer, Logger and Now are set here
 	Traces   host.Tracer          // nil: attempts leave no traces
 	Series   int                  // the limit on the series of a metric; 0 means meter.DefaultSeries
@@ -384,7 +384,7 @@ func (e *Engine) Run(ctx, accepting context.Context, p node.Parts) {
 	e.Node.Run(ctx, accepting, p)
 }
 
-// Alerts returns the channels and routes of notices; nil if there are none.
+// Alerts returns the notice channels and routes; nil if there are none.
 func (e *Engine) Alerts() *notice.Outbox { return e.outbox }
 
 // deliver delivers notices until the returned function is called, unless this process only serves requests.

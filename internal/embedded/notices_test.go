@@ -32,7 +32,7 @@ func (d down) Send(context.Context, *param.Map) (string, error) {
 	return "", errors.New("no answer")
 }
 
-// up is a receiver that passes on the notices.
+// up is a receiver that accepts the notices and passes them on.
 type up chan *param.Map
 
 func (u up) Send(_ context.Context, fields *param.Map) (string, error) {
@@ -161,7 +161,7 @@ func (r *room) Send(_ context.Context, fields *param.Map) (string, error) {
 }
 
 // TestSixHoursOnDisk proves that every notice arrives once after its receiver was down for six hours, even though the
-// program was ended three times in between with all its data on disk, and that the notices were visible all the time.
+// program, with all its data on disk, was ended three times in between, and that the notices were visible all the time.
 func TestSixHoursOnDisk(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "database")

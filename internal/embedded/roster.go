@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/roster"
 )
 
-// enroll keeps the record of this server in the database until the returned function is called. The end of accepting
-// shows in it.
+// enroll keeps this server's record in the database until the returned function is called. The record shows when the
+// server stops accepting work.
 func (e *Engine) enroll(ctx, accepting context.Context, p node.Parts) (leave func()) {
 	fixed := e.self
 	fixed.ID = strings.ToLower(rand.Text()[:12])
@@ -37,7 +37,7 @@ func (e *Engine) enroll(ctx, accepting context.Context, p node.Parts) (leave fun
 	}
 }
 
-// agent returns the name of this server.
+// agent returns this server's name.
 func (o Options) agent() string { return cmp.Or(o.AgentID, files.ThisAgent()) }
 
 // describe returns the parts of this server's record that never change.

@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// servers waits until the list of servers fits.
+// servers waits until the list of servers is as expected.
 func servers(t *testing.T, e *embedded.Engine, fits func([]host.Server) bool) []host.Server {
 	t.Helper()
 	for {
@@ -35,13 +35,13 @@ func servers(t *testing.T, e *embedded.Engine, fits func([]host.Server) bool) []
 	}
 }
 
-// TestRoster proves that a server is in the list of its database while it runs, that it counts and logs an earlier one
-// that was not stopped, and that it leaves the list when it is stopped.
+// TestRoster proves that a server is in the list of its database while it runs, that it counts and logs an earlier
+// server that was not stopped properly, and that it leaves the list when it is stopped.
 func TestRoster(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	e, err := embedded.Open(t.Context(), embedded.Options{Folder: t.TempDir(), Migrate: true, Version: "1.2.3", AgentID: "me", Limits: host.Limits{Threads: 7, Lease: time.Minute},
-		Commands: executors.Settings{Isolation: executors.IsolateAuto}, // in a folder like this one, it hides nothing
+		Commands: executors.Settings{Isolation: executors.IsolateAuto}, // in a folder like this one, isolation hides nothing
 		Logger:   slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// Store is the database of a server: it stores everything except archives, task logs and files.
+// Store is a server's database: it stores everything except archives, task logs and files.
 type Store interface { //nolint:interfacebloat // it combines all ports of one database
 	host.Log
 	host.Projects
@@ -33,7 +33,7 @@ type Store interface { //nolint:interfacebloat // it combines all ports of one d
 	CheckKey(ctx context.Context) error
 	// RekeySecrets encrypts every secret with the first key.
 	RekeySecrets(ctx context.Context) (host.Rekeyed, error)
-	// ParamStore returns the parameter store of a site.
+	// ParamStore returns a site's parameter store.
 	ParamStore(site int64) operators.ParamStore
 }
 

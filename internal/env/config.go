@@ -14,7 +14,7 @@ type Config struct {
 	Table  string
 	Events string // URL of the FIFO event queue
 	Tasks  string // URL of the task queue
-	// URLs of the queues for messages that could not be handled.
+	// URLs of the dead-letter queues.
 	DeadEvents, DeadTasks string
 	Archives              string // the bucket for project archives, uploads and large values
 	Logs                  string // the bucket for task logs

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// DefinitionDigest is the number of digest characters that follow zerodag-STAGE- in the name of a task definition. The
+// DefinitionDigest is the number of digest characters that follow zerodag-STAGE- in a task definition's name. The
 // permission to launch task definitions matches exactly that many: an asterisk would also match the definitions of a
 // stage STAGE-x.
 const DefinitionDigest = 20

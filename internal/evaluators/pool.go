@@ -23,8 +23,8 @@ import (
 const idleTime = 2 * time.Minute
 
 // Pool evaluates in other processes, as many at a time as there are processors. Sites take turns. A site that uses all
-// processes does not keep others waiting, because a few additional processes serve those. A site whose evaluations had
-// to be ended waits before the next one. It starts processes when they are needed, and is safe for concurrent use.
+// processes does not keep other sites waiting, because a few additional processes serve them. A site whose evaluations
+// had to be ended waits before the next one. It starts processes when they are needed, and is safe for concurrent use.
 type Pool struct {
 	path   string
 	most   int

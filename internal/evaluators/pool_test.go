@@ -77,7 +77,7 @@ func TestSitesShare(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for ended.Load() == 0 { // by now the other site uses all places
+	for ended.Load() == 0 { // by now the other site uses all processes
 		light()
 	}
 	before, few := ended.Load(), int64(10)

@@ -82,7 +82,7 @@ func start(ctx context.Context, path string) (p *process, err error) {
 		}
 	}
 	stdin.Close()
-	stdout.Close() // so that it is noticed if an evaluator ends before it has greeted
+	stdout.Close() // so that it is noticed if an evaluator ends before it has sent its greeting
 	if err != nil {
 		in.Close()
 		out.Close()
@@ -113,7 +113,7 @@ func (p *process) greeted(ctx context.Context) error {
 }
 
 // signal ends the process; it may be called at any time from any goroutine.
-func (p *process) signal() { p.cmd.Process.Kill() } // it may be over
+func (p *process) signal() { p.cmd.Process.Kill() } // it may have ended
 
 // kill ends the process and waits until it is gone.
 func (p *process) kill() {
@@ -220,7 +220,7 @@ func (p *process) answerOrEnd() (string, error) {
 	return text, err
 }
 
-// endedBy reports whether a signal ended the process, which is already over.
+// endedBy reports whether a signal ended the process, which must have ended.
 func (p *process) endedBy(signal syscall.Signal) bool {
 	if p.cmd.ProcessState == nil { // why it ended is unknown
 		return false

@@ -39,8 +39,8 @@ func Operator(t *engine.Task) string {
 	return ""
 }
 
-// Type returns the name of the operator that a task's run needs; "" if any program can do the run because it involves
-// no I/O.
+// Type returns the name of the operator that a task's run needs; "" if any program can execute the run because it
+// involves no I/O.
 func Type(r operators.Registry, t *engine.Task) string {
 	if Inline(r, t) {
 		return ""

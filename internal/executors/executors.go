@@ -36,7 +36,7 @@ type Settings struct {
 	// anyway.
 	Options *bool
 	// User is the user that processes run as: a name, or a range of user IDs ("70000-99999"), which gives each site its
-	// own ID. "" means the user of this program.
+	// own ID. "" means this program's user.
 	User string
 	// Isolation decides whether files of this program are hidden from processes; "" means IsolateNone.
 	Isolation string
@@ -81,7 +81,7 @@ type Executors struct {
 	users    users
 }
 
-// In creates the Commands of a run, in its project's folder root.
+// In creates a run's Commands, in its project's folder root.
 type In func(root string, id operators.Identity) operators.Commands
 
 // here lists the executors on this machine.

@@ -14,12 +14,12 @@ import (
 )
 
 // UserPerSite is the value of Settings.User for a server that may change users. No system that we know of assigns these
-// IDs: they are above the ranges of systemd and below those of containers.
+// IDs: they are above systemd's ranges and below the ranges of containers.
 const UserPerSite = "70000-99999"
 
 // users returns the users that processes run as.
 type users interface {
-	// of returns the user of a site; nil means this program's user.
+	// of returns a site's user; nil means this program's user.
 	of(site int64) (*process.User, error)
 }
 

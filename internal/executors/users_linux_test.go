@@ -23,8 +23,8 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// TestUserOfEachSite proves that each site's commands run as a separate user, who cannot read the workspaces of
-// other sites, and that no command runs if its site has no user or if the user's ID belongs to someone.
+// TestUserOfEachSite proves that each site's commands run as a separate user, who cannot read the workspaces of other
+// sites, and that no command runs if its site has no user or if the ID belongs to an existing user.
 func TestUserOfEachSite(t *testing.T) {
 	t.Parallel()
 	asRoot(t)

@@ -71,10 +71,10 @@ func (l *Launcher) isForeign(task string) bool {
 	return name != ours || theirs.Region != cluster.Region || theirs.AccountID != cluster.AccountID
 }
 
-// stopped is the last status of a task.
+// stopped is a task's final status.
 const stopped = "STOPPED"
 
-// describe queries tasks and passes on the existing and the unknown ones.
+// describe queries tasks and passes on existing and unknown tasks.
 func (l *Launcher) describe(ctx context.Context, tasks []string, there func(types.Task), missing func(task string)) error {
 	for part := range slices.Chunk(tasks, maxDescribed) {
 		out, err := l.client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &l.Cluster, Tasks: part})
@@ -138,7 +138,7 @@ func (l *Launcher) taskOf(ctx context.Context, r sandbox.Runner) (string, error)
 }
 
 // running returns the task of a runner whose desired status is running; "" if there is none. ECS accepts no other
-// filter together with the starter of a task.
+// filter together with a task's starter.
 func (l *Launcher) running(ctx context.Context, r sandbox.Runner) (string, error) {
 	out, err := l.client.ListTasks(ctx, &ecs.ListTasksInput{Cluster: &l.Cluster, StartedBy: aws.String(r.Name())})
 	if err != nil {
@@ -150,7 +150,7 @@ func (l *Launcher) running(ctx context.Context, r sandbox.Runner) (string, error
 	return out.TaskArns[0], nil
 }
 
-// described converts a task to the form that its events have.
+// described converts a task to the form used in its events.
 func described(t types.Task) detail {
 	d := detail{StartedBy: aws.ToString(t.StartedBy), LastStatus: aws.ToString(t.LastStatus), StopCode: string(t.StopCode), StoppedReason: aws.ToString(t.StoppedReason)}
 	for _, c := range t.Containers {

@@ -60,8 +60,8 @@ func New(c aws.Config, o Options) *Launcher {
 	return &Launcher{Options: o, client: client, region: c.Region, known: map[string]string{}}
 }
 
-// Check refuses a role that the project of the task may not have, and Spot if the cluster has none. The error names no
-// other role, because roles of other projects do not concern the caller.
+// Check refuses a role that the task's project may not have, and Spot if the cluster has none. The error names no other
+// role, because roles of other projects do not concern the caller.
 func (l *Launcher) Check(class sandbox.Class, of sandbox.Owner) error {
 	if class.Spot && !l.Spot {
 		return param.Errorf("sandbox: spot: true is not possible in this deployment (set allowSpot: true in the file of the stage)")
@@ -175,8 +175,8 @@ func isMistake(err error) bool {
 	return code == "ClientException" || code == "InvalidParameterException"
 }
 
-// isRefusal reports whether a reason is temporary: no capacity, a limit of the account, or a conflicting request from
-// another caller.
+// isRefusal reports whether a reason is temporary: no capacity, an account limit, or a conflicting request from another
+// caller.
 func isRefusal(reason string) bool {
 	return slices.ContainsFunc([]string{"ThrottlingException", "LimitExceeded", "UpdateInProgress", "ConflictException", "apacity", "imit on the number", "oncurrent"},
 		func(word string) bool { return strings.Contains(reason, word) })

@@ -123,7 +123,7 @@ func TestRegisteredAtOnce(t *testing.T) {
 }
 
 // TestDefinition proves that the definition of a class checks the program before it is started, does not name a runner,
-// and sends logs to the region of the account.
+// and sends logs to the account's region.
 func TestDefinition(t *testing.T) {
 	t.Parallel()
 	var asked *ecs.RegisterTaskDefinitionInput

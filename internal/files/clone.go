@@ -28,7 +28,7 @@ type stamp struct {
 	mode              fs.FileMode
 }
 
-// Limits for the check of a copy, and for the number of copies of one archive that are kept.
+// Limits for checking a copy, and for the number of copies of one archive that are kept.
 const (
 	maxStamps = 500
 	maxClean  = 8
@@ -38,7 +38,7 @@ const (
 // machine, who may traverse the folder, can guess neither kind of name.
 func cleanNames() string { return "clean-" + rand.Text() + "-" }
 
-// copied creates a copy of a project in a new folder, and transfers it to the user of the commands.
+// copied creates a copy of a project in a new folder, and transfers it to the user that runs the commands.
 func copied(p projectfiles.Project, folder string, transfer func(root string) error) (*clone, error) {
 	own, err := p.CopyAll(folder)
 	if err != nil {

@@ -115,7 +115,7 @@ func (l *late) wake() {
 	}
 }
 
-// lose counts a log for which there is no memory, or text that a log lacks.
+// lose counts a log for which there is no memory, or text that is missing from a log.
 func (l *late) lose(whole bool, g gap) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,7 +194,7 @@ func (l *Logs) Settle(attempt int64) (unstored []string, err error) {
 	return unstored, nil
 }
 
-// of returns the waiting logs of an attempt.
+// of returns an attempt's waiting logs.
 func (l *late) of(attempt int64) (list []*taskLog) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

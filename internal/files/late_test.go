@@ -163,8 +163,8 @@ func TestLogOfAFullDisk(t *testing.T) {
 	}
 }
 
-// TestLogSaysWhatIsMissing proves that the log states how much text was dropped for lack of memory, in the place of the
-// text, and continues after that, and that the server's log reports the loss.
+// TestLogSaysWhatIsMissing proves that the log states how much text was dropped for lack of memory, where the text is
+// missing, and continues after that, and that the server's log reports the loss.
 func TestLogSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // each attempt.
 const sessionForm = "20060102T150405-0700"
 
-// attemptFolder returns the folder of an attempt's logs; session is in the attempt's zone.
+// attemptFolder returns the folder for an attempt's logs; session is in the attempt's zone.
 func attemptFolder(created time.Time, site, project int64, workflow string, session time.Time, retryName string) string {
 	name := fmt.Sprintf("%d.%d%s@%s", site, project, tasklog.Within(workflow), session.Format(sessionForm))
 	if retryName != "" {

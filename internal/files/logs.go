@@ -84,7 +84,7 @@ func (l *Logs) Trouble() error { return l.late.trouble() }
 // Close tries to store waiting text one last time, and returns an error if text is lost.
 func (l *Logs) Close() error { return l.late.close() }
 
-// ThisAgent returns the name of this process as an agent: <pid>@<host>.
+// ThisAgent returns this process's name as an agent: <pid>@<host>.
 func ThisAgent() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -98,7 +98,7 @@ func (l *Logs) Open(id operators.Identity, created time.Time) host.TaskLog {
 	return &taskLog{logs: l, attempt: id.AttemptID, folder: filepath.Join(l.folder, folderOfRun(id, created)), task: id.TaskName, source: l.form.Source(id)}
 }
 
-// Files lists the log files of an attempt.
+// Files lists an attempt's log files.
 func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host.LogFile, error) {
 	folder, err := folderOfAttempt(a)
 	if err != nil {
@@ -181,7 +181,8 @@ func ofWorkflow(task, workflow string) bool {
 	return cut > len("+") && len(task)-cut == len("~0123456789ab") && strings.HasPrefix(root, task[:cut])
 }
 
-// File opens a log file of an attempt up to its current size: text that is written in the meantime is not included.
+// File opens one of an attempt's log files up to its current size: text that is written in the meantime is not
+// included.
 func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
 	folder, err := folderOfAttempt(a)
 	if err != nil {

@@ -409,7 +409,7 @@ func TestRemoveLogs(t *testing.T) {
 	}
 }
 
-// TestRemoveSharedLogs proves that logs of another project's workflow in the same folder stay, and that those with
+// TestRemoveSharedLogs proves that logs of another project's workflow in the same folder stay, and that logs with
 // shortened names are removed.
 func TestRemoveSharedLogs(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func (n *names) unique(at time.Time) time.Time {
 	}
 }
 
-// listShort lists the short logs of an attempt whose names begin with prefix.
+// listShort lists an attempt's short logs whose names begin with prefix.
 func (l *Logs) listShort(ctx context.Context, attempt int64, prefix string) (list []host.LogFile, err error) {
 	if l.short == nil {
 		return nil, nil

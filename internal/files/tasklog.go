@@ -60,7 +60,7 @@ type logFile interface {
 	Close() error
 }
 
-// openFile opens the file of a log.
+// openFile opens a log's file.
 func openFile(name string, flag int) (logFile, error) {
 	f, err := os.OpenFile(name, flag, privateFile)
 	if err != nil {
@@ -216,7 +216,7 @@ func (t *taskLog) catchUpLocked() error {
 	return nil
 }
 
-// fail gives up a log that can never be stored.
+// fail gives up on a log that can never be stored.
 func (t *taskLog) fail(why error) {
 	t.failed = why
 	t.logs.late.logger.Error("the log of a task cannot be stored", "attempt", t.attempt, "task", t.task, "error", why)
@@ -236,7 +236,7 @@ func (t *taskLog) finish() error {
 	return t.end()
 }
 
-// store writes the buffered text, and a line about the gap in place of missing text, as gzip members. Existing text in
+// store writes the buffered text, with a line about the gap where text is missing, as gzip members. Existing text in
 // the file stays intact in any case.
 func (t *taskLog) store() error {
 	for len(t.text) > 0 || t.missing.bytes > 0 {
@@ -254,7 +254,7 @@ func (t *taskLog) store() error {
 	return nil
 }
 
-// tellMissing adds a line in place of text that was not kept.
+// tellMissing adds a line where text was not kept.
 func (t *taskLog) tellMissing() {
 	if t.missing.bytes == 0 {
 		return
@@ -380,16 +380,16 @@ func (t *taskLog) isShort() bool {
 	return t.logs.short != nil && t.closed && t.name == "" && len(t.text) > 0 && len(t.text) <= shortText
 }
 
-// storeShort adds a short log to the short logs. If these cannot be stored at the moment, or no longer because the
-// program ends, the log gets a separate file.
+// storeShort adds a short log to the short logs. If these cannot be stored at the moment, or can no longer be stored
+// because the program is ending, the log gets a separate file.
 func (t *taskLog) storeShort() error {
 	return t.logs.zips.Compress(t.text, func(content []byte) error {
 		return t.logs.short.AddLog(context.Background(), t.attempt, t.shortName(), content)
 	})
 }
 
-// storeSoon is storeShort for a run that has just ended: its log is stored together with its result in a moment. If
-// that fails, the log is late.
+// storeSoon is storeShort for a run that has just ended: its log will shortly be stored together with its result. If
+// that fails, the log joins the late logs.
 func (t *taskLog) storeSoon() error {
 	return t.logs.zips.Compress(t.text, func(content []byte) error {
 		return t.logs.short.AddLogSoon(t.attempt, t.shortName(), bytes.Clone(content), func(err error) {

@@ -26,7 +26,7 @@ type Workspaces struct {
 	folder  string
 	archive func(ctx context.Context, key string) (io.ReadCloser, error)
 	limits  projectfiles.Limits
-	own     func(root string, id operators.Identity) error // nil: commands run as the user of this program
+	own     func(root string, id operators.Identity) error // nil: commands run as this program's user
 
 	mu       sync.Mutex
 	unpacked map[string]*unpacked
@@ -66,7 +66,7 @@ func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive 
 }
 
 // Share lets other users of the machine, under whose accounts commands run, reach a workspace whose name they know. own
-// transfers the folder of a run to the user of its commands. Share must be called before the first run.
+// transfers a run's folder to the user that runs its commands. Share must be called before the first run.
 func (w *Workspaces) Share(own func(root string, id operators.Identity) error) error {
 	w.own = own
 	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users can traverse the folder to their workspaces, but cannot list it
@@ -92,7 +92,7 @@ type Workspace struct {
 	wrong error     // why there is no separate folder
 }
 
-// Of returns the workspace of a run. in creates its commands.
+// Of returns a run's workspace. in creates its commands.
 func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identity, in func(root string) operators.Commands) *Workspace {
 	return &Workspace{ctx: ctx, all: w, key: archive, name: run.FolderName(id), in: in, id: id}
 }
@@ -106,8 +106,8 @@ func (w *Workspace) shared() (p projectfiles.Project, err error) {
 	return p, err
 }
 
-// unpacked lets one run unpack the archive for all waiting ones. If that run ends in the meantime, the next one unpacks
-// it.
+// unpacked lets one run unpack the archive for all runs that wait for it. If that run ends in the meantime, the next
+// one unpacks it.
 func (w *Workspace) unpacked() (projectfiles.Project, error) {
 	for {
 		if w.from == nil {
@@ -276,7 +276,7 @@ func (w *Workspace) clone() (*clone, error) {
 	return c, nil
 }
 
-// owned transfers the folder of the run to the user of its commands.
+// owned transfers the run's folder to the user that runs its commands.
 func (w *Workspace) owned(root string) error {
 	if w.all.own == nil {
 		return nil

@@ -27,7 +27,7 @@ const maxLines = 256
 // maxPending limits the bytes of unfinished headers of all connections together.
 const maxPending = 4 << 20
 
-// Gate limits the connections of one listener.
+// Gate limits one listener's connections.
 type Gate struct {
 	most      int
 	encrypted bool
@@ -48,7 +48,7 @@ func Most(listeners int) int {
 	return int(min(files, 2*enough*uint64(listeners)) / 2 / uint64(listeners)) // at most a few thousand
 }
 
-// enough is the limit of a listener if there are plenty of descriptors: about 40 MB of idle connections.
+// enough is a listener's limit if there are plenty of descriptors: about 40 MB of idle connections.
 const enough = 4096
 
 // New creates a gate for up to `most` connections, but for at least 2.
@@ -64,7 +64,7 @@ func (g *Gate) Encrypted() *Gate {
 type conn struct {
 	*net.TCPConn
 	gate    *Gate
-	since   time.Time // since when it has no request
+	since   time.Time // since when it has had no request
 	busy    bool      // it has a request
 	running int       // how many handlers serve its requests: several with HTTP/2
 	over    bool      // all handlers have returned, and only the client is slow
@@ -138,7 +138,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit makes room by ending the connection that has been without a request for longest, or that lingers after one. If
+// admit makes room by ending the connection that has been without a request the longest, or that lingers after one. If
 // all connections have a request, there is no room.
 func (g *Gate) admit(c *conn) bool {
 	g.mu.Lock()
@@ -155,7 +155,7 @@ func (g *Gate) admit(c *conn) bool {
 }
 
 // came counts received bytes; false means that there are too many headers. If the unfinished headers of all connections
-// take up too much memory, it disconnects the client that sent most of them.
+// take up too much memory, it disconnects the client that sent the most.
 func (g *Gate) came(c *conn, p []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -196,7 +196,7 @@ func (g *Gate) forget(c *conn) {
 	}
 }
 
-// below returns the admitted connection that carries a connection of the server.
+// below returns the admitted connection that carries one of the server's connections.
 func below(n net.Conn) (*conn, bool) {
 	if secure, is := n.(*tls.Conn); is {
 		n = secure.NetConn()
@@ -227,8 +227,8 @@ func (g *Gate) State(n net.Conn, s http.ConnState) {
 	}
 }
 
-// Handler keeps some connections free: when nearly all carry a request, the clients of further ones are asked to retry,
-// except for requests to the liveness check's path.
+// Handler keeps some connections free: when nearly all carry a request, the clients of further connections are asked to
+// retry, except for requests to the liveness check's path.
 func (g *Gate) Handler(h http.Handler, always ...string) http.Handler {
 	most := g.most - max(1, g.most/8)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -53,7 +53,7 @@ func firstLine(c net.Conn) string {
 
 const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// TestIdlestGoes proves that a connection beyond the limit ends the connection that has been without a request for
+// TestIdlestGoes proves that a connection beyond the limit ends the connection that has been without a request the
 // longest, and never one that has a request.
 func TestIdlestGoes(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestIdlestGoes(t *testing.T) {
 }
 
 // TestLongestHeadersGo proves that unfinished headers have a common limit, and that exceeding it ends the connections
-// that sent most.
+// that sent the most.
 func TestLongestHeadersGo(t *testing.T) {
 	t.Parallel()
 	g := New(1000)

@@ -17,7 +17,7 @@ type ArchiveState struct {
 	Cleared  bool      `json:"cleared,omitzero"`  // its blob is gone
 }
 
-// Text returns a state in the form in which stores keep it; "" for the zero state.
+// Text returns a state as stores keep it; "" for the zero state.
 func (s ArchiveState) Text() string {
 	if s == (ArchiveState{}) {
 		return ""

@@ -17,7 +17,7 @@ type Token struct {
 	CreatedAt time.Time
 	ExpiresAt time.Time // from then on the token is rejected; zero for never
 	LastUsed  time.Time // approximately; zero for never
-	// Projects names the only projects of the site that the bearer may use; none means all projects.
+	// Projects names the only projects in the site that the bearer may use; none means all projects.
 	Projects []string
 }
 
@@ -65,7 +65,7 @@ type Record struct {
 	ID     int64
 	At     time.Time
 	Site   int64
-	Who    string // name of the user or token; "" if callers need not log in
+	Who    string // name of the user or token; "" if callers do not have to log in
 	Action string // "push", "start", "kill" ...
 	Target string // the changed object
 	Detail string // "" for none; never a secret

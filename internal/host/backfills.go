@@ -27,7 +27,7 @@ type Backfill struct {
 	UpdatedAt time.Time
 	// FinishedAt is when the last session ended; zero before that.
 	FinishedAt time.Time
-	Version    int64 // how often it was changed
+	Version    int64 // how many times it was changed
 }
 
 // BackfillPlan is the request for a backfill. It never changes.
@@ -41,7 +41,7 @@ type BackfillPlan struct {
 	Zone       string       `json:"zone"` // of the workflow
 }
 
-// BackfillState is the progress of a backfill.
+// BackfillState is a backfill's progress.
 type BackfillState struct {
 	Begun   int           `json:"begun,omitempty"`   // sessions of the plan, in the order of starting, that have begun or were skipped
 	Running []BackfillRun `json:"running,omitempty"` // sessions that have begun and have not ended
@@ -52,9 +52,9 @@ type BackfillState struct {
 	// FailedAttempts lists the first failed attempts.
 	FailedAttempts []int64 `json:"failedAttempts,omitempty"`
 
-	OnHold bool   `json:"held,omitempty"`   // no further session begins for now
-	Killed bool   `json:"killed,omitempty"` // no further session begins, and running sessions are killed
-	Why    string `json:"why,omitempty"`    // why no further session begins: no attempt can start anymore
+	OnHold bool   `json:"held,omitempty"`   // no more sessions begin for now
+	Killed bool   `json:"killed,omitempty"` // no more sessions begin, and running sessions are killed
+	Why    string `json:"why,omitempty"`    // why no more sessions begin: no attempt can start anymore
 }
 
 // BackfillRun is a session of a backfill that has begun. It is recorded before its attempt is created, so that a
@@ -117,7 +117,7 @@ func (b *Backfill) Left() int {
 	return len(b.Plan.Sessions) - b.State.Begun
 }
 
-// Stopped reports whether no further session will ever begin.
+// Stopped reports whether no more sessions will ever begin.
 func (b *Backfill) Stopped() bool { return b.State.Killed || b.State.Why != "" }
 
 // Status returns the status as the REST API shows it.

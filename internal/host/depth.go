@@ -25,9 +25,9 @@ type Queued struct {
 	Message
 	Place int64 // in the order sent
 	Size  int   // bytes of the body; Body is nil if there are more than MostQueuedBody
-	Count int   // how often it was received
+	Count int   // how many times it was received
 	// Since is the time from which the message can be received: when it was sent or is due. For a message without a due
-	// time that is older than the process that answers, it is when the process was started.
+	// time that is older than the responding process, it is when that process was started.
 	Since  time.Time
 	Until  time.Time // end of its lease; zero: not leased
 	Behind bool      // an earlier message of its group comes first
@@ -41,7 +41,7 @@ type DeadLetter struct {
 	Queue  string // the queue that it comes from
 	Size   int    // bytes of the body as it was sent
 	Sent   time.Time
-	Count  int    // how often it was received, including as a dead letter and when viewed; approximate
-	Times  int    // how often it has been sent back
+	Count  int    // how many times it was received, including as a dead letter and when viewed; approximate
+	Times  int    // how many times it has been sent back
 	Broken string // why it cannot be read; "" if it can
 }

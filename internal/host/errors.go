@@ -46,7 +46,7 @@ func StartsLater(err error) bool {
 
 // Attempt errors that do not depend on the store.
 var (
-	// ErrPanic means that our own code crashed, which is a defect.
+	// ErrPanic means that our own code crashed, which is a bug.
 	ErrPanic = errors.New("engine error")
 	// ErrNoDefinition means that an attempt's workflow no longer exists or cannot be compiled.
 	ErrNoDefinition = errors.New("the workflow definition cannot be used")

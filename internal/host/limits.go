@@ -7,7 +7,7 @@ import (
 	"zerodag/engine"
 )
 
-// Limits are the numbers that a deployment may choose. Zero means the default given in the comment.
+// Limits holds the limits that a deployment may set. Zero means the default given in the comment.
 type Limits struct {
 	Attempts     int           // unfinished attempts of a site: 100
 	Tasks        int           // tasks of an attempt: 1,000; at most engine.HardLimit
@@ -20,7 +20,7 @@ type Limits struct {
 	Threads      int           // tasks at the same time; 0 means no limit
 	Pack         int           // tasks in one message: 1
 	RunTime      time.Duration // of one run of a task; 0 means no limit
-	ProcessTime  time.Duration // maximum life of a process that runs tasks; 0 means no limit
+	ProcessTime  time.Duration // maximum lifetime of a process that runs tasks; 0 means no limit
 	ChainTime    time.Duration // how long a message may run one task after the other; 0 means no limit
 	Retention    time.Duration // for the logs of finished attempts: 30 days
 	KeepAttempts time.Duration // how long attempts are kept after their end; 0 means forever
@@ -50,9 +50,9 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// FenceTime returns how long a process may still be working on a run that it began: the longest life of a process plus
-// the inaccuracy of clocks and queues. A process whose life is not limited extends the lease of its message and stops
-// when the message is gone, which takes less time than a lease lasts.
+// FenceTime returns how long a process may still be working on a run that it began: the longest time that a process can
+// live plus the inaccuracy of clocks and queues. A process whose lifetime is not limited extends the lease of its
+// message and stops when the message is gone, which takes less time than a lease lasts.
 func (l Limits) FenceTime() time.Duration {
 	if l.ProcessTime == 0 {
 		return l.Lease

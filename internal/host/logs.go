@@ -15,7 +15,7 @@ type Logs interface {
 	// Open begins a run's log. The file exists once the first text arrives. created is when the attempt was created; it
 	// groups an attempt's files.
 	Open(id operators.Identity, created time.Time) TaskLog
-	// Files lists the files of an attempt whose names begin with prefix, sorted by name.
+	// Files lists an attempt's files whose names begin with prefix, sorted by name.
 	Files(ctx context.Context, a Attempt, prefix string) ([]LogFile, error)
 	// File reads a file as stored, in gzip format, even while it is being written. It returns ErrNotFound if the file does
 	// not exist.
@@ -40,7 +40,7 @@ type LogFile struct {
 
 // TextLinks is implemented by Logs whose files can be read through a link in a browser.
 type TextLinks interface {
-	// TextLink returns a URL at which a browser shows a file of an attempt as text; "" if the file has no link.
+	// TextLink returns a URL at which a browser shows one of an attempt's files as text; "" if the file has no link.
 	TextLink(ctx context.Context, a Attempt, f LogFile) (string, error)
 }
 

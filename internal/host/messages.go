@@ -47,7 +47,7 @@ const WakeMark = "w"
 // that it waits for is met. It may come too soon or more than once, or have no effect: the message that is due later
 // remains.
 //
-// It is an event, so that an executor wakes together all tasks whose commands end at the same time, and sends them in
+// It is an event, so that an executor wakes all tasks whose commands end at the same time together, and sends them in
 // packs, as for their first run.
 func WakeMessage(attempt int64, run engine.Run) Message {
 	return EventMessage(attempt, WakeMark+RunName(run), events.Event{Kind: events.Due, Run: &run})
@@ -85,7 +85,7 @@ func ListName(names []string) string {
 	return fmt.Sprintf("%s+%d.%x", names[0], len(names)-1, all.Sum64())
 }
 
-// MessageID returns the ID of a message, which consists of the attempt and the guard.
+// MessageID returns a message's ID, which consists of the attempt and the guard.
 func MessageID(attempt int64, guard string) string {
 	return strconv.FormatInt(attempt, 10) + "/" + guard
 }
@@ -119,8 +119,8 @@ const StartsMark = "0/start-"
 // the copy or postponed it.
 const KeptFor = 30 * time.Minute
 
-// IsKept reports, based on its ID, whether a message's work is in no log. Such a message stays among the timers until
-// its work is done, because it would otherwise be lost with the queue.
+// IsKept reports, based on its ID, whether a message's work is not recorded in any log. Such a message stays among the
+// timers until its work is done, because it would otherwise be lost with the queue.
 func IsKept(id string) bool { return strings.HasPrefix(id, StartsMark) }
 
 // StartingMessage returns a message that requests a start at a given time; its ID identifies exactly this try of

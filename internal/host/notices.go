@@ -80,14 +80,14 @@ type Observer interface {
 	TaskRan(site int64, operator string, result RunResult, took time.Duration)
 	// LeaseLost is called when another process has taken over a task because this one did not extend its lease.
 	LeaseLost()
-	// NoticeLost is called when a notice is given up.
+	// NoticeLost is called when a notice is given up on.
 	NoticeLost(a Attempt)
 }
 
 // LateStart is how late a schedule may start an attempt before the start counts as late.
 const LateStart = time.Minute
 
-// RunResult is how a run of a task ended.
+// RunResult describes how a run of a task ended.
 type RunResult string
 
 // The results of runs.

@@ -8,10 +8,10 @@ import (
 // Outbox stores notices until they are delivered: one row for each channel, so that each has its own tries. It also
 // stores which notices belong together (NoticeGroup), and the outcomes of each channel's tries.
 type Outbox interface {
-	// PutNotices stores a notice for its channels, as one change: each batch is what one route makes of it. A batch of a
-	// group whose quiet time has not passed at a given time is only counted; it is always sent if its own Group.Until is zero.
-	// If a notice with the same key is still stored, or is the last one of its group, it changes nothing. The batches are in
-	// the order of their Group.Key: all callers lock groups in the same order.
+	// PutNotices stores a notice for its channels, as one change: each batch holds what one route makes of it. A batch of
+	// a group whose quiet time has not passed at a given time is only counted; it is always sent if its own Group.Until is
+	// zero. If a notice with the same key is still stored, or is the last one of its group, it changes nothing. The
+	// batches are in the order of their Group.Key: all callers lock groups in the same order.
 	PutNotices(ctx context.Context, at time.Time, batches ...NoticeBatch) error
 	// Notices lists notices of a site, ascending by id.
 	Notices(ctx context.Context, q NoticeQuery) ([]StoredNotice, error)
@@ -22,7 +22,7 @@ type Outbox interface {
 	UpdateNotice(ctx context.Context, n StoredNotice, tries int) error
 	// DeleteNotice removes a notice; a missing one is not an error.
 	DeleteNotice(ctx context.Context, id int64) error
-	// DropNotices removes the notices that were given up before a given time.
+	// DropNotices removes the notices that were given up on before a given time.
 	DropNotices(ctx context.Context, before time.Time) error
 	NoticeRecords
 }
@@ -97,7 +97,7 @@ type Keeper interface {
 	Succeeded(ctx context.Context, a Attempt) error
 }
 
-// StoredNotice is a notice that is not delivered yet, or was given up.
+// StoredNotice is a notice that has not been delivered yet, or was given up on.
 type StoredNotice struct {
 	ID        int64
 	Key       string // identifies the event that it is about, so that a repeated call does not notify users twice
@@ -111,7 +111,7 @@ type StoredNotice struct {
 	Body      []byte // JSON, as it is sent
 	CreatedAt time.Time
 	Since     time.Time // when its tries began: when it was stored, or last sent again by a user
-	Due       time.Time // of the next try; zero: it was given up
+	Due       time.Time // of the next try; zero: it was given up on
 	Tries     int       // since then, including one in progress
 	Error     string    // of the last failed try; "" for none
 	GivenUpAt time.Time // zero while it is retried
@@ -123,7 +123,7 @@ type NoticeQuery struct {
 	ID      int64  // 0 is any
 	Attempt int64  // 0 is any
 	Channel string // "" is any
-	GivenUp bool   // only notices that were given up
+	GivenUp bool   // only notices that were given up on
 	Waiting bool   // only notices that will be tried again
 	After   int64  // only greater ids
 	Count   int    // 0 is all

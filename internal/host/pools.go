@@ -117,7 +117,7 @@ type TakenSlot struct {
 	At     time.Time // when it was taken
 }
 
-// Line is the current state of a pool: the holders of its slots, and the waiting claims.
+// Line is a pool's current state: the holders of its slots, and the waiting claims.
 type Line struct {
 	Slots   int // 0: the pool does not exist
 	Held    bool
@@ -135,7 +135,7 @@ type Semaphore interface {
 	// TakeSlots gives slots to the holder of a claim and, if inLine is set, removes the claim from the line. It returns
 	// ErrConflict if one of the slots is taken, which may be by the same holder in a call whose response was lost.
 	TakeSlots(ctx context.Context, ref PoolRef, c Claim, numbers []int, inLine bool, at time.Time) error
-	// JoinLine puts a claim into the line.
+	// JoinLine puts a claim in the line.
 	JoinLine(ctx context.Context, ref PoolRef, c Claim) error
 	// LeaveLine removes a claim from the line.
 	LeaveLine(ctx context.Context, ref PoolRef, c Claim) error

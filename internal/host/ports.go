@@ -21,7 +21,7 @@ type Log interface {
 	// Append writes an entry. It returns ErrConflict if the attempt has an entry with that sequence number from another
 	// writer; if the existing entry has the same nonce, the call succeeds. Only Attempts.Start and Begin write entry 1:
 	// appending to an attempt without entries returns ErrNotFound. A store that may go back to an earlier state also
-	// checks the entry's Basis (see there).
+	// checks the entry's Basis.
 	Append(ctx context.Context, attempt int64, e Entry) error
 	// Load consistently reads the newest snapshot and all entries after it, in order. It returns ErrNotFound if the
 	// attempt has no entry.
@@ -63,7 +63,7 @@ type Stored struct {
 	Entries  []Entry
 }
 
-// Message is a message of a queue.
+// Message is a message in a queue.
 type Message struct {
 	// ID is unique in the queue for as long as the message exists: if messages have a group, sending an ID again
 	// changes nothing. An ID must not be reused, because some queues remember it for a while after its message is
@@ -89,8 +89,8 @@ type Message struct {
 type Delivery struct {
 	Message
 	Receipt string
-	// Count is how often the message has been received, including this time. It survives a crash: for "tasks" as soon as
-	// Receive has returned, for "events" once the receiver has made its next change.
+	// Count is how many times the message has been received, including this time. It survives a crash: for "tasks" as soon
+	// as Receive has returned, for "events" once the receiver has made its next change.
 	Count int
 	// Restarted means that the previous receiver was a process that has since ended, with everything that it started. It
 	// is false if that cannot be known.
@@ -121,7 +121,7 @@ type Traits struct {
 // Queue is a leased queue: a receiver holds a message until the lease ends; if the message is not deleted by then, it
 // is delivered again. There are two queues: "events" and "tasks".
 type Queue interface {
-	// Traits returns the same value at every call.
+	// Traits returns the same value on every call.
 	Traits() Traits
 	// Send adds messages, all or none.
 	Send(ctx context.Context, messages ...Message) error
@@ -133,8 +133,8 @@ type Queue interface {
 	// be delivered again if the process or the store ends immediately afterwards; until the deletion is durable, its ID
 	// may count as existing (see Send).
 	Delete(ctx context.Context, d Delivery) error
-	// Release returns a message to the queue, which delivers it again after a delay. If the store could not be written, a
-	// restart may shorten the delay.
+	// Release returns a message to the queue, which delivers it again after a delay. If the store could not be written to,
+	// a restart may shorten the delay.
 	Release(ctx context.Context, d Delivery, delay time.Duration) error
 }
 
@@ -151,20 +151,20 @@ type Forwarder interface {
 type Marker interface {
 	Queue
 	// Begin records the name of the run that the holder of a message begins now, replacing the last record. The record
-	// survives a crash of the process; a loss of power may lose it. Without a name it records nothing. canceled is the
-	// flag in the row of the message's attempt at that moment (AttemptFlags). known has the number and the nonce of the
-	// last entry that the holder saw: a store that may go back to an earlier state returns ErrConflict if its log has lost
-	// that entry (see Basis), and other stores ignore it. Begin returns ErrLeaseLost if the lease is lost.
+	// survives a crash of the process, but may not survive a power loss. Without a name it records nothing. canceled is
+	// the flag in the row of the message's attempt at that moment (AttemptFlags). known has the number and the nonce of
+	// the last entry that the holder saw: a store that may go back to an earlier state returns ErrConflict if its log has
+	// lost that entry (see Basis), and other stores ignore it. Begin returns ErrLeaseLost if the lease is lost.
 	Begin(ctx context.Context, d Delivery, name string, known Entry) (canceled bool, err error)
 }
 
 // Inventory lists and removes messages if queues and attempts are in one store. It shows whether everything that an attempt waits
 // for still has a message.
 type Inventory interface {
-	// MessagesOf lists the messages of an attempt in both queues as they were at one moment during the call, including
-	// leased ones. A message that was deleted after that moment may be listed without its body.
+	// MessagesOf lists an attempt's messages in both queues as they were at one moment during the call, including leased
+	// ones. A message that was deleted after that moment may be listed without its body.
 	MessagesOf(ctx context.Context, attempt int64) ([]Message, error)
-	// HeldOf lists the messages of an attempt in the queue "tasks" that servers hold now.
+	// HeldOf lists an attempt's messages in the queue "tasks" that servers hold now.
 	HeldOf(ctx context.Context, attempt int64) ([]Held, error)
 	// Discard removes an attempt's messages in the queue "tasks" that no server holds: once an attempt has ended, its
 	// messages have no effect.
@@ -199,7 +199,7 @@ type Database interface {
 	Close() error
 }
 
-// Sync selects which changes of a database survive a loss of power. All survive the end of the process.
+// Sync selects which changes to a database survive a power loss. All survive the end of the process.
 type Sync int
 
 const (
@@ -249,8 +249,8 @@ type Push struct {
 	Schedules map[string]NextTimes
 }
 
-// NextTimes returns the times of a schedule under a new revision. old is nil if there is no schedule yet; paused
-// reports whether the project is paused. The function is pure and may be called more than once.
+// NextTimes returns a schedule's times under a new revision. old is nil if there is no schedule yet; paused reports
+// whether the project is paused. The function is pure and may be called more than once.
 type NextTimes func(old *Schedule, paused bool) Times
 
 // ProjectQuery selects projects of a site.
@@ -304,7 +304,7 @@ type Schedules interface {
 	// Due returns up to n (0: all) enabled schedules with Times.Run after from and at or
 	// before until, the earliest first, of all sites.
 	Due(ctx context.Context, from, until time.Time, n int) ([]Schedule, error)
-	// EachDue passes the schedules that Due lists to do in parts, the earliest first and as they are read, until there
+	// EachDue passes the schedules that Due lists to do in batches, the earliest first and as they are read, until there
 	// are no more or do returns an error.
 	EachDue(ctx context.Context, from, until time.Time, do func([]Schedule) error) error
 	// NextDue returns the earliest Times.Run of an enabled schedule; zero if there is none.
@@ -320,7 +320,7 @@ type ScheduleQuery struct {
 	Count    int // 0 is all
 }
 
-// AttemptFlags sets the flags in the row of an attempt under way.
+// AttemptFlags sets the flags in an unfinished attempt's row.
 type AttemptFlags interface {
 	// Cancel sets Canceled, unless the attempt is done.
 	Cancel(ctx context.Context, id int64) error
@@ -330,10 +330,10 @@ type AttemptFlags interface {
 
 // AddedAttempts adds attempts: those that start here, and those that ended elsewhere.
 type AddedAttempts interface {
-	// Start creates the session, unless it exists, and the attempt with its entry 1 and its first message, for all of the
-	// list or none. It returns ErrConflict with the existing attempt: the one with that retry name or, without a name or
-	// if a New session has none of that name, the session's last one. It returns ErrForgotten, and starts none, if one of
-	// them is Once and its session was removed.
+	// Start creates the session, unless it exists, and the attempt with its entry 1 and its first message, for the whole
+	// list or not at all. It returns ErrConflict with the existing attempt: the one with that retry name or, without a
+	// name or if a New session has none of that name, the session's last one. It returns ErrForgotten, and starts none, if
+	// one of them is Once and its session was removed.
 	Start(ctx context.Context, list ...NewAttempt) ([]Attempt, error)
 	// Begin starts an attempt that waited: it writes its entry 1 and first message and sets AfterSession to
 	// 0. It returns ErrConflict if the attempt has already begun.
@@ -381,8 +381,8 @@ type Retention interface {
 	// SetArchive changes the recorded state of a revision's archive if it still equals old; otherwise it returns
 	// ErrConflict. It may be repeated.
 	SetArchive(ctx context.Context, r Revision, old, state ArchiveState) error
-	// ForgetRecords removes up to n audit log entries of all sites that were made before t, the oldest first, and returns
-	// their number.
+	// ForgetRecords removes up to n audit log entries of all sites that were recorded before t, the oldest first, and
+	// returns their number.
 	ForgetRecords(ctx context.Context, t time.Time, n int) (int, error)
 }
 
@@ -425,7 +425,7 @@ type PastAttempt struct {
 	Success, Canceled     bool
 }
 
-// End is how an attempt ended.
+// End describes how an attempt ended.
 type End struct {
 	At       time.Time
 	Success  bool
@@ -478,7 +478,7 @@ type SessionQuery struct {
 	// Times lists the requested session times. It is used with Project and Workflow, and the fields below are ignored; nil
 	// means any.
 	Times  []time.Time
-	Before int64 // ids below; 0 is all
+	Before int64 // only ids below this; 0 means all
 	Count  int
 	Bytes  int // see Page; 0 means no limit
 }
@@ -490,7 +490,7 @@ type AttemptQuery struct {
 	Workflow string // exact; "" is any
 	Session  int64  // 0 is any
 	Retried  bool   // include attempts that are not the last of their session
-	Before   int64  // ids below; 0 is all
+	Before   int64  // only ids below this; 0 means all
 	Count    int    // 0 is all
 	Bytes    int    // see Page; 0 means no limit
 }
@@ -507,7 +507,7 @@ type Blobs interface {
 	Link(ctx context.Context, key string, valid time.Duration) (string, error)
 }
 
-// SecretName names a secret of a project.
+// SecretName names a project secret.
 type SecretName struct {
 	Site, Project int64
 	Key           string

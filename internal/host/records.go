@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// AnySite is the site that the host passes when it looks up an object by id, whatever its site.
+// AnySite is the site that the host passes when it looks up an object by id, regardless of the object's site.
 const AnySite int64 = -1
 
 // Ref refers to a project or a workflow.

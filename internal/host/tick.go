@@ -59,7 +59,7 @@ type DeadLetters interface {
 	// redrives, to decide whether to send it now.
 	Redrive(ctx context.Context, turn func(times int) bool) (int, error)
 	// Look passes each dead letter to f until f returns false, in no particular order, and leaves it in the queue.
-	// Meanwhile, other callers cannot see them. Some may be missed: of each group, only as many are seen as the service
+	// Meanwhile, other callers cannot see them. Some may be missed: from each group, f gets only as many as the service
 	// returns together.
 	Look(ctx context.Context, f func(DeadLetter) bool) error
 	// Return sends the dead letter with an ID back. It returns ErrNotFound if it does not see the letter: see Look.

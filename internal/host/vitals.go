@@ -10,15 +10,15 @@ type Vitals struct {
 	Events     int   // messages of the queue "events" that are due
 	Tasks      int   // due messages of the queue "tasks", including running tasks
 	Waiting    int   // notices that will be retried
-	GivenUp    int   // notices that were given up
-	// Connections describes the connections of this process to the database; nil if it needs none.
+	GivenUp    int   // notices that were given up on
+	// Connections describes this process's connections to the database; nil if it needs none.
 	Connections *Connections
 }
 
 // Connections describes a pool of connections to a database.
 type Connections struct {
 	Most, Open, Used int
-	Waits            int64         // how often a caller had to wait for one
+	Waits            int64         // how many times a caller had to wait for one
 	Waited           time.Duration // in total
 }
 
@@ -48,7 +48,7 @@ type WorkflowTime struct {
 	At time.Time
 }
 
-// CensusDepth is how many sessions of a workflow a Census looks at.
+// CensusDepth is how many sessions of a workflow a Census reads.
 const CensusDepth = 20
 
 // PoolCount shows how busy a pool is.

@@ -13,15 +13,15 @@ import (
 // Ports holds the parts of a deployment that node, catalogue and delivery share: they embed it in their options, and
 // the package that wires the drivers fills it once. Fields marked as optional may be nil; see WithDefaults.
 type Ports struct {
-	// Log decides between workers: if two append the same number, one wins.
+	// Log decides between workers: if two append an entry with the same number, one wins.
 	Log       Log
 	ShortLogs ShortLogs // optional
 	// Events takes messages that must stay behind other events of their attempt; Tasks takes work that a worker may do at
 	// any time. A message is sent to either only after the entry that decided it is in the log.
 	Events Queue
 	Tasks  Queue
-	// Kept stores copies of starts that wait in Tasks and are not in any log; nil if the queue cannot be lost without
-	// everything else.
+	// Kept stores copies of starts that wait in Tasks and are not in any log; nil if the queue can be lost only together
+	// with everything else.
 	Kept Timers
 	// Inventory lists messages; nil if the queues cannot list them.
 	Inventory Inventory
@@ -56,7 +56,7 @@ type Ports struct {
 	// Observer counts events; optional.
 	Observer Observer
 
-	// Defaults holds parameters that the parameters of attempts override; may be nil.
+	// Defaults holds parameters that attempts' parameters override; may be nil.
 	Defaults *param.Map
 	Limits   Limits
 	Now      func() time.Time // optional

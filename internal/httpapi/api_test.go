@@ -31,7 +31,7 @@ func (b broken) Schedule(context.Context, int64, int64) (host.Schedule, error) {
 
 func (b broken) NextDue(context.Context) (time.Time, error) { return time.Time{}, b.err }
 
-// TestTrouble checks the answers to clients if the store does not work, if an unknown error occurs and if a handler
+// TestTrouble checks the responses to clients if the store does not work, if an unknown error occurs and if a handler
 // panics, and that the log contains more details, but only once.
 func TestTrouble(t *testing.T) {
 	t.Parallel()

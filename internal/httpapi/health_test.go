@@ -16,7 +16,7 @@ import (
 )
 
 // TestHealthReasons proves that the health check reports in one word why nothing can be written, reveals no path, does
-// not retry within a second, and succeeds once writing works again.
+// not test again within a second, and succeeds once writing works again.
 func TestHealthReasons(t *testing.T) {
 	t.Parallel()
 	var fault error

@@ -56,7 +56,7 @@ func TestRoles(t *testing.T) {
 		if signing(rt) && rt.Role == 0 {
 			continue
 		}
-		changes := rt.Method != http.MethodGet && rt.Name != "checkFiles" && rt.Name != "checkStart" // it only checks the contents of the request and stores nothing
+		changes := rt.Method != http.MethodGet && rt.Name != "checkFiles" && rt.Name != "checkStart" // it only checks the request's contents and stores nothing
 		if changes && rt.Role < access.Operator {
 			t.Errorf("%s %s changes something but needs role %q only", rt.Method, rt.Path, rt.Role)
 		}

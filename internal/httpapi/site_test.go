@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// noticing records the site in the contexts of its calls.
+// noticing records the site in its calls' contexts.
 type noticing struct {
 	scheduleStore
 	sites *[]int64

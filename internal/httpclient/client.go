@@ -1,8 +1,8 @@
 // Package httpclient creates the HTTP clients that `http>` and `http_call>` use.
 //
 // Hosts pass it to operators as operators.HTTPClient. It implements HTTP/1.1 because net/http sorts headers, while a
-// task's headers must be sent in the task's order and capitalization. It must never decide about retries, statuses or
-// secrets: operators do.
+// task's headers must be sent in the task's order and capitalization. It must never make decisions about retries,
+// statuses or secrets: operators do.
 package httpclient
 
 import (
@@ -25,7 +25,7 @@ import (
 
 // Clients creates clients. The zero value is ready to use.
 type Clients struct {
-	// Network opens the connections; nil means the network of the machine.
+	// Network opens the connections; nil means the machine's network.
 	Network operators.Network
 }
 
@@ -68,7 +68,7 @@ func (d dialer) transport(o operators.HTTPOptions) http.RoundTripper {
 	return &transport{dialer: d, names: o.Headers}
 }
 
-// forgetReferer removes the redirecting address from the next request, because it may contain a secret; a Referer of
+// forgetReferer removes the redirecting address from the next request, because it may contain a secret; a Referer in
 // the first request stays.
 func forgetReferer(next, first *http.Request) {
 	next.Header.Del("Referer")

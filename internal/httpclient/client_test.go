@@ -22,8 +22,8 @@ func get(c *http.Client, url string) (int, string, error) {
 	return r.StatusCode, string(body), err
 }
 
-// TestRedirects proves that redirects are followed as often as allowed, and that if they are off, the redirect is the
-// result.
+// TestRedirects proves that redirects are followed as often as allowed, and that the redirect itself is the result if
+// none may be followed.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +75,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// TestTimeout proves that a request to a server that never answers ends.
+// TestTimeout proves that a request to a server that never responds ends.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))

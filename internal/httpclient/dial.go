@@ -95,7 +95,7 @@ func tunnel(ctx context.Context, conn net.Conn, through *url.URL, to string) (ne
 	err := r.Write(conn)
 	if err == nil {
 		var answer *http.Response
-		// The server sends nothing more until it receives the first TLS byte, so nothing is lost with the reader.
+		// The server sends nothing more until it receives the first TLS byte, so dropping the reader loses nothing.
 		if answer, err = http.ReadResponse(bufio.NewReader(conn), r); err == nil && answer.StatusCode/100 != 2 {
 			err = &operators.ProxyRefusal{Status: answer.StatusCode}
 		}

@@ -114,7 +114,7 @@ func exchange(conn net.Conn, text []byte, r *http.Request) (*http.Response, erro
 	}
 }
 
-// longHead is the error for a response whose head is too long, as the next one would be.
+// longHead is the error for a response whose head is too long, as it would be again after a retry.
 type longHead struct{}
 
 func (longHead) Error() string {

@@ -243,8 +243,8 @@ func TestSocks(t *testing.T) {
 	}
 }
 
-// TestContents proves that content arrives complete if it is compressed, is chunked, is preceded by an interim answer,
-// or ends with the connection, that HEAD has none, and that incomplete content is an error.
+// TestContents proves that content arrives complete if it is compressed, is chunked, is preceded by an interim
+// response, or ends with the connection, that HEAD has none, and that incomplete content is an error.
 func TestContents(t *testing.T) {
 	t.Parallel()
 	var zipped strings.Builder
@@ -285,7 +285,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestAnswerBeforeTheEnd proves that the response of a server that refuses large content early is read.
+// TestAnswerBeforeTheEnd proves that the response is read if a server refuses large content early.
 func TestAnswerBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -31,8 +31,8 @@ type Signer struct {
 	now  func() time.Time
 }
 
-// New returns a signer with the credentials of the environment and of the user's files, which are read with the first
-// request.
+// New returns a signer with the credentials from the environment and from the user's files, which are read when the
+// first request is signed.
 func New(ctx context.Context) *Signer {
 	return &Signer{now: time.Now, load: sync.OnceValues(func() (aws.Config, error) {
 		c, err := awsconfig.LoadDefaultConfig(ctx)
@@ -73,7 +73,7 @@ var endpoint = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]+\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$`)
 })
 
-// regionOf returns the region of a host: its name contains the region, except for custom domains.
+// regionOf returns a host's region: its name contains the region, except for custom domains.
 func regionOf(host, configured string) (string, error) {
 	if m := endpoint().FindStringSubmatch(host); m != nil {
 		return m[1], nil

@@ -5,7 +5,7 @@
 //
 // # Costs
 //
-// Calls cost $0.20 per million, plus the time of the function, which is rounded up to a millisecond.
+// Calls cost $0.20 per million, plus the function's running time, rounded up to a millisecond.
 package lambda
 
 import (
@@ -27,7 +27,7 @@ import (
 // Function is a sandbox.Caller.
 type Function struct {
 	name string
-	// invoke is a method of the client. If the client itself were stored here, the linker would keep all Lambda
+	// invoke is one of the client's methods. If the client itself were stored here, the linker would keep all Lambda
 	// operations: 2.7 MB in every function.
 	invoke func(context.Context, *lambda.InvokeInput, ...func(*lambda.Options)) (*lambda.InvokeOutput, error)
 }
@@ -58,7 +58,7 @@ func (f *Function) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, er
 	return r, nil
 }
 
-// later returns the codes of errors for calls that Lambda did not begin but may accept at another time.
+// later returns the error codes of calls that Lambda did not begin but may accept at another time.
 func later() []string {
 	return []string{"TooManyRequestsException", "ThrottlingException", "EC2ThrottledException", "ResourceNotReadyException", "ResourceConflictException",
 		"ENILimitReachedException", "SubnetIPAddressLimitReachedException", "EC2UnexpectedException"}

@@ -20,7 +20,7 @@ const (
 		unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
 )
 
-// Versions of Landlock that added something used here.
+// Landlock versions that added features used here.
 const (
 	renames   = 2 // renaming between folders; without it, commands could not rename files
 	truncates = 3
@@ -52,9 +52,9 @@ func circumvents() []uintptr {
 func writable(dir string) bool { return unix.Access(dir, unix.W_OK) == nil }
 
 // Start runs start, which starts a process, in such a way that the process and everything that it starts are
-// restricted. open is a folder that the process may use although it is hidden. Such processes can neither read the
-// memory, environment or open files of this program or of each other, nor gain rights from setuid programs. With Linux
-// 6.12 or later, they cannot send signals to them either.
+// restricted. open is a folder that the process may use although it is hidden. Such processes can neither read this
+// program's or each other's memory, environment or open files, nor gain rights from setuid programs. With Linux 6.12 or
+// later, they also cannot send signals to this program or to each other.
 func (r Rules) Start(open string, start func() error) error {
 	done := make(chan error, 1)
 	go func() {

@@ -76,7 +76,7 @@ func TestHidden(t *testing.T) {
 		"ln ../db here && cat here":       false,
 		"ln -s ../db link; cat link":      false,
 		"touch ../new && echo x > ../new": false,
-		"echo x > ../../new":              false, // directly beside what is hidden
+		"echo x > ../../new":              false, // directly next to a hidden path
 		fmt.Sprintf("cat /proc/%d/environ", os.Getpid()):                      false,
 		fmt.Sprintf("cat /proc/%d/root%s/data/db", os.Getpid(), dir):          false,
 		fmt.Sprintf("kill -CONT %d", os.Getpid()):                             false,

@@ -40,8 +40,8 @@ func (r *Reason) Get() string {
 	return r.text
 }
 
-// Output passes on the output of a command up to a limit, and discards the rest. Only one goroutine at a time may write
-// to it.
+// Output passes on a command's output up to a limit, and discards the rest. Only one goroutine at a time may write to
+// it.
 type Output struct {
 	to     io.Writer
 	left   int64
@@ -95,7 +95,7 @@ func (o *Output) Say(format string, args ...any) {
 	fmt.Fprintf(o.to, start+format+"\n", args...)
 }
 
-// Disk measures by how much a folder has grown. The longer a measurement takes, the less often it measures.
+// Disk measures how much a folder has grown. The longer a measurement takes, the less often it measures.
 type Disk struct {
 	folder string
 	limit  int64

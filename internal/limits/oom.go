@@ -7,7 +7,7 @@ import (
 )
 
 // OOMKills counts the processes that the kernel has killed for lack of memory. It reads the counters of this container
-// and of this machine, because neither includes all of them. It only grows; if it grew while a command ran, that
+// and of this machine, because neither includes all of them. The count never decreases; an increase while a command ran
 // explains a kill. It is 0 on systems other than Linux.
 func OOMKills() (n int) {
 	for _, file := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control", "/proc/vmstat"} {

@@ -18,8 +18,8 @@ func Scarce(err error) bool {
 }
 
 // overLast reports whether a program was not started because the descriptors that it would get have the highest numbers
-// that this process may use: the new process first copies them to the next numbers, and the kernel reports that those
-// are not open.
+// that this process may use: the new process first copies them to the next numbers, and the kernel reports that these
+// descriptors are not open.
 func overLast(err error) bool {
 	var start *fs.PathError
 	return errors.As(err, &start) && start.Op == "fork/exec" && errors.Is(start.Err, syscall.EBADF)
@@ -73,8 +73,8 @@ func sayScarce(log io.Writer, err error) {
 	}
 }
 
-// perCommand is how many descriptors a command needs: for its output, its process and its log, and for a short time for
-// starting it and measuring its folder.
+// perCommand is how many descriptors a command needs: for its output, its process and its log, and, briefly, to start
+// it and to measure its folder.
 const perCommand = 8
 
 // AtOnce returns how many commands may run at the same time if they use half of the descriptors that this process is

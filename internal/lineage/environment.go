@@ -2,21 +2,21 @@ package lineage
 
 import "strings"
 
-// Environment selects which variables of this program commands get, in addition to their task's variables. No other
+// Environment selects which of this program's variables commands get, in addition to their task's variables. No other
 // package decides this.
 type Environment int
 
 const (
 	// Everything means all variables except the secret key. It is for the commands of `zerodag run`: they belong to the
-	// user who started it, and who has the variables anyway.
+	// user who started it, who has the variables anyway.
 	Everything Environment = iota
-	// NotOwn means all variables except the configuration of this program, which may contain passwords and keys.
+	// NotOwn means all variables except this program's configuration, which may contain passwords and keys.
 	NotOwn
 	// Bare means only the variables that a program needs to find other programs and to choose its language.
 	Bare
 )
 
-// Gives reports whether commands get a variable of this program.
+// Gives reports whether commands get one of this program's variables.
 func (e Environment) Gives(name string) bool {
 	switch e {
 	case Everything:

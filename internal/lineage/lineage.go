@@ -14,6 +14,6 @@ type Mark uint64
 // None is the mark of a process that is unmarked, or whose mark the system does not report.
 const None Mark = math.MaxUint64
 
-// Client marks a process that is not a command: a container engine's client. It is larger than all marks of commands,
-// so that no command can have it.
+// Client marks a process that is not a command: a container engine's client. It is larger than any command's mark, so
+// that no command can have it.
 const Client Mark = 1 << 62

@@ -37,7 +37,7 @@ func Start(m Mark, start func() error) error {
 // starting is held while a mark is lent.
 var starting sync.Mutex //nolint:gochecknoglobals // the limit that it guards is the program's, too
 
-// Of returns the mark of a process; lent selects whether a lent mark counts. Only a permanent mark identifies a process
+// Of returns a process's mark; lent selects whether a lent mark counts. Only a permanent mark identifies a process
 // reliably: lent marks are below it, and any process may change them.
 func Of(pid int, lent bool) Mark {
 	var limit unix.Rlimit
@@ -50,7 +50,7 @@ func Of(pid int, lent bool) Mark {
 	return Mark(limit.Max)
 }
 
-// ownMost returns the limit of this program, which its children have until they are marked.
+// ownMost returns this program's limit, which its children have until they are marked.
 var ownMost = sync.OnceValue(func() uint64 {
 	own := unix.Rlimit{Max: unix.RLIM_INFINITY}
 	unix.Prlimit(0, fileLocks, nil, &own) // cannot fail for our own process

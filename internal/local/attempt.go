@@ -99,7 +99,7 @@ func (a *Attempt) heedKill(ctx context.Context) {
 	a.step(ctx, engine.Kill{By: a.guard()})
 }
 
-// within returns the context of a run: cleanup continues when the caller's context is canceled.
+// within returns a run's context: cleanup continues when the caller's context is canceled.
 func (a *Attempt) within(ctx context.Context, run engine.Run) context.Context {
 	if a.State.Closes(run.Task) {
 		return context.WithoutCancel(ctx)

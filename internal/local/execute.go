@@ -57,7 +57,7 @@ func (h *Host) taskLimit() int {
 	return h.Limit
 }
 
-// execute makes one run, with its own files and secrets.
+// execute performs one run, with its own files and secrets.
 func (h *Host) execute(ctx context.Context, j *run.Job) run.Outcome {
 	if h.Before != nil && !j.Prepare {
 		if r := h.Before(j); r != nil {

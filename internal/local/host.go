@@ -36,7 +36,7 @@ type Options struct {
 
 	Limit    int        // the limit on tasks per attempt; 0 means the default
 	Threads  int        // the limit on concurrent runs that are not inline; 0 means no limit
-	Defaults *param.Map // parameters that the parameters of attempts override; optional
+	Defaults *param.Map // parameters that attempts' parameters override; optional
 	Now      func() time.Time
 
 	// Before, unless nil, is called with each job before it runs; if it returns a result, that replaces the run.
@@ -98,7 +98,7 @@ type Request struct {
 	SessionTime      time.Time
 	RetryAttemptName string
 	Params           *param.Map
-	// Only, unless nil, changes the tasks of the attempt (for example to a subtree).
+	// Only, unless nil, changes the attempt's tasks (for example to a subtree).
 	Only func([]dig.Node) ([]dig.Node, error)
 }
 

@@ -164,7 +164,7 @@ func TestRetriesWait(t *testing.T) {
 }
 
 // TestKill proves that canceling the caller's context ends running tasks at once, wakes waiting ones, and runs nothing
-// further.
+// else.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

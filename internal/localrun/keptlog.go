@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// keptLog writes to a task's log file and to the view of the run.
+// keptLog writes to a task's log file and to the run's view.
 type keptLog struct {
 	operators.Log
 	file host.TaskLog

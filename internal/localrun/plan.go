@@ -64,7 +64,7 @@ type plan struct {
 	run    map[string]bool // tasks of the file that run: others count as succeeded without a result; nil: all
 	saved  map[string]bool // tasks of the file whose saved success is used; nil: all
 	status *statusFolder   // nil with --no-save
-	goal   bool            // tasks that follow the ones that run again are not run
+	goal   bool            // tasks that follow tasks that run again are not run
 	dry    bool
 
 	mu    sync.Mutex
@@ -125,7 +125,7 @@ func written(name string) string {
 }
 
 // preceding returns all tasks that precede a task: its ancestors, its own and their upstream tasks, and the tasks below
-// those.
+// the upstream tasks.
 func preceding(nodes []dig.Node, at int) map[string]bool {
 	set := map[string]bool{}
 	for i := at; i >= 0; i = nodes[i].Parent {
@@ -182,8 +182,8 @@ func (p *plan) instead(name string) *operators.Result {
 	return nil
 }
 
-// mayTake reports whether a saved success of a task may be used. A check or `_finally` must run if any other part of
-// its task has run. Handlers of failures always run.
+// mayTake reports whether a task's saved success may be used. A check or `_finally` must run if any other part of its
+// task has run. Handlers of failures always run.
 func (p *plan) mayTake(name string) bool {
 	owner, handler, handles := engine.HandlerOf(name)
 	return !handles || !engine.OfFailure(name) && p.began[owner]&^partOf(handler[len(owner):]) == 0
@@ -218,7 +218,7 @@ func partOf(rest string) part {
 	return ofWork
 }
 
-// save stores the success of a task for later runs, unless the task was skipped or handles a failure.
+// save stores a task's success for later runs, unless the task was skipped or handles a failure.
 func (p *plan) save(s *engine.State, t *engine.Task) {
 	p.mu.Lock()
 	keeps := !p.dry && !p.taken[t.Name] && !p.left[t.Name] && !engine.OfFailure(t.Name)
@@ -241,7 +241,7 @@ func (p *plan) leaves(name string) bool {
 	return p.left[name]
 }
 
-// took reports whether a saved success of a task was used.
+// took reports whether a task's saved success was used.
 func (p *plan) took(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ran runs a workflow and returns the output of its tasks, the messages about it, and its error.
+// ran runs a workflow and returns its tasks' output, the messages about it, and its error.
 func ran(t *testing.T, folder, text string, o Options, s configuration.Settings) (out, said string, err error) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(folder, "w.dig"), []byte(text), 0o600); err != nil {

@@ -62,8 +62,8 @@ func (f *statusFolder) path(task string) string {
 // has no side effects, runs again.
 const rerunKey = "zerodag_rerun"
 
-// save writes the result and the stored parameters of a successful task: see engine.State.Kept. A reader sees either
-// the whole file or none.
+// save writes a successful task's result and stored parameters: see engine.State.Kept. A reader sees either the whole
+// file or none.
 func (f *statusFolder) save(t *engine.Task, kept engine.Stored) {
 	if f == nil || f.failed != nil {
 		return
@@ -87,7 +87,7 @@ func (f *statusFolder) save(t *engine.Task, kept engine.Stored) {
 	}
 }
 
-// forget removes the saved success of a task, if there is one.
+// forget removes a task's saved success, if there is one.
 func (f *statusFolder) forget(task string) {
 	if f == nil || f.failed != nil {
 		return
@@ -151,8 +151,8 @@ func pathList(paths [][]string) []param.Value {
 	return list
 }
 
-// read returns the saved result of a task; nil if there is no saved success. An unreadable file counts as missing:
-// running again is safe, guessing is not.
+// read returns a task's saved result; nil if there is no saved success. An unreadable file counts as missing: running
+// again is safe, guessing is not.
 func (f *statusFolder) read(task string) *operators.Result {
 	text, err := os.ReadFile(f.path(task))
 	if errors.Is(err, os.ErrNotExist) || err != nil {

@@ -9,8 +9,8 @@ import (
 	"zerodag/engine"
 )
 
-// TestLongNamesAreSaved proves that the state of a task is saved whatever the length of its name, each in a separate
-// file, and that names that are short enough have Digdag's form.
+// TestLongNamesAreSaved proves that each task's state is saved in a separate file, however long its name is, and that
+// names that are short enough have Digdag's form.
 func TestLongNamesAreSaved(t *testing.T) {
 	t.Parallel()
 	f := &statusFolder{dir: t.TempDir()}

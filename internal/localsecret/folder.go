@@ -23,7 +23,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// folder returns the folder with the secrets of this machine.
+// folder returns the folder with this machine's secrets.
 func folder() string { return filepath.Join(configuration.Folder(), "secrets") }
 
 // Folder keeps each secret in a file of the same name that only its owner can read.

@@ -15,8 +15,8 @@ func Text(text []byte) string {
 	return secretLine(string(text))
 }
 
-// secretLine drops the line end of a single-line text: editors and `echo` write it, and no password contains it. A
-// multi-line text, such as a PEM key, stays unchanged, because many programs need its last line end.
+// secretLine drops the line end of a single-line value: editors and `echo` write it, and no password contains it. A
+// multi-line value, such as a PEM key, stays unchanged, because many programs need its last line end.
 func secretLine(text string) string {
 	line, rest, found := strings.Cut(text, "\n")
 	if !found || rest != "" {

@@ -65,10 +65,10 @@ func (s *Stream) Message(level operators.Level, logger, text string) {
 // Limit reduces the output of the stream to a level. It must be called before other goroutines write.
 func (s *Stream) Limit(level Level) { s.level = min(s.level, level) }
 
-// Level returns the level of the stream.
+// Level returns the stream's level.
 func (s *Stream) Level() Level { return s.level }
 
-// Form returns the format of the lines.
+// Form returns the lines' format.
 func (s *Stream) Form() tasklog.Form { return s.form }
 
 // Shows reports whether lines of a level are written.
@@ -116,7 +116,7 @@ func (s *Stream) Flush() error {
 	return s.failed
 }
 
-// streamLog is the log of a task in the stream.
+// streamLog is a task's log in the stream.
 type streamLog struct {
 	*Stream
 	source string

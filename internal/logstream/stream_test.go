@@ -61,7 +61,7 @@ func TestLimit(t *testing.T) {
 }
 
 // TestTaskLines proves that the lines of tasks that print concurrently stay intact, that each format shows the task's
-// name, and that the output of a task is shown whatever the level.
+// name, and that a task's output is shown regardless of the level.
 func TestTaskLines(t *testing.T) {
 	t.Parallel()
 	for _, form := range []tasklog.Form{tasklog.Short, tasklog.Digdag} {

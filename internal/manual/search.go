@@ -18,17 +18,17 @@ import (
 // Hit is a section that a search found.
 type Hit struct {
 	Address string `json:"address"` // the name of a page and its section, for Find, such as schedules#cron
-	Page    string `json:"page"`    // the title of the page
+	Page    string `json:"page"`    // the page's title
 	Heading string `json:"heading"` // heading of the section; empty for the beginning of a page
 	Text    string `json:"text"`    // the sentence or the row that fits best, as plain text
 }
 
 // Search returns at most n sections of pages and operators about some words, the best first. It compares word stems, so
 // that "retries" finds "retry". Words from other tools also find the corresponding words through the glossary. A word
-// that is on no page counts as a misspelling of the nearest word; meant lists these replacements.
+// that appears on no page counts as a misspelling of the nearest word; meant lists these replacements.
 //
-// Results are ranked by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). A table row
-// counts as a separate text, because settings and options would otherwise get lost in their tables.
+// Results are ranked by BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). A table row is
+// ranked separately, because settings and options would otherwise get lost in their tables.
 func Search(words string, n int) (hits []Hit, meant []string, err error) {
 	index, err := searchIndex()
 	if err != nil {
@@ -73,7 +73,7 @@ func Search(words string, n int) (hits []Hit, meant []string, err error) {
 const answer = 6
 
 // least limits the results: a hit is omitted if its score is less than 1/least of the best score, because such hits
-// only contain one of several words somewhere.
+// contain only one of several words somewhere.
 const least = 4
 
 type scored struct {
@@ -274,7 +274,7 @@ func (x *index) isSynonym(stem string) bool {
 }
 
 // score returns the sum of the BM25 scores of each word's best stem, reduced if the text lacks some of the words,
-// especially if those are rare.
+// especially rare ones.
 func (x *index) score(t *text, query []wanted) float64 {
 	const k, b = 1.2, 0.75
 	best := map[int]float64{} // by the first of the words
@@ -376,7 +376,7 @@ func stem(word string) string {
 
 var stems = sync.OnceValue(func() *sync.Map { return new(sync.Map) })
 
-// common lists words of questions that are not specific to their subject.
+// common lists words that occur in questions but are not specific to their subject.
 var common = []string{"zerodag", "use", "way", "want", "need", "get", "make", "like", "help", "would", "could", "find", "work", "possible", "go", "put", "thing"}
 
 // synonymsOf reads the glossary's table: the first column contains words from other tools, separated by commas; the

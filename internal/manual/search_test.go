@@ -89,8 +89,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestHits proves that the address of each hit leads to its section, that a search without a result is empty, and that
-// no text, however long or strange, crashes the program.
+// TestHits proves that each hit's address leads to its section, that a search without a result is empty, and that no
+// text, however long or strange, crashes the program.
 func TestHits(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -117,7 +117,8 @@ func TestHits(t *testing.T) {
 	}
 }
 
-// TestTypos proves that a word that is on no page counts as the nearest word, and that the replacement is reported.
+// TestTypos proves that a word that appears on no page counts as the nearest word, and that the replacement is
+// reported.
 func TestTypos(t *testing.T) {
 	t.Parallel()
 	hits, meant, err := Search("enviroment variable of a comand", 3)
@@ -161,7 +162,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// BenchmarkIndex measures the creation of the index, for which a process's first search waits.
+// BenchmarkIndex measures the creation of the index, which delays a process's first search.
 func BenchmarkIndex(b *testing.B) {
 	for b.Loop() {
 		if _, err := makeIndex(); err != nil {

@@ -43,7 +43,7 @@ func findTopic(list []Topic, word string) (Topic, bool) {
 	return sectionOf(list, word, section.naming, section.partRow)
 }
 
-// anchoredTopic returns a section of a page, given the end of its link.
+// anchoredTopic returns a section of a page, given the anchor of its link.
 func anchoredTopic(list []Topic, name, anchor string) (Topic, bool) {
 	page, ok := findTopic(list, name)
 	if !ok {
@@ -53,7 +53,7 @@ func anchoredTopic(list []Topic, name, anchor string) (Topic, bool) {
 	return page, page.Page != ""
 }
 
-// at returns the section of a page for the end of a link; "" if there is none.
+// at returns the section of a page for a link's anchor; "" if there is none.
 func (t Topic) at(anchor string) string {
 	for _, s := range sectionsOf(t.Page) {
 		if slug(s.heading) == anchor {
@@ -63,7 +63,7 @@ func (t Topic) at(anchor string) string {
 	return ""
 }
 
-// slug returns the end of a link to a heading, as websites that show Markdown create it.
+// slug returns the anchor of a link to a heading, as websites that show Markdown create it.
 func slug(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.ReplaceAll(heading, " ", "-")) {

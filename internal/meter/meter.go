@@ -46,7 +46,7 @@ type operator struct {
 	name string
 }
 
-// attempts counts the attempts of a workflow that ended or were late.
+// attempts counts a workflow's attempts that ended or were late.
 type attempts struct {
 	ended     map[string]int64 // by result
 	seconds   *histogram
@@ -55,7 +55,7 @@ type attempts struct {
 	late      int64
 }
 
-// runs counts the runs of tasks of an operator.
+// runs counts an operator's task runs.
 type runs struct {
 	ended   map[host.RunResult]int64
 	seconds *histogram
@@ -69,7 +69,7 @@ func New(limit int) *Meter {
 // Limit returns the maximum number of series of a metric that has one series for each workflow.
 func (m *Meter) Limit() int { return m.limit }
 
-// The bounds of histograms, in seconds. They never change: Prometheus cannot add up series with different ones.
+// The histogram bounds, in seconds. They never change: Prometheus cannot add up series with different bounds.
 func attemptBounds() []float64 {
 	return []float64{1, 5, 15, 60, 300, 900, 3600, 3 * 3600, 12 * 3600, 24 * 3600}
 }

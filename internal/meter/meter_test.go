@@ -59,7 +59,7 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// TestOperators proves that runs of tasks are counted by operator and result.
+// TestOperators proves that task runs are counted by operator and result.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	m := meter.New(0)

@@ -36,7 +36,7 @@ type Page struct {
 // Bytes returns the page.
 func (p *Page) Bytes() []byte { return p.b.Bytes() }
 
-// Add writes a value of a metric, with the values of its labels. All values of a metric are added one after the other.
+// Add writes a metric's value, with the values of its labels. All values of a metric are added one after the other.
 func (p *Page) Add(f Family, value any, labels ...string) {
 	p.head(f)
 	p.sample(f.Name, f.Labels, labels, value)

@@ -33,7 +33,7 @@ type item struct {
 	StartedAt   float64 `json:"startedAt"`
 }
 
-// The states of a MicroVM that has ended or will end in a moment.
+// The states of a MicroVM that has ended or is about to end.
 const (
 	terminating = "TERMINATING"
 	terminated  = "TERMINATED"

@@ -87,7 +87,7 @@ func (l *Launcher) unnoted(r sandbox.Runner, runners []sandbox.Runner, alive map
 const orphanAge = 10 * time.Minute
 
 // Sweep terminates machines of the image that belong to no runner. While the id of a runner's machine is unknown, it
-// terminates none, because each might be that machine.
+// terminates none, because any of them might be that machine.
 func (l *Launcher) Sweep(ctx context.Context, runners []sandbox.Runner) error {
 	known := map[string]bool{}
 	for _, r := range runners {

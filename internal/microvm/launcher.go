@@ -58,7 +58,7 @@ func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) 
 	return made.MicrovmID, nil
 }
 
-// Payload is the input of the program in a machine. It is a nested object, because AWS may add names at the top level.
+// Payload is the input for the program in a machine. It is a nested object, because AWS may add names at the top level.
 type Payload struct {
 	Zerodag Start `json:"zerodag"`
 }
@@ -109,14 +109,14 @@ func (l *Launcher) refusal(err error) error {
 	return border.Translate("start a MicroVM", err)
 }
 
-// later returns the codes of errors after which a launch may succeed later. A conflict is one of these errors: the
-// machine was already started with a different ticket, because the key that signs tickets was changed in the meantime.
+// later returns the error codes after which a launch may succeed later. A conflict is one of these errors: the machine
+// was already started with a different ticket, because the key that signs tickets was changed in the meantime.
 func later() []string {
 	return []string{"ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "InsufficientCapacityException", "ConflictException"}
 }
 
-// Stop terminates the machine of a runner. Without an id it does nothing: the API refuses the ticket of such a machine,
-// and Sweep terminates it.
+// Stop terminates a runner's machine. Without an id it does nothing: the API refuses the ticket of such a machine, and
+// Sweep terminates it.
 func (l *Launcher) Stop(ctx context.Context, r sandbox.Runner, _ string) error {
 	if r.Task == "" {
 		return nil

@@ -31,7 +31,7 @@ func runner(slot int) sandbox.Runner {
 	return sandbox.Runner{Attempt: 5, Class: of.Key(), Slot: slot, ID: "abcdefghijklmnop", Of: of, Launched: time.Now()}
 }
 
-// launch starts the machine of a runner.
+// launch starts a runner's machine.
 func launch(t *testing.T, l *microvm.Launcher, r sandbox.Runner) sandbox.Runner {
 	t.Helper()
 	id, err := l.Launch(t.Context(), r, "ticket")
@@ -224,8 +224,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestUnnoted proves that a runner whose machine has no known id is not given up while a machine is running that may be
-// its own, and is given up if there is or can be no such machine.
+// TestUnnoted proves that a runner whose machine has no known id is not given up on while a machine that may be its own
+// is running, and is given up on if there is or can be no such machine.
 func TestUnnoted(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -248,7 +248,7 @@ func TestUnnoted(t *testing.T) {
 }
 
 // TestSweep proves that machines that belong to no runner are ended once they are so old that their launch must have
-// been recorded, whatever page they are on, but that none are ended while the machine of a runner is unknown.
+// been recorded, whatever page they are on, but that none are ended while a runner's machine is unknown.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/catalogue"
 )
 
-// alarm wakes the scheduler of this process at a given time or when schedules change.
+// alarm wakes this process's scheduler at a given time or when schedules change.
 type alarm chan struct{}
 
 func newAlarm() alarm { return make(alarm, 1) }

@@ -38,7 +38,7 @@ func (b *bus) Announce(_ context.Context, a events.Announcement) error {
 }
 
 // TestEndedOnce proves that an attempt keeps its outcome, both on the bus and in the notices to users, if a later
-// message fails so often that the attempt is given up.
+// message fails so often that the attempt is given up on.
 func TestEndedOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -60,8 +60,8 @@ func TestEndedOnce(t *testing.T) {
 	})
 }
 
-// TestAnnounces checks the announcements of an attempt: its start before its end, its end whatever the outcome, and
-// both of them even if the bus was unavailable.
+// TestAnnounces checks an attempt's announcements: its start before its end, its end whatever the outcome, and both of
+// them even if the bus was unavailable.
 func TestAnnounces(t *testing.T) {
 	t.Parallel()
 	const started = "Attempt Started attempt-started running 1970-01-01T09:00:01+09:00"

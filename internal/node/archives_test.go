@@ -155,7 +155,7 @@ func (b cutOff) Delete(ctx context.Context, key string) error {
 }
 
 // TestForgetArchivesCutOff proves that an archive is removed in a later round if the process or the store failed after
-// the removal was noted, and that no attempt starts with it in the meantime.
+// the removal was recorded, and that no attempt starts with it in the meantime.
 func TestForgetArchivesCutOff(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -238,8 +238,8 @@ func TestForgetArchivesInParts(t *testing.T) {
 	})
 }
 
-// TestForgetArchivesReadsBack proves that attempts are read back to the time at which the revision was made, and
-// further by the time for which archives are kept, because clocks may have been wrong.
+// TestForgetArchivesReadsBack proves that attempts are read back to the time at which the revision was created, and
+// further back for as long as archives are kept, because clocks may have been wrong.
 func TestForgetArchivesReadsBack(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -301,8 +301,8 @@ func TestForgetRecords(t *testing.T) {
 	})
 }
 
-// TestForgetLogs proves that the logs of tasks are removed some time after their attempt ends, once per attempt while
-// the server runs, that the attempt stays, and that logs of running and recently ended attempts stay.
+// TestForgetLogs proves that task logs are removed some time after their attempt ends, once per attempt while the
+// server runs, that the attempt stays, and that logs of running and recently ended attempts stay.
 func TestForgetLogs(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -378,8 +378,8 @@ func (s slowReads) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.At
 	return list, err
 }
 
-// TestArchivesAndStarts proves that no attempt is ever without its archive, however starts of old revisions, pushes,
-// and several processes' sweeps for old data coincide: a start is refused or has its archive.
+// TestArchivesAndStarts proves that no attempt is ever without its archive, no matter how starts of old revisions,
+// pushes, and several processes' sweeps for old data coincide: a start is refused or has its archive.
 func TestArchivesAndStarts(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {

@@ -32,8 +32,8 @@ func awayFor(d time.Duration) func(*node.Options) {
 	}
 }
 
-// TestRunsWaitForStores proves that a run whose files are unavailable runs again later, occupies no agent meanwhile and
-// uses up no retry of `_retry`, and that the cleanup after a kill also waits.
+// TestRunsWaitForStores proves that a run whose files are unavailable runs again later, occupies no agent in the
+// meantime and uses up no retry of `_retry`, and that the cleanup after a kill also waits.
 func TestRunsWaitForStores(t *testing.T) {
 	t.Parallel()
 	t.Run("run", func(t *testing.T) {

@@ -42,7 +42,7 @@ func (p *process) another(session int, edit ...func(*catalogue.StartRequest)) (h
 	return a, ""
 }
 
-// status returns the current status of an attempt.
+// status returns an attempt's current status.
 func (p *process) status(a host.Attempt) string {
 	a = p.row(a)
 	return a.Status()
@@ -327,8 +327,8 @@ func TestStormOfAttempts(t *testing.T) {
 	}
 }
 
-// TestConcurrencyCrashes crashes the server repeatedly, while one call in five about pools fails or gets no response,
-// and every third attempt is paused for a while.
+// TestConcurrencyCrashes crashes the server repeatedly, while one pool call in five fails or gets no response, and
+// every third attempt is paused for a while.
 func TestConcurrencyCrashes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"wait", "latest", "replace"} {
@@ -447,8 +447,8 @@ func TestPriority(t *testing.T) {
 	})
 }
 
-// TestComputedPriority proves that a computed `_priority` is evaluated in the task that requests slots, the nearest one
-// before others, and that a priority given with the pool takes precedence.
+// TestComputedPriority proves that a computed `_priority` is evaluated in the task that requests slots, that the
+// nearest one wins, and that a priority given with the pool takes precedence.
 func TestComputedPriority(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

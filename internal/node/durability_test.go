@@ -232,8 +232,8 @@ func TestCrashesWithinSteps(t *testing.T) {
 	})
 }
 
-// TestOutage proves that the result of a run is kept while the store is unavailable, and that the task does not run
-// again afterwards.
+// TestOutage proves that a run's result is kept while the store is unavailable, and that the task does not run again
+// afterwards.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	for _, answerLost := range []bool{false, true} {

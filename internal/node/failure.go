@@ -32,7 +32,7 @@ func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string)
 	}
 	slices.SortFunc(files, func(a, b host.LogFile) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Name, a.Name)) })
 	// The output of a remote command is in the file of the run that started it; the run that found its end has another
-	// file, with only messages of the server.
+	// file, with only the server's messages.
 	for _, file := range files[:min(len(files), mostRead)] {
 		if lines := linesOf(ctx, logs, a, file); len(lines) > 0 {
 			return lines
@@ -63,7 +63,7 @@ func (n *Node) LastLines(ctx context.Context, a host.Attempt, task string) []str
 	return lastLines(ctx, n.logs, a, task)
 }
 
-// TaskLogs lists the log files of a task, by name, which is the order in which they were begun.
+// TaskLogs lists a task's log files, by name, which is the order in which they were begun.
 func (n *Node) TaskLogs(ctx context.Context, a host.Attempt, task string) ([]host.LogFile, error) {
 	return taskLogs(ctx, n.logs, a, task)
 }

@@ -39,8 +39,8 @@ func (f files) File(_ context.Context, _ host.Attempt, name string) (io.ReadClos
 	return io.NopCloser(&b), int64(b.Len()), nil
 }
 
-// TestLastLinesOfACommandElsewhere proves that the output of a command is found in the file of the run that started it,
-// if the run that found its end has another file, with only messages of the server.
+// TestLastLinesOfACommandElsewhere proves that a command's output is found in the file of the run that started it, if
+// the run that found its end has another file, with only the server's messages.
 func TestLastLinesOfACommandElsewhere(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)

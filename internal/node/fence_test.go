@@ -58,12 +58,12 @@ func (c connection) Release(ctx context.Context, d host.Delivery, delay time.Dur
 	return c.seenQueue.Release(ctx, d, delay)
 }
 
-// span is the time of one run.
+// span is the duration of one run.
 type span struct{ begin, end time.Duration }
 
 // TestSelfFencing proves what happens to a run whose lease cannot be extended: with agent.self-fencing it ends before
 // another server can begin the task, or when the whole database is away; a short interruption and a full database end
-// nothing. Without the setting it continues beside its second run. Its result counts once in every case.
+// nothing. Without the setting it continues alongside its second run. Its result counts once in every case.
 func TestSelfFencing(t *testing.T) {
 	t.Parallel()
 	away := fmt.Errorf("no route: %w", host.ErrUnavailable)

@@ -136,7 +136,7 @@ func TestFillOrder(t *testing.T) {
 	})
 }
 
-// TestFillHeld proves that a held backfill begins nothing further, and continues when it is released.
+// TestFillHeld proves that a held backfill begins no more sessions, and continues when it is released.
 func TestFillHeld(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -206,7 +206,7 @@ func TestFillKilled(t *testing.T) {
 }
 
 // TestFillOverAtOnce proves that a backfill whose attempts have ended before their starter can record them is returned
-// as stored, and none of it runs.
+// as stored, and that none of its sessions is still recorded as running.
 func TestFillOverAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -325,7 +325,7 @@ func TestFillTwice(t *testing.T) {
 
 // TestFillWaits proves that a backfill waits while the site has reached its limit of attempts, and stops when no
 // attempt can start anymore. No two attempts end at the same moment: the site's attempts are counted before a start, so
-// two simultaneous starts may both take the last place.
+// two simultaneous starts may both take the last free place.
 func TestFillWaits(t *testing.T) {
 	t.Parallel()
 	apart := func(w work) work {

@@ -95,7 +95,7 @@ func TestForgottenStaysForgotten(t *testing.T) {
 		p.crash()
 		all, err := w.db.Attempts(t.Context(), host.AttemptQuery{Retried: true})
 		w.must(err)
-		want(t, "attempts that are kept", len(all), 1) // the last one of the workflow
+		want(t, "attempts that are kept", len(all), 1) // the workflow's last session
 
 		p = w.serve() // forever
 		require := func(at time.Time) error {

@@ -87,7 +87,7 @@ func (x awayWorkflows) Workflow(ctx context.Context, site, id int64) (host.Workf
 	return x.workflows.Workflow(ctx, site, id)
 }
 
-// TestTagsAreRead proves that a notice keeps the tags of its workflow, which routes select it by, if the definition
+// TestTagsAreRead proves that a notice keeps the tags of its workflow, by which routes select it, if the definition
 // cannot be read for some time.
 func TestTagsAreRead(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestKill proves that a kill acts at once: running tasks are cut off, waiting and queued ones are cleaned up and never
-// run, nothing further runs, not even _error, and the attempt ends.
+// TestKill proves that a kill takes effect at once: running tasks are cut off, waiting and queued ones are cleaned up
+// and never run, nothing else runs, not even _error, and the attempt ends.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -97,7 +97,7 @@ func TestKillBetweenTurns(t *testing.T) {
 	})
 }
 
-// lateEnds cannot store the end of an attempt before a given time.
+// lateEnds cannot store an attempt's end before a given time.
 type lateEnds struct {
 	host.Attempts
 	from time.Time
@@ -110,8 +110,8 @@ func (l lateEnds) Finish(ctx context.Context, id int64, e host.End) error {
 	return l.Attempts.Finish(ctx, id, e)
 }
 
-// TestKillTooLate proves that a kill is refused as soon as all tasks have ended, although the row of the attempt is not
-// updated yet: answering that the attempt is killed would be wrong.
+// TestKillTooLate proves that a kill is refused as soon as all tasks have ended, although the attempt's row has not
+// been updated yet: reporting that the attempt is killed would be wrong.
 func TestKillTooLate(t *testing.T) {
 	t.Parallel()
 	for end, text := range map[string]string{"success": "+a: {work>: a}\n", "error": "+a: {fail>: no}\n"} {

@@ -60,7 +60,7 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 // eventLease is long enough for a step and its effects, no matter how many there are.
 const eventLease = time.Minute
 
-// executor receives events of attempts until accepting ends. If other processes share the attempts, its leases are no
+// executor receives attempt events until accepting ends. If other processes share the attempts, its leases are no
 // longer than task leases.
 func (n *Node) executor(ctx, accepting context.Context) {
 	lease := eventLease
@@ -139,7 +139,7 @@ func (n *Node) reaper(ctx context.Context) {
 // more than a tenth of it.
 const killLook = time.Second
 
-// WatchKills stops runs of this process whose attempts were killed in others, or whose groups failed fast or took too
+// WatchKills stops this process's runs whose attempts were killed in others, or whose groups failed fast or took too
 // long there, until the returned function is called: it checks at the given interval.
 func (n *Node) WatchKills(ctx context.Context, every time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)

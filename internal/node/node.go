@@ -35,7 +35,7 @@ type Options struct {
 	FiredByMessages bool
 
 	// Stopping, unless nil, is called when Run is asked to end: after that, the end of this process does not count as a
-	// crash, whatever its cause.
+	// crash, no matter what causes it.
 	Stopping func()
 	// Pause replaces the timer that waits for an unavailable store; nil means a timer.
 	Pause func(context.Context, time.Duration)

@@ -43,7 +43,7 @@ func (c *observed) sorted() string {
 }
 
 // TestObserver checks what is counted about attempts and runs: each end once, whatever the outcome, each run with its
-// time and result, a missed service level once, and schedules that fire more than a minute late.
+// duration and result, a missed service level once, and schedules that fire more than a minute late.
 func TestObserver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{

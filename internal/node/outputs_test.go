@@ -38,7 +38,7 @@ func TestOutputsCostNothing(t *testing.T) {
 }
 
 // TestOutputsCrash proves that an attempt whose server dies at any write has its outputs once it has ended, and that
-// its tasks ran as often as they must.
+// its tasks ran as often as they should.
 func TestOutputsCrash(t *testing.T) {
 	t.Parallel()
 	crashed := 0

@@ -225,8 +225,8 @@ func TestPauseKill(t *testing.T) {
 	})
 }
 
-// TestPauseCrash proves that a pause, and its end, survive the death of the server before and after any write: a caller
-// who got no response repeats the call, nothing begins before the attempt must continue, and then everything does.
+// TestPauseCrash proves that a pause, and its end, survive a server crash before and after any write: a caller who got
+// no response repeats the call, nothing begins until the attempt must continue, and then everything does.
 func TestPauseCrash(t *testing.T) {
 	t.Parallel()
 	crashed := 0
@@ -293,7 +293,7 @@ func TestPauseCrash(t *testing.T) {
 	}
 }
 
-// runsOf returns how often a task ran.
+// runsOf returns how many times a task ran.
 func runsOf(w *world, name string) (n int) {
 	for _, run := range w.ran() {
 		if strings.HasPrefix(run, name+"/") {

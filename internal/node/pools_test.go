@@ -47,8 +47,8 @@ func (p *process) pool(slots int64) host.PoolRef {
 	return ref
 }
 
-// wantPool checks how many tasks have slots and how many wait. It reads the store directly, so the faults of a process
-// do not matter.
+// wantPool checks how many tasks have slots and how many wait. It reads the store directly, so a process's faults do
+// not matter.
 func (p *process) wantPool(ref host.PoolRef, taken, waiting int) {
 	p.w.t.Helper()
 	l, err := p.w.db.Line(p.w.t.Context(), ref, 100)
@@ -182,8 +182,8 @@ func (noPools) Pool(context.Context, host.PoolRef) (host.Pool, error) {
 	return host.Pool{}, errors.New("asked about a pool")
 }
 
-// TestPoolAtPush proves that a project is refused if its tasks name pools that do not exist, wherever a task is, and
-// that pools are not looked up for a project that names none.
+// TestPoolAtPush proves that a project is refused if its tasks name pools that do not exist, no matter where the tasks
+// are, and that pools are not looked up for a project that names none.
 func TestPoolAtPush(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -221,7 +221,7 @@ func TestPoolAtPush(t *testing.T) {
 	})
 }
 
-// TestPoolOfProject proves that a pool of the project takes precedence over a pool of the site.
+// TestPoolOfProject proves that a pool of the project takes precedence over a site pool.
 func TestPoolOfProject(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -242,7 +242,8 @@ func TestPoolOfProject(t *testing.T) {
 }
 
 // TestPoolLimit proves that a pool whose size is in the file exists as soon as a task requests it, one for each
-// computed name and only for the project, that another revision changes its size, and that nothing is left of it.
+// computed name and only for the project, that another revision changes its size, and that it is removed once it has
+// been unused for a while.
 func TestPoolLimit(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -285,8 +286,8 @@ func TestPoolLimit(t *testing.T) {
 	})
 }
 
-// TestPoolCrashes crashes the server repeatedly, while one call in five about pools fails or gets no response: there
-// are never more running tasks than slots, all tasks end, and no slot stays taken.
+// TestPoolCrashes crashes the server repeatedly, while one pool call in five fails or gets no response: there are never
+// more running tasks than slots, all tasks end, and no slot stays taken.
 func TestPoolCrashes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{three, strings.ReplaceAll(three, "_pool: warehouse", "_pool: {name: warehouse, limit: 2, wait: 5h}"), strings.ReplaceAll(three, "work>: long", "+x: {work>: long}")} {
@@ -436,8 +437,8 @@ _parallel: true
 `
 
 // TestPoolList proves that tasks that need slots of several pools, named in any order, all get them, no more at once
-// than each pool allows, and that no slot stays taken. The same holds if the server dies repeatedly and one call in
-// five about pools fails, though a task may then fail because it was lost too often.
+// than each pool allows, and that no slot stays taken. The same holds if the server dies repeatedly and one pool call
+// in five fails, though a task may then fail because it was lost too often.
 func TestPoolList(t *testing.T) {
 	t.Parallel()
 	for _, crashes := range []int{0, 14} {

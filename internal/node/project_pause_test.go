@@ -28,7 +28,7 @@ func (p *process) release() {
 }
 
 // TestProjectPause proves that nothing in a paused project starts and that callers get the reason; that existing
-// attempts continue, a repeated start gets its usual answer, other projects start, and the user who paused it first
+// attempts continue, a repeated start gets its usual response, other projects start, and the user who paused it first
 // stays on record.
 func TestProjectPause(t *testing.T) {
 	t.Parallel()
@@ -124,8 +124,8 @@ func TestProjectPauseSchedule(t *testing.T) {
 	}
 }
 
-// TestProjectPausePush proves that a push while the project is paused loses no held session, neither of a schedule that
-// has run before nor of one that has not.
+// TestProjectPausePush proves that a push while the project is paused loses no held session, whether or not its
+// schedule has run before.
 func TestProjectPausePush(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]time.Duration{"has run": 75 * time.Minute, "never ran": 15 * time.Minute} {
@@ -185,8 +185,8 @@ func TestProjectPauseBackfills(t *testing.T) {
 	}
 }
 
-// TestProjectPauseOthers proves that `require>` of another project, and a start requested by an event, wait for the end
-// of a pause, and that `require>` finds sessions that have already run.
+// TestProjectPauseOthers proves that a `require>` in another project, and a start requested by an event, wait for the
+// end of a pause, and that `require>` finds sessions that have already run.
 func TestProjectPauseOthers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -51,8 +51,8 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// TestKilledAndSilent proves that an attempt that was killed ends although its run no longer exists, as after the loss
-// of a queue, and frees its place for others; and that an attempt whose run is merely slow is not disturbed.
+// TestKilledAndSilent proves that an attempt that was killed ends although its run no longer exists, as after a queue
+// is lost, and makes room for others; and that an attempt whose run is merely slow is not disturbed.
 func TestKilledAndSilent(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"lost": true, "slow": false} {
@@ -99,8 +99,8 @@ func TestKilledAndSilent(t *testing.T) {
 	}
 }
 
-// TestRetention proves that the log of a finished attempt is kept for its time, that its tasks stay visible forever,
-// and that a later message does no harm.
+// TestRetention proves that the log of a finished attempt is kept for its retention time, that its tasks stay visible
+// forever, and that a later message does no harm.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -182,7 +182,7 @@ func (l poisoned) Load(ctx context.Context, attempt int64) (host.Stored, error) 
 }
 
 // TestGiveUp proves that an attempt that makes the engine panic ends after five panics, that other attempts are
-// unaffected, and that no task of it runs later.
+// unaffected, and that none of its tasks run later.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*node.Options){

@@ -153,9 +153,9 @@ func (quiet) Write(p []byte) (int, error)          { return len(p), nil }
 func (quiet) Line(operators.Level, string, string) {}
 func (quiet) Echo(string)                          {}
 
-// TestRecovery runs random pipelines that fail or are killed, and resumes them in every way: the parameters that each
-// task sees, the handlers that run and the notices must match the prediction from a walk through the file.
-// ZERODAG_RECOVERY is how many pipelines to run, and ZERODAG_RECOVERY_SEED the one to begin with.
+// TestRecovery runs random pipelines that fail or are killed, and resumes them in all possible ways: the parameters
+// that each task sees, the handlers that run and the notices must match the prediction from a walk through the file.
+// ZERODAG_RECOVERY sets how many pipelines to run, and ZERODAG_RECOVERY_SEED which one to begin with.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	cases, first := number(t, "ZERODAG_RECOVERY", 5500), number(t, "ZERODAG_RECOVERY_SEED", 1)

@@ -51,8 +51,8 @@ func TestReviveAll(t *testing.T) {
 	}
 }
 
-// TestRevivedBacklog proves that a run whose message only waited for an agent happens once: the receiver of the message
-// takes the run over, so the revival does not.
+// TestRevivedBacklog proves that a run whose message only waited for an agent takes place once: the receiver of the
+// message takes the run over, so the revival does not.
 func TestRevivedBacklog(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

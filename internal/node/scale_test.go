@@ -11,13 +11,13 @@ import (
 	"zerodag/internal/node"
 )
 
-// The approximate durations of calls in a deployment on AWS.
+// How long calls approximately take in a deployment on AWS.
 const (
 	readTime = 20 * time.Millisecond // a page of an index with its rows, or a log
 	sendTime = 10 * time.Millisecond // ten messages
 )
 
-// manySchedules is a store of schedules that are due in the same minute and are read in parts.
+// manySchedules is a store of schedules that are due in the same minute and are read in batches.
 type manySchedules struct {
 	schedules
 	n, part int

@@ -53,7 +53,7 @@ func TestFires(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		schedule string
-		away     time.Duration // from 1 minute on
+		away     time.Duration // starting at minute 1
 		pass     time.Duration
 		want     []string
 	}{

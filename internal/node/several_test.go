@@ -17,7 +17,7 @@ import (
 // shared makes a process one of several over the same stores.
 func shared(o *node.Options) { o.Shared = true }
 
-// several makes one process for each of the given parts, all over the world's stores.
+// several starts one process for each of the given parts, all over the world's stores.
 func (w *world) several(parts ...node.Parts) (list []*process) {
 	for _, p := range parts {
 		o := w.options()
@@ -122,8 +122,8 @@ func TestSchedulesOfOthers(t *testing.T) {
 	})
 }
 
-// TestOutageLongerThanALease proves that the work after a task whose lease has ended while the store was unavailable
-// runs once: the process with the result and the process that took the task over do not both continue.
+// TestOutageLongerThanALease proves that the work after a task whose lease ended while the store was unavailable runs
+// once: the process with the result and the process that took the task over do not both continue.
 func TestOutageLongerThanALease(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string]time.Duration{"in the outage": 20 * time.Second, "after it": 62 * time.Second} {
@@ -143,7 +143,7 @@ func TestOutageLongerThanALease(t *testing.T) {
 				began := time.Now()
 				w.intercept(func(call string, done bool) error {
 					until := time.Minute
-					if strings.HasPrefix(call, "extend ") { // so that the result is in the log before another process has looked
+					if strings.HasPrefix(call, "extend ") { // so that the result is in the log before another process has checked
 						until += 3 * time.Second
 					}
 					if at := time.Since(began); done || at < 5*time.Second || at >= until {

@@ -115,7 +115,7 @@ func (s *sim) checkRun(t *operators.Task) {
 	task := state.Task(engine.TaskID(t.TaskID))
 	switch {
 	case (task == nil || task.Dispatch < t.Dispatch) && s.phantoms > 0:
-		return // the entry that ordered it is lost
+		return // the entry that ordered it was lost
 	case task == nil || task.Dispatch < t.Dispatch:
 		s.fail("run %d of task %d of attempt %d was not in the log when it began", t.Dispatch, t.TaskID, t.AttemptID)
 		return
@@ -168,7 +168,7 @@ func (s *sim) mixed(m *param.Map, choose draw.Choose) *param.Map {
 	return out
 }
 
-// define makes the workflows: a random one, one with `zerodag: 1` and tasks that a kill spares, and one with a
+// define creates the workflows: a random one, one with `zerodag: 1` and tasks that a kill spares, and one with a
 // schedule.
 func (s *sim) define() error {
 	choose := draw.Choose(func(_ string, n int) int { return s.random.IntN(n) })

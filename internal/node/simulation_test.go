@@ -18,14 +18,14 @@ import (
 	"zerodag/internal/node"
 )
 
-// sim runs two hosts over one store, one step at a time, in an order that a seed decides. At each call of the store,
+// sim runs two hosts over one store, one step at a time, in an order that a seed decides. At each call to the store,
 // others can interleave, and the call may fail, succeed but return an error, or be the last one of its process.
 type sim struct {
 	seed       uint64
 	random     *rand.Rand
 	rates      simRates
 	now        time.Time
-	set        time.Duration // how wrong the clocks of the machines are
+	set        time.Duration // how wrong the machines' clocks are
 	before     int           // number of the last coroutine that began before they were set
 	store      *simStore
 	processes  []*simProcess

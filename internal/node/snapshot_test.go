@@ -91,7 +91,7 @@ func TestSnapshotsOfChains(t *testing.T) {
 				t.Fatalf("no snapshot in %d bytes", behind)
 			}
 			for _, n := range gaps {
-				within(t, "before a snapshot", n, alone-entry, alone+entry) // entry 1 is made with the attempt
+				within(t, "before a snapshot", n, alone-entry, alone+entry) // entry 1 is written with the attempt
 			}
 		})
 	})

@@ -52,7 +52,7 @@ func TestStartAt(t *testing.T) {
 	}
 }
 
-// TestKillBeforeStart proves that the kill of an attempt that has not begun removes its message from the queue.
+// TestKillBeforeStart proves that killing an attempt that has not begun removes its message from the queue.
 func TestKillBeforeStart(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

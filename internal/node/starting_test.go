@@ -118,7 +118,7 @@ func (q *lossy) Send(ctx context.Context, list ...host.Message) error {
 }
 
 // TestStartsOutliveTheirQueue proves that starts waiting for the limit of attempts each begin once although the queue
-// in which they wait is lost, and that nothing is kept of them afterwards.
+// in which they wait is lost, and that no record of them is kept afterwards.
 func TestStartsOutliveTheirQueue(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

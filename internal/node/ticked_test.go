@@ -119,7 +119,7 @@ func TestFiringCutOff(t *testing.T) {
 	})
 }
 
-// lose removes the first message of an attempt, as if it had never been sent.
+// lose removes an attempt's first message, as if it had never been sent.
 func (w *world) lose(a host.Attempt) {
 	w.t.Helper()
 	list, err := w.db.Queue("events").Receive(w.t.Context(), 1, time.Minute)

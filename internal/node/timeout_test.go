@@ -92,8 +92,8 @@ func TestTimeoutInTheQueue(t *testing.T) {
 	})
 }
 
-// TestTimeoutAfterCrash proves that a task that is taken over has the rest of its time, and that the next server ends a
-// task whose time ran out while no server was running.
+// TestTimeoutAfterCrash proves that a task that is taken over has the rest of its time left, and that the next server
+// ends a task whose time ran out while no server was running.
 func TestTimeoutAfterCrash(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

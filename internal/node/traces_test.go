@@ -60,8 +60,8 @@ func shown(spans []trace.Span) []string {
 	return list
 }
 
-// TestTraces proves that a finished attempt leaves one trace with a span for each task that ran, with the duration of
-// the task, whatever the attempt's outcome, and that a failing sink does no harm.
+// TestTraces proves that a finished attempt leaves one trace with a span for each task that ran, with the task's
+// duration, whatever the attempt's outcome, and that a failing sink does no harm.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

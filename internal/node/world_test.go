@@ -28,7 +28,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// world is a deployment in memory on a fake clock: its stores, and the observed behavior of the hosts over them.
+// world is a deployment in memory on a fake clock: its stores, and the observed behavior of the hosts that use them.
 type world struct {
 	t     *testing.T
 	db    *sqlite.DB
@@ -79,7 +79,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// options returns the options of a host over the world's stores.
+// options returns the options for a host over the world's stores.
 func (w *world) options() node.Options {
 	registry := all.Registry()
 	registry["work"] = operators.Operator{Name: "work", Retries: true, Run: w.work, Clean: w.clean}
@@ -141,7 +141,7 @@ func (p *process) crash() {
 	<-p.over
 }
 
-// push makes a revision of project "p" from workflow files, given as alternating names and contents.
+// push creates a revision of project "p" from workflow files, given as alternating names and contents.
 func (p *process) push(files ...string) host.Project {
 	p.w.t.Helper()
 	project, err := p.Push(p.w.t.Context(), catalogue.PushRequest{Project: "p", Revision: fmt.Sprint("r", p.w.blobs.count())}, archive(files...), 1)
@@ -178,7 +178,7 @@ func (p *process) run(text string) host.Attempt {
 	return p.start(1)
 }
 
-// row returns the current row of the attempt.
+// row returns the attempt's current row.
 func (p *process) row(a host.Attempt) host.Attempt {
 	p.w.t.Helper()
 	a, err := p.Attempt(p.w.t.Context(), host.AnySite, a.ID)

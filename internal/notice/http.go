@@ -64,7 +64,7 @@ func (h HTTP) Send(ctx context.Context, fields *param.Map) (string, error) {
 	return answer.Status, nil
 }
 
-// shortestWord is the length from which a word in the value of a header counts as a secret.
+// shortestWord is the minimum length at which a word in a header's value counts as a secret.
 const shortestWord = 8
 
 // headerSecrets returns the value of a header and its words: in "Bearer TOKEN", a receiver may quote the token alone.
@@ -168,8 +168,8 @@ func permanent(status int) bool {
 	return status/100 == 4 && !slices.Contains([]int{http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, http.StatusTooManyRequests}, status)
 }
 
-// retryAfter reads the header Retry-After: seconds, which may have decimals, or a time by the clock of the receiver. It
-// returns 0 if the header is absent or the time is past.
+// retryAfter reads the header Retry-After: seconds, which may have decimals, or a time by the receiver's clock. It
+// returns 0 if the header is absent or the time has passed.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if at, err := http.ParseTime(text); err == nil {
@@ -194,7 +194,7 @@ func (q Request) server() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// failed returns the error of a request without its address.
+// failed returns a request's error without its address.
 func (q Request) failed(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -216,13 +216,13 @@ func (q Request) Shown(text string) string {
 	isCut := len(text) >= mostAnswer
 	text = q.masked(printable(text)) // before it is shortened, because half a secret is not recognized
 	if secrets := q.secrets(); isCut && len(secrets) > 0 {
-		text = text[:max(0, len(text)-len(secrets[0]))] // it may end with half of any secret
+		text = text[:max(0, len(text)-len(secrets[0]))] // it may end in the middle of a secret
 	}
 	text = strings.TrimSpace(text)
 	return strings.ToValidUTF8(text[:min(len(text), shownAnswer)], "")
 }
 
-// printable returns a text as one line of valid UTF-8 without control characters.
+// printable returns text as one line of valid UTF-8 without control characters.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -243,7 +243,7 @@ func (q Request) masked(text string) string {
 	return text
 }
 
-// secrets returns the texts that are masked, the longest first, since one may contain another.
+// secrets returns the strings that are masked, the longest first, because one may contain another.
 func (q Request) secrets() []string {
 	secrets := slices.Clone(q.Secrets)
 	if u, err := url.Parse(q.URL); err == nil {
@@ -263,8 +263,8 @@ func (q Request) secrets() []string {
 	return secrets
 }
 
-// userSecrets returns the forms in which a receiver may quote the user and the password of a URL: as they are, as they
-// are in the URL, and as they are in the header of the request.
+// userSecrets returns the forms in which a receiver may quote the user and the password of a URL: unchanged, as written
+// in the URL, and as written in the request's header.
 func userSecrets(u *url.Userinfo) []string {
 	if u == nil {
 		return nil

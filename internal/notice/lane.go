@@ -27,11 +27,11 @@ const (
 	mostOrdered = 500 // notices in a pass over an ordered channel
 )
 
-// hurry makes the lane look for notices now.
+// hurry makes the lane check for notices now.
 func (l *lane) hurry() {
 	select {
 	case l.wake <- struct{}{}:
-	default: // it is about to look anyway
+	default: // it is about to check anyway
 	}
 }
 
@@ -130,7 +130,7 @@ func (l *lane) try(ctx context.Context, n host.StoredNotice) (delivered bool, er
 	return false, l.postpone(ctx, n, sent, ended)
 }
 
-// postpone records that a try has failed; ended means that this process ends.
+// postpone records that a try has failed; ended means that this process is ending.
 func (l *lane) postpone(ctx context.Context, n host.StoredNotice, sent error, ended bool) error {
 	b := l.outbox
 	now := b.o.Now().UTC()

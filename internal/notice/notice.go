@@ -36,7 +36,7 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Options limits the retries of a delivery. A zero value means the default named.
+// Options limits the retries of a delivery. A zero value means the default given in the comment.
 type Options struct {
 	Retries  int           // after the first attempt
 	Shortest time.Duration // wait before the first retry: 1 s; each later one is twice as long
@@ -61,7 +61,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// fields returns the body of a notice that happens now.
+// fields returns the body of a notice about an event that happens now.
 func (o Options) fields(notice host.Notice) *param.Map {
 	fields := Fields(notice, o.Now())
 	if notice.Failure != nil && o.Program != "" {

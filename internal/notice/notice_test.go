@@ -92,7 +92,7 @@ func (f failing) Send(context.Context, *param.Map) (string, error) {
 	return "", errors.New("no")
 }
 
-// TestRetries checks how often a delivery is tried and how long it waits, and that it ends with its context.
+// TestRetries checks how many times a delivery is tried and how long it waits, and that it ends with its context.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,11 +167,11 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// TestMasking proves that errors contain no secret of the request, in none of the forms in which a receiver can quote
-// it, also where the response is cut, and that users see no control characters of a response.
+// TestMasking proves that errors contain no secret of the request in any form in which a receiver can quote it, even
+// where the response is cut off, and that users see no control characters from a response.
 func TestMasking(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("tokABCDEFGHIJKLMNOPQRSTUVWXYZ", 8) // so long that half of one is within what is shown of a long answer
+	long := strings.Repeat("tokABCDEFGHIJKLMNOPQRSTUVWXYZ", 8) // half of one fits into the shown part
 	answer := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)

@@ -32,7 +32,7 @@ type OutboxOptions struct {
 type Outbox struct {
 	store  host.Outbox
 	o      OutboxOptions
-	lanes  map[string]*lane // by the name of the channel
+	lanes  map[string]*lane // by channel name
 	routes []Route          // by name
 }
 
@@ -40,13 +40,13 @@ type Outbox struct {
 const (
 	defaultGiveUp = 24 * time.Hour
 	longestWait   = time.Hour
-	lookEvery     = 5 * time.Second      // for notices of other processes, and of earlier ones
+	lookEvery     = 5 * time.Second      // for notices from other processes and from earlier ones
 	tryTime       = 90 * time.Second     // limit of one try
 	claimTime     = 2 * time.Minute      // after which another process tries again if this one has ended
 	lastTime      = 5 * time.Second      // for notices that are due when the process ends
-	keepGivenUp   = 30 * 24 * time.Hour  // after which a notice that was given up is removed
+	keepGivenUp   = 30 * 24 * time.Hour  // after which a notice that was given up on is removed
 	keepGroups    = 30 * 24 * time.Hour  // after which a group is removed
-	keepTroubles  = 400 * 24 * time.Hour // after which a group is removed that waits for a recovery: some workflows run once a year
+	keepTroubles  = 400 * 24 * time.Hour // after which a group that waits for a recovery is removed: some workflows run once a year
 	sweepEvery    = time.Hour
 )
 
@@ -102,7 +102,7 @@ func (b *Outbox) deliveries(n host.Notice, event string, body []byte, channels [
 	return list
 }
 
-// wake makes channels look for notices that were just stored.
+// wake makes channels check for notices that were just stored.
 func (b *Outbox) wake(batches ...host.NoticeBatch) {
 	for _, batch := range batches {
 		for _, n := range batch.Notices {
@@ -215,7 +215,7 @@ func (b *Outbox) report(ctx context.Context, doing string, err error) {
 	}
 }
 
-// dropOld removes old notices and groups. A group that may wait for a recovery stays longer than others, also if its
+// dropOld removes old notices and groups. A group that may wait for a recovery stays longer than others, even if its
 // route is known only to another server.
 func (b *Outbox) dropOld(ctx context.Context, now time.Time) error {
 	errs := []error{b.store.DropNotices(ctx, now.Add(-keepGivenUp)), b.store.DropGroups(ctx, now.Add(-keepTroubles), nil, nil),
@@ -229,11 +229,11 @@ func (b *Outbox) dropOld(ctx context.Context, now time.Time) error {
 // every selects all routes.
 func every(Route) bool { return true }
 
-// mostSummaries is how many groups one look summarizes.
+// mostSummaries is how many groups one pass summarizes.
 const mostSummaries = 100
 
 // summarize sends a summary of the unsent notices of each group whose quiet time has passed, and begins another quiet
-// time. It leaves the groups of routes that this server does not have to others.
+// time. It leaves groups whose routes this server does not have to other servers.
 func (b *Outbox) summarize(ctx context.Context) error {
 	if len(b.routes) == 0 {
 		return nil
@@ -306,7 +306,7 @@ const orphanPage = 500
 
 // giveUpOrphans marks notices for channels that this server does not have. They stay visible, with the reason, and
 // another server on the database, or this one after a change of its configuration, may deliver them until they are
-// given up.
+// given up on.
 func (b *Outbox) giveUpOrphans(ctx context.Context) error {
 	q := host.NoticeQuery{Site: host.AnySite, Waiting: true, Count: orphanPage}
 	for {
@@ -336,7 +336,7 @@ func (b *Outbox) giveUpOrphans(ctx context.Context) error {
 	}
 }
 
-// lost reports that a notice was given up.
+// lost reports that a notice was given up on.
 func (b *Outbox) lost(n host.StoredNotice) {
 	b.o.Logger.Warn("notification given up: `zerodag admin notices retry` sends it again", line(n)...)
 	b.o.Observer.NoticeLost(host.Attempt{ID: n.Attempt, Site: n.Site, Project: host.Ref{Name: n.Project}, Workflow: host.Ref{Name: n.Workflow}})
@@ -346,7 +346,7 @@ func line(n host.StoredNotice) []any {
 	return []any{"notification", n.ID, "channel", n.Channel, "attempt", n.Attempt, "project", n.Project, "workflow", n.Workflow, "message", n.Message, "tries", n.Tries, "error", n.Error}
 }
 
-// stored returns the fields of a stored notice.
+// stored returns a stored notice's fields.
 func stored(body []byte) (*param.Map, error) {
 	v, err := param.ParseJSON(string(body))
 	if err != nil {

@@ -88,7 +88,7 @@ func (w *watched) Write(p []byte) (int, error) {
 	return w.log.Write(p)
 }
 
-// given returns the attempts whose notices were given up.
+// given returns the attempts whose notices were given up on.
 func (w *watched) given() []host.Attempt {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,8 +143,8 @@ func TestOutboxDelivers(t *testing.T) {
 	})
 }
 
-// TestOutboxRetries proves that a notice is retried with growing waits, even by a later process, that it is given up
-// after a day with a line in the log and a count, and that it stays and can be sent again.
+// TestOutboxRetries proves that a notice is retried with growing waits, even by a later process, that it is given up on
+// after a day, with a line in the log and a count, and that it stays and can be sent again.
 func TestOutboxRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -225,8 +225,8 @@ func TestOutboxesShareAStore(t *testing.T) {
 	})
 }
 
-// TestOutboxSurvivesItsProcess proves that a notice whose try was cut off by the end of the process is delivered by the
-// next one.
+// TestOutboxSurvivesItsProcess proves that a notice whose try was cut off when its process ended is delivered by the
+// next process.
 func TestOutboxSurvivesItsProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -235,7 +235,7 @@ func TestOutboxSurvivesItsProcess(t *testing.T) {
 		if err := notice.NewOutbox(store, w.options(r)).Keep(t.Context(), failed, "7/1.1"); err != nil {
 			t.Fatal(err)
 		}
-		n := store.all()[0] // as a process leaves it that is killed during its first try
+		n := store.all()[0] // as a process that is killed during its first try leaves it
 		n.Tries, n.Due = 1, time.Now().Add(2*time.Minute)
 		if err := store.UpdateNotice(t.Context(), n, 0); err != nil {
 			t.Fatal(err)

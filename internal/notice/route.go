@@ -65,14 +65,14 @@ func (r Route) recovers() bool {
 	return len(r.Kinds) == 0 || slices.Contains(r.Kinds, host.NoticeRecovered)
 }
 
-// heals reports whether the next success of the workflow ends the trouble.
+// heals reports whether the workflow's next success ends the trouble.
 func heals(k host.NoticeKind) bool { return k == host.NoticeFailure || k == host.NoticeStartFailed }
 
 // group returns the group that a notice belongs to on this route. A route that reports recoveries also needs to remember
 // failures when it has no quiet time.
 func (r Route) group(n host.Notice, body []byte, now time.Time) host.NoticeGroup {
 	a := &n.Attempt
-	var until time.Time // a route without a quiet time sends everything, whatever the clocks of the servers show
+	var until time.Time // a route without a quiet time sends everything, whatever the servers' clocks show
 	if r.Quiet > 0 {
 		until = now.Add(r.Quiet)
 	}

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/notice"
 )
 
-// about returns a notice of a workflow.
+// about returns a notice about a workflow.
 func about(kind host.NoticeKind, project, workflow string) host.Notice {
 	return host.Notice{Kind: kind, Message: "m", Attempt: host.Attempt{ID: 7, Site: 1, Project: host.Ref{ID: 1, Name: project}, Workflow: host.Ref{ID: 5, Name: workflow}}}
 }
@@ -51,7 +51,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// rooms are the receivers of channels, by name.
+// rooms holds the channels' receivers, by name.
 type rooms map[string]*room
 
 // room records what a channel received.
@@ -348,7 +348,7 @@ func TestSlowDown(t *testing.T) {
 }
 
 // TestRemovedChannel proves that the notices of a channel that was removed stay visible with the reason, and are given
-// up after a day.
+// up on after a day.
 func TestRemovedChannel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -376,7 +376,7 @@ func skewed(o notice.OutboxOptions, by time.Duration) notice.OutboxOptions {
 	return o
 }
 
-// TestNoQuiet proves that a route without a quiet time sends every notice, whatever the clocks of the servers show.
+// TestNoQuiet proves that a route without a quiet time sends every notice, whatever the servers' clocks show.
 func TestNoQuiet(t *testing.T) {
 	t.Parallel()
 	var w watched
@@ -392,8 +392,8 @@ func TestNoQuiet(t *testing.T) {
 }
 
 // TestRemovedRoute proves that a server leaves the counted notices of a route that it does not have to another server,
-// that they do not hold back those of its own routes, and that after a day it logs how many are lost and that a recovery
-// is still reported.
+// that they do not delay the notices of its own routes, and that after a day it logs how many are lost and that a
+// recovery is still reported.
 func TestRemovedRoute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -405,7 +405,7 @@ func TestRemovedRoute(t *testing.T) {
 		open := func(routes ...notice.Route) *notice.Outbox {
 			return notice.NewOutbox(store, rooms{"ops": ops}.options(&w, routes...))
 		}
-		const more = 101 // than one look reads
+		const more = 101 // than one pass reads
 		old := open(route("a"))
 		for i := range 2 * more {
 			keep(t, old, about(host.NoticeFailure, "shop", fmt.Sprintf("w%d", i/2)), fmt.Sprintf("%d/", i))
@@ -455,8 +455,8 @@ func TestRemovedRoute(t *testing.T) {
 	})
 }
 
-// TestSummaryAfterRecovery proves that the summary of trouble that begins again after a recovery is stored while that of
-// the first time still waits for its receiver.
+// TestSummaryAfterRecovery proves that the summary of trouble that begins again after a recovery is stored while the
+// first summary still waits for its receiver.
 func TestSummaryAfterRecovery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -486,8 +486,8 @@ func TestSummaryAfterRecovery(t *testing.T) {
 	})
 }
 
-// TestLongTrouble proves that a recovery is reported more than a year after the failure, and that groups that wait for
-// none are removed after 30 days.
+// TestLongTrouble proves that a recovery is reported more than a year after the failure, and that groups that do not
+// wait for a recovery are removed after 30 days.
 func TestLongTrouble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

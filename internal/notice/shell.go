@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Shell runs a command with the notice as JSON on its stdin; its output is discarded. When its time is over, the command
+// Shell runs a command with the notice as JSON on its stdin; its output is discarded. When its time is up, the command
 // is killed with the processes that it has started.
 type Shell struct {
 	Command string
@@ -20,7 +20,7 @@ type Shell struct {
 
 const (
 	shellTime = 30 * time.Second
-	// LongestShell is the time that a try to deliver a notice has.
+	// LongestShell is the time limit for one try to deliver a notice.
 	LongestShell = tryTime
 )
 

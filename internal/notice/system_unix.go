@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// withGroup starts a command in a separate process group, so that its end by the context ends all processes of the group.
+// withGroup starts a command in a separate process group, so that ending it through the context ends all processes in
+// the group.
 func withGroup(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error {

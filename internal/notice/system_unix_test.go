@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/notice"
 )
 
-// TestShellLeavesNoProcesses proves that all processes of a command end when its time is over.
+// TestShellLeavesNoProcesses proves that all processes of a command end when its time is up.
 func TestShellLeavesNoProcesses(t *testing.T) {
 	t.Parallel()
 	fifo := filepath.Join(t.TempDir(), "fifo")

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// The orders of a backfill.
+// The orders in which a backfill can start its sessions.
 const (
 	OrderAscending  = "asc"
 	OrderDescending = "desc"
@@ -59,7 +59,7 @@ func Begun(r host.BackfillRun, attempt int64) Edit {
 	}
 }
 
-// NotBegun returns an edit that records a session as skipped. If why is set, no further session can begin, for this
+// NotBegun returns an edit that records a session as skipped. If why is set, no more sessions can begin, for this
 // reason.
 func NotBegun(r host.BackfillRun, why string) Edit {
 	return func(b *host.Backfill) bool {
@@ -76,7 +76,7 @@ func NotBegun(r host.BackfillRun, why string) Edit {
 	}
 }
 
-// Ended returns an edit that records the end of an attempt once.
+// Ended returns an edit that records an attempt's end once.
 func Ended(a host.Attempt) Edit {
 	return func(b *host.Backfill) bool {
 		if !b.FinishedAt.IsZero() || b.Project.ID != a.Project.ID || b.Workflow.Name != a.Workflow.Name {

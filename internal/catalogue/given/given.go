@@ -23,8 +23,8 @@ type Params struct {
 	Again   bool // the start is another attempt of a session
 }
 
-// For returns the parameters in the form in which an attempt of the workflow receives them: marked as data, so that
-// nothing in them is ever evaluated, and checked against the `params` in the workflow's definition.
+// For returns the parameters as an attempt of the workflow receives them: marked as data, so that nothing in them is
+// ever evaluated, and checked against the `params` in the workflow's definition.
 func (p Params) For(workflow string, config *param.Map) (*param.Map, error) {
 	if p.Outside {
 		if err := CheckSteering(p.Map); err != nil {
@@ -83,7 +83,7 @@ func ForSession(config *param.Map, zone *time.Location, session, lastExecuted ti
 		return params, err
 	}
 	iso := func(t time.Time) string { return operators.FormatTime(t.In(zone)) }
-	if last := s.Last(session); !last.IsEnded() { // there is no session before the first one of once>
+	if last := s.Last(session); !last.IsEnded() { // a once> schedule has no session before its first one
 		params = param.Merge(params, param.New("last_session_time", iso(last.Time)))
 	}
 	params = param.Merge(params, param.New("next_session_time", iso(s.Next(session).Time)))
@@ -96,7 +96,7 @@ func ForSession(config *param.Map, zone *time.Location, session, lastExecuted ti
 	return params, nil
 }
 
-// Priority reads the priority keyword of a request.
+// Priority reads a request's priority keyword.
 func Priority(word string) (int, error) {
 	p, known := keys.ParsePriority(word)
 	if !known {
@@ -122,7 +122,7 @@ func CheckSize(params *param.Map) error {
 	return nil
 }
 
-// values counts all values of a tree.
+// values counts all values in a tree.
 func values(v param.Value) int {
 	n := 1
 	switch x := v.(type) {

@@ -88,7 +88,7 @@ func Pool(name string) error {
 	return nil
 }
 
-// MostReason is the maximum length of a pause's reason, in characters.
+// MostReason is the maximum length of the reason for a pause, in characters.
 const MostReason = 1000
 
 // Reason refuses a reason for a pause that is too long or cannot be shown on one line.

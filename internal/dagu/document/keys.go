@@ -91,7 +91,7 @@ var StepKeys = sync.OnceValue(func() map[string]Key {
 	})
 })
 
-// earlier maps key names of earlier Dagu releases to today's names.
+// earlier maps key names from earlier Dagu releases to today's names.
 func earlier() map[string]string {
 	return map[string]string{"precondition": "preconditions", "dir": "working_dir", "steptypes": "step_types"}
 }

@@ -28,7 +28,7 @@ type Verdict struct {
 	Changed bool   // there is a note about it
 }
 
-// Lost adds a warning about something that the result does not do.
+// Lost adds a warning about something that the translated workflow does not do.
 func (d *Document) Lost(m *param.Map, key, remedy, format string, args ...any) {
 	d.Note(m, key, remedy, true, format, args...)
 }
@@ -61,8 +61,8 @@ func (d *Document) Note(m *param.Map, key, remedy string, lost bool, format stri
 	}
 }
 
-// lineOf returns the place of a reference in a string, given where the string begins: the first line from there on that
-// contains the reference.
+// lineOf returns the place of a reference in a string, given where the string begins: the first line at or after that
+// place that contains the reference.
 func (d *Document) lineOf(at dig.Place, reference string) dig.Place {
 	for i := max(at.Line-1, 0); i < len(d.Lines); i++ {
 		if column := strings.Index(d.Lines[i], reference); column >= 0 {

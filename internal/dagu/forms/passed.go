@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Passed counts the nameless parameters that steps pass to workflows of the same file, by the workflow's name.
+// Passed counts the nameless parameters that steps pass to workflows in the same file, by the workflow's name.
 func (f Reader) Passed(counts map[string]int) {
 	var look func(v param.Value)
 	look = func(v param.Value) {

@@ -161,7 +161,7 @@ func (c calling) ownDefaults(given *param.Map) *param.Map {
 }
 
 // params returns the parameters for a called workflow. It omits parameters that keep their names, which are visible
-// there anyway: exporting such a parameter under the same name would yield a text with ${...}.
+// there anyway: exporting such a parameter under the same name would yield a string with ${...}.
 func (c calling) params(list []string) *param.Map {
 	given := param.New()
 	v, _ := c.Get("params")

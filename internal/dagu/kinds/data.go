@@ -39,8 +39,8 @@ func dataAction(s *tasks.Step) *param.Map {
 		tasks.Program{POSIX: true, Stops: true})
 }
 
-// pickLater returns a task that picks part of the JSON that the run produces. Its printed form is known only for plain
-// values.
+// pickLater returns a task that picks part of the JSON that the run produces. How Dagu prints the part is known only
+// for plain values.
 func pickLater(s *tasks.Step, data param.Value) *param.Map {
 	with := s.With()
 	formOf(s) // refuses unknown formats

@@ -1,6 +1,6 @@
 // Package precomputed does work during the translation that Dagu does in a run: it fills templates and converts data.
-// It refuses work that depends on values known only during the run, and must never call a function that depends on the
-// machine, the time or chance.
+// It refuses work that depends on values known only during the run, and must never call a function whose result depends
+// on the machine, the time or chance.
 package precomputed
 
 import (
@@ -21,7 +21,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Fill fills a Dagu template. Values that are known only when a workflow runs are represented by their `${...}`: a
+// Fill fills in a Dagu template. Values that are known only when a workflow runs are represented by their `${...}`: a
 // template that does more than insert them is refused with ErrDecides.
 func Fill(text string, data any) (string, error) {
 	t, err := template.New("").Option("missingkey=error").Funcs(functions()).Parse(text)
@@ -84,7 +84,7 @@ func insertsOnly(list *parse.ListNode) bool {
 	return true
 }
 
-// functions returns the template functions. They come from the library that Dagu uses. Functions that depend on the
+// functions returns the template functions, which come from the library that Dagu uses. Functions that depend on the
 // machine or the time, or create output of any length, are excluded; some take their arguments in a different order.
 func functions() template.FuncMap {
 	all := template.FuncMap{}

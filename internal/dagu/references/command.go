@@ -86,7 +86,7 @@ type use struct {
 	key                         string
 	whole, inner, before, after string
 	by                          Reader
-	safe                        bool // `$NAME` is the same as `${NAME}` in the whole text
+	safe                        bool // `$NAME` means the same as `${NAME}` anywhere in the text
 }
 
 // numbered reports whether the reference is to a parameter by its position.

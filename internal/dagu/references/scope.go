@@ -1,6 +1,6 @@
 // Package references translates references such as `${NAME}` and `${id.output.key}`, and strings that contain them,
 // into expressions and into text for a shell or another program. It determines what names mean in a workflow and in
-// each of its steps. It refuses a reference without a meaning, because it must not guess.
+// each of its steps. It refuses a reference whose meaning is unknown, because it must not guess.
 package references
 
 import (

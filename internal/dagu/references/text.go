@@ -183,7 +183,7 @@ func (t Translator) JSON(m *param.Map, key string, v param.Value) string {
 	return param.Text(v)
 }
 
-// Evaluated returns a value with the references in its strings translated.
+// Evaluated translates the references in a value's strings and returns the value.
 func (t Translator) Evaluated(m *param.Map, key string, v param.Value) param.Value {
 	switch x := v.(type) {
 	case string:

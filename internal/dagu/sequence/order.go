@@ -8,8 +8,8 @@ const (
 	over
 )
 
-// Ordered sorts steps so that each follows the steps that it waits for. If a step waits for itself through another
-// step, Ordered calls circle with both, and the step no longer waits for the other.
+// Ordered sorts steps so that each follows the steps that it waits for. If a step indirectly waits for itself through
+// another step, Ordered calls circle with both, and the step no longer waits for the other one.
 func Ordered(steps []*Node, circle func(s, waited *Node)) (list []*Node) {
 	visited := map[*Node]visit{}
 	var look func(s *Node)

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/dagu/references"
 )
 
-// ShellTask returns a task that runs the command of the step.
+// ShellTask returns a task that runs the step's command.
 func (s *Step) ShellTask() *param.Map {
 	p := s.program()
 	if strings.TrimSpace(p.text) == "" {
@@ -37,7 +37,7 @@ func (s *Step) ShellTask() *param.Map {
 	return s.CommandTask(s.Command(s.Map, key, p.text, by), p)
 }
 
-// CommandTask returns a task for a translated text, with the variables, folder, files and outputs of the step.
+// CommandTask returns a task for a translated command, with the step's variables, folder, files and outputs.
 func (s *Step) CommandTask(text string, p Program) *param.Map {
 	before := s.prelude()
 	settled, codes := s.settles()
@@ -54,7 +54,7 @@ func (s *Step) CommandTask(text string, p Program) *param.Map {
 	return s.finished(before+text, p.Shell)
 }
 
-// followed returns a command with lines appended that run only after it succeeds, however it ends.
+// followed returns a command with lines appended that run only after the command succeeds, even if it ends its shell.
 func followed(text, lines string, p Program) string {
 	if lines == "" {
 		return text
@@ -122,7 +122,7 @@ func hosted(text string, p Program) string {
 		strings.TrimSuffix(text, "\n") + "\n" + end + "\n" + strings.Join(list, " ") + " \"$script\"\n"
 }
 
-// plainEntries returns those of the step's variables that expressions can compute.
+// plainEntries returns the step's variables that expressions can compute.
 func (s *Step) plainEntries() *param.Map {
 	out := param.New()
 	shell := false

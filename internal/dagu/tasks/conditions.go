@@ -18,7 +18,7 @@ type Conditions struct {
 	Before func() string // returns the shell lines before a command that decides one
 }
 
-// Conditions adds the preconditions of the step to its condition.
+// Conditions adds the step's preconditions to its condition.
 func (s *Step) Conditions(name string) {
 	own, checks := Conditions{s.Translator, s.Map, s.prelude}.Expression(name)
 	s.Own, s.Checks = sequence.Join(s.Own, own), checks
@@ -119,7 +119,7 @@ func (c Conditions) output(is condition) string {
 	return text + " || true"
 }
 
-// echoed returns a command that prints a text that contains commands.
+// echoed returns a command that prints text that contains commands.
 func (c Conditions) echoed(text string) string {
 	text = document.Backticks().ReplaceAllString(text, "$$($1)")
 	if strings.Count(text, "$(") > 1 ||
@@ -130,7 +130,7 @@ func (c Conditions) echoed(text string) string {
 	return "text=\"" + text + "\" && printf '%s' \"$text\""
 }
 
-// check returns a task that stores the output of a command.
+// check returns a task that stores a command's output.
 func (c Conditions) check(stored, command string) *param.Map {
 	c.Outside(c.Map, "container", "the command of a condition")
 	return param.New("sh>", c.Before()+command, "shell", []param.Value{"/bin/sh", "+e"}, "_store",

@@ -32,7 +32,7 @@ func (s *Step) declarations() (all []declaration) {
 
 // declared returns shell lines that read the output file as Dagu does and store the outputs; "" for a step without such
 // a file. The step fails if the file has another format, lacks an output or has an undeclared one. The lines then write
-// the reason to $ZERODAG_STORE; because the text is invalid there, it becomes the error message of the task.
+// the reason to $ZERODAG_STORE; because the text is invalid there, it becomes the task's error message.
 func (s *Step) declared() string {
 	if !references.WritesOutputs(s.Map) {
 		return ""

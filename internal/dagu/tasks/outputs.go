@@ -141,7 +141,7 @@ func (s *Step) Written() *param.Map {
 	return s.With().Map("values")
 }
 
-// ofCalled declares the result of a called workflow. name is the output of the call.
+// ofCalled declares a called workflow's result. name is the output of the call.
 func (s *Step) ofCalled(name string) {
 	name = strings.Trim(strings.TrimPrefix(strings.TrimSpace(name), "$"), "{}")
 	if name != "" {

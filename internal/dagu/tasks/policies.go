@@ -116,7 +116,7 @@ func backoff(d *document.Document, m, r *param.Map) {
 	}
 }
 
-// Ignores reports whether a failure of the step may be ignored.
+// Ignores reports whether the step's failure may be ignored.
 func (s *Step) Ignores() bool {
 	v, _ := s.Get("continue_on")
 	m, _ := v.(*param.Map)

@@ -64,7 +64,7 @@ func readingFile(d *document.Document, m *param.Map, shell []string) []string {
 	return slices.DeleteFunc(shell, func(word string) bool { return word == "-" })
 }
 
-// Program is a text with its interpreter.
+// Program is a script or command with its interpreter.
 type Program struct {
 	text  string
 	Shell []param.Value // nil for the workflow's shell
@@ -72,7 +72,7 @@ type Program struct {
 	Stops bool          // it ends at the first line that fails
 }
 
-// program returns the untranslated text of a step and its interpreter.
+// program returns a step's untranslated command or script and its interpreter.
 func (s *Step) program() Program {
 	shell, posix := Shell(s.Document, s.Map, true)
 	stops := posix && slices.Contains(shell, param.Value("-e"))

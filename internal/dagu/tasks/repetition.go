@@ -61,7 +61,7 @@ func (r *repetition) untilSuccess() bool {
 	return r.until && r.condition == "" && slices.Equal(r.codes, []string{"0"})
 }
 
-// matches reports whether the output of a command must match a pattern, which an expression then decides.
+// matches reports whether a command's output must match a pattern, which an expression then decides.
 func (r *repetition) matches() bool { return strings.HasPrefix(r.expected, "re:") }
 
 // asCommand returns the command in a string whose output is compared; today's Dagu compares the string itself.
@@ -72,7 +72,7 @@ func (s *Step) asCommand(text string) (string, bool) {
 	return references.AsCommand(text)
 }
 
-// asking returns a command that stores whether it must run again. Dagu decides that regardless of whether the command
+// asking returns a command that stores whether it must run again. Dagu makes that decision whether or not the command
 // failed: only the last run may fail.
 func (s *Step) asking(text string, p Program) string {
 	r := s.repetition()

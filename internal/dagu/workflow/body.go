@@ -148,9 +148,9 @@ func (w *Workflow) prelude() string {
 	return before
 }
 
-// apart reports whether the failure handler belongs to the group of the steps: in Dagu, it does not run if the init or
-// success handler fails, or if the run only partially succeeds. A workflow's time limit does not end a group with an
-// error, so a workflow with a time limit has the handler at its top level.
+// apart reports whether the failure handler belongs to the group that contains the steps: in Dagu, it does not run if
+// the init or success handler fails, or if the run only partially succeeds. A workflow's time limit does not end a
+// group with an error, so a workflow with a time limit has the handler at its top level.
 func (w *Workflow) apart(on map[string]*tasks.Step) bool {
 	return (on["success"] != nil || on["init"] != nil || w.Partial != "") && on["failure"] != nil &&
 		!w.Map.Has("timeout_sec")

@@ -84,7 +84,7 @@ func inline(tasks *param.Map, known map[string]string) {
 }
 
 // environment reads the variables for all commands. Plain ones become `_env`, a first task determines the output of
-// commands, and a shell line sets values that use other variables of the machine.
+// commands, and a shell line sets values that use the machine's other variables.
 func (w *Workflow) environment() {
 	for name, v := range document.Entries(w.Map).All() {
 		text := document.TextOf(v)

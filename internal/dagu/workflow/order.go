@@ -18,8 +18,8 @@ const (
 	both                     // each waits for the previous one and for the steps that it names
 )
 
-// order returns the order of the workflow. Without `type`, Dagu ran steps one after the other until it introduced `run`
-// and `action`; since then it has run them concurrently.
+// order returns the workflow's order. Without `type`, Dagu ran steps one after the other until it introduced `run` and
+// `action`; since then it has run them concurrently.
 func (w *Workflow) order(steps []*tasks.Step) order {
 	flat := flattened(steps)
 	depends := slices.ContainsFunc(flat, func(s *tasks.Step) bool { return s.Has("depends") || s.Has("routed") })
@@ -83,7 +83,7 @@ func (w *Workflow) linked(steps []*tasks.Step) {
 	}
 }
 
-// group returns a mapping of all steps. A task may only wait for tasks above it, so the steps are sorted accordingly.
+// group returns a mapping of all steps. A task may wait only for tasks above it, so the steps are sorted accordingly.
 func (w *Workflow) group(steps []*tasks.Step) *param.Map {
 	out := param.New()
 	if w.order(steps) == chained {

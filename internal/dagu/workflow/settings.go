@@ -9,8 +9,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// description returns the purpose of the workflow; nil if it has none. Text that no key can hold becomes a comment
-// instead.
+// description returns the workflow's purpose; nil if it has none. Text that no key can hold becomes a comment instead.
 func (w *Workflow) description() param.Value {
 	text := strings.TrimSpace(document.Text(w.Map, "description"))
 	if text == "" || len(text) > keys.LongestDescription || strings.Contains(text, "${") {
@@ -111,8 +110,8 @@ func (w *Workflow) concurrency() *param.Map {
 	return out
 }
 
-// queue returns the pool that replaces a queue; nil for none. In Dagu, the size of a queue may also be a server
-// setting. A workflow that another workflow of the file calls runs with its caller's slots.
+// queue returns the pool that replaces a queue; nil for none. In Dagu, a queue's size may also be a server setting. A
+// workflow that another workflow of the file calls runs with its caller's slots.
 func (w *Workflow) queue() param.Value {
 	v, there := w.Get("queue")
 	name := document.TextOf(v)

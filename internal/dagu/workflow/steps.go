@@ -133,7 +133,7 @@ func (w *Workflow) generated(s *tasks.Step, written string, at int, taken map[st
 	}
 }
 
-// kindOf returns the kind of a step as Dagu writes it in the name.
+// kindOf returns a step's kind as Dagu writes it in the name.
 func kindOf(s *tasks.Step) string {
 	kind, _, _ := strings.Cut(document.Text(s.Map, "type"), ".")
 	commands, _ := s.Get("command")

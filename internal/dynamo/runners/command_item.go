@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Commands of an attempt, and the waiting ones among them.
+// An attempt's commands, and markers for commands that wait.
 //
 //	X#<attempt>   c#<key>            command; expires with the attempt
 //	X#<attempt>   w#<class>#<key>    it waits; stays for a moment afterwards

@@ -63,7 +63,7 @@ func (db Commands) Command(ctx context.Context, attempt int64, name string) (san
 	return commandOf(attempt, it)
 }
 
-// Waiting lists commands that wait or waited until a moment ago, oldest first.
+// Waiting lists commands that are waiting, or were waiting a moment ago, oldest first.
 func (db Commands) Waiting(ctx context.Context, attempt int64, class string, n int) ([]sandbox.Command, error) {
 	list, err := db.t.Find(ctx, table.Query{Limit: n, Where: table.Where{Text: "#p = :p AND begins_with(#s, :w)", Names: []string{table.Partition, table.Sort},
 		Values: table.Item{":p": table.Text(commandKey(attempt, "").Partition), ":w": table.Text(waitingPrefix(class))}}})

@@ -58,7 +58,7 @@ func placeOf(name string) (k table.Key, id string, err error) {
 	return runnerKey(p), p.ID, nil
 }
 
-// Runners lists the runners of an attempt, or all runners. The data may be a second old.
+// Runners lists an attempt's runners, or all runners. The data may be a second old.
 func (db Runners) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner, error) {
 	if attempt != 0 {
 		return db.runnersIn(ctx, table.Ordered(attempt)+"#", runnerList(attempt%runnerShards))
@@ -95,8 +95,8 @@ func (db Runners) runnersIn(ctx context.Context, begin string, lists ...string) 
 	return runners, err
 }
 
-// changeRunner changes and returns a runner that still has rights and meets the condition in must, if there is one.
-// With ErrConflict it returns the current state of the runner.
+// changeRunner changes and returns a runner that still has rights and meets the condition in must, if one is set. With
+// ErrConflict it returns the runner's current state.
 func (db Runners) changeRunner(ctx context.Context, name string, change, must table.Where) (sandbox.Runner, error) {
 	free := table.Where{Text: "attribute_not_exists(#fe)", Names: append([]string{rFenced}, must.Names...), Values: must.Values}
 	if must.Text != "" {

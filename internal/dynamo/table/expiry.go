@@ -2,9 +2,9 @@ package table
 
 import "time"
 
-// Expiry returns when the data of an attempt may be deleted. The time is the same for all parts from the first write
-// on, so that no part of a live log can be deleted before another. For an attempt that waited for a long time before it
-// began, the time counts from its beginning.
+// Expiry returns when an attempt's data may be deleted. The time is set by the first write and is the same for all
+// parts, so that no part of a live log can be deleted before another. For an attempt that waited for a long time before
+// it began, the time counts from its beginning.
 func (t *Table) Expiry(attempt int64, at time.Time) int64 {
 	end := madeAt(attempt).Add(t.lifetime)
 	if other := at.Add(t.lifetime - maxAttempt); other.After(end) {

@@ -196,8 +196,8 @@ func SortByID[T any](list []T, id func(T) int64, descending bool) {
 	})
 }
 
-// Shards is how many partitions of its index a list is spread over, because one partition accepts only 1,000 writes per
-// second.
+// Shards is the number of index partitions over which a list is spread, because one partition accepts only 1,000 writes
+// per second.
 const Shards = 8
 
 // ShardOf returns a row's shard.

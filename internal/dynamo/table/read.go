@@ -96,7 +96,7 @@ type Query struct {
 	Limit      int // 0 means all
 	Names      []string
 	Count      bool
-	Stale      bool // the data may be a second old, for half the price
+	Stale      bool // the data may be a second old, at half the price
 }
 
 // input returns the input for the first page of a query.

@@ -27,7 +27,7 @@ type Table struct {
 type Config struct {
 	Name  string
 	Blobs Blobs
-	// Lifetime is the minimum time for which the log of an attempt is kept, counted from its start; 0 means 37 days.
+	// Lifetime is the minimum time for which an attempt's log is kept, counted from its start; 0 means 37 days.
 	Lifetime time.Duration
 	Now      func() time.Time // nil means time.Now
 	Tries    int              // tries of a call that was throttled or got no response; 0 means border.Tries

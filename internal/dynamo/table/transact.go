@@ -83,7 +83,7 @@ func (t *Table) Transact(ctx context.Context, actions []Action) ([]Met, error) {
 	}
 }
 
-// tries limits how often a transaction that conflicts with another call is tried.
+// tries limits how many times a transaction that conflicts with another call is tried.
 const tries = 10
 
 // Pause waits for a random time that grows with the number of failed tries.

@@ -20,8 +20,8 @@ const (
 	maxTime   = 3         // maximum processor time of one evaluation in seconds
 )
 
-// confine takes everything from this process that an evaluator does not need: memory beyond its limits, new files and
-// sockets, files that it could write, other programs and processes, and all except a few system calls. The last
+// confine takes away from this process everything that an evaluator does not need: memory beyond its limits, new files
+// and sockets, files that it could write, other programs and processes, and all except a few system calls. The last
 // restriction applies if the kernel and the sandbox around this process allow it; the others always apply.
 func confine() error {
 	// If the machine runs out of memory, the kernel ends this process before others.
@@ -53,7 +53,7 @@ func isRefused(err error) bool {
 	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOSYS)
 }
 
-// closeInherited closes the files with which this process was started, except its three pipes; files that Go's runtime
+// closeInherited closes the files that this process was started with, except its three pipes; files that Go's runtime
 // opened stay open.
 func closeInherited() {
 	entries, _ := os.ReadDir("/proc/self/fd") // without /proc they cannot be listed

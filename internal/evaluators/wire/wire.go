@@ -20,7 +20,7 @@ import (
 const (
 	maxQuestion = 64 << 20 // the maximum size of a string in a question, in bytes
 	maxAnswer   = 2 << 20  // the maximum size of a string in an answer, in bytes: more than a result may have
-	maxProblem  = 16 << 10 // the size in bytes of a problem's description
+	maxProblem  = 16 << 10 // the maximum size of a problem's description, in bytes
 )
 
 // LastTime is how long an evaluation may take if it gets no processor time.

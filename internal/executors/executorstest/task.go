@@ -84,7 +84,7 @@ func (asWritten) Template(_ context.Context, text string, _ *param.Map, _ expr.S
 	return text, nil
 }
 
-// taskLog separates messages about a task from the output of its commands.
+// taskLog separates messages about a task from its commands' output.
 type taskLog struct {
 	mu    sync.Mutex
 	text  bytes.Buffer

@@ -277,8 +277,8 @@ func attemptsPause(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "pause an unknown attempt", s.Attempts.SetPaused(ctx, a.ID+1, true), host.ErrNotFound)
 }
 
-// attemptsLater checks that the time at which an attempt will begin stays the same whatever else is recorded, even in
-// lists.
+// attemptsLater checks that the time at which an attempt will begin stays the same no matter what else is recorded,
+// even in lists.
 func attemptsLater(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	n := suite.AttemptOf(1, w, suite.Instant(0), "")

@@ -103,7 +103,7 @@ func exercised(d Driver) (run []port, problems []string) {
 	return run, problems
 }
 
-// AllBut returns all ports except the given ones as absent: for the driver of a service that only implements these.
+// AllBut returns all ports except the given ones as absent: for the driver of a service that implements only these.
 func AllBut(reason string, has ...string) map[string]string {
 	absent := map[string]string{}
 	for _, p := range ports() {

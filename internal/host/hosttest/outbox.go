@@ -19,7 +19,7 @@ func outboxSuite(t *testing.T, h suite.Harness) {
 		"a repeated event": outboxRepeated, "outcomes of channels": outboxChannels}.Run(t, h)
 }
 
-// storedNotice returns a notice of an attempt that is due after some seconds.
+// storedNotice returns an attempt's notice that is due after some seconds.
 func storedNotice(site, attempt int64, key string, due int64) host.StoredNotice {
 	return host.StoredNotice{Key: key, Channel: "ops", Kind: host.NoticeFailure, Site: site, Attempt: attempt, Project: "demo", Workflow: "main", Message: "failed: ü", Body: []byte(`{"message":"failed: ü"}`),
 		CreatedAt: suite.Instant(1), Since: suite.Instant(2), Due: suite.Instant(due)}
@@ -201,7 +201,7 @@ func outboxSummary(t *testing.T, s suite.Stores) {
 		t.Errorf("due without unsent notices: %+v", list)
 	}
 	suite.Must(t, s.Outbox.PutNotices(ctx, suite.Instant(20), grouped("second", 120)))
-	suite.Must(t, s.Outbox.DropGroups(ctx, suite.Instant(1000), nil, nil)) // what is unsent stays
+	suite.Must(t, s.Outbox.DropGroups(ctx, suite.Instant(1000), nil, nil)) // unsent notices stay
 	if list := due(99); len(list) != 0 {
 		t.Errorf("due in the quiet time: %+v", list)
 	}
@@ -267,7 +267,7 @@ func outboxGroups(t *testing.T, s suite.Stores) {
 }
 
 // outboxLoud proves that every notice of a group without a quiet time is sent, even if they are stored at the same time
-// or the clocks differ, that they are counted, and that a repeated one changes nothing.
+// or the clocks differ, that they are counted, and that a repeated notice changes nothing.
 func outboxLoud(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	const n = 8

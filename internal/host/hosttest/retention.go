@@ -65,7 +65,7 @@ func forget(t *testing.T, s suite.Stores, a host.Attempt, before int64) bool {
 	return suite.Got(s.Retention.Forget(t.Context(), a.Site, a.SessionID, suite.Instant(before), nil))(t)
 }
 
-// gone checks that no list or lookup shows the attempts of a session anymore.
+// gone checks that no list or lookup still shows the session's attempts.
 func gone(t *testing.T, s suite.Stores, list []host.Attempt) {
 	t.Helper()
 	ctx := t.Context()

@@ -24,7 +24,7 @@ func aServer(id string) host.Server {
 		Exposed: "the server runs as root"}
 }
 
-// recorded returns the record of a server, and the time of the database.
+// recorded returns a server's record, and the database's time.
 func recorded(t *testing.T, s suite.Stores, id string) (x host.Server, now time.Time) {
 	t.Helper()
 	list, now, err := s.Servers.Servers(t.Context())

@@ -88,7 +88,8 @@ func usersAudit(t *testing.T, s suite.Stores) {
 func usersAuditFilter(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	origin := host.Origin{Address: "192.0.2.7", With: "token 3", Request: "PUT /api/projects"}
-	// Stores may find entries of a period by when they were recorded, which is about the time that they have.
+	// Stores may find entries of a period by the time at which they were recorded, which is close to the time that they
+	// contain.
 	began := time.Now().UTC().Truncate(time.Second)
 	after := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
 	for i, r := range []host.Record{

@@ -49,7 +49,7 @@ type User struct {
 	Site           int64
 	Role           Role // 0 means Admin, or Owner if Admin is set: Digdag has no roles
 	Admin          bool // may call /api/admin
-	// Projects names the only projects of the site that the caller may use; none means all projects.
+	// Projects names the only projects in the site that the caller may use; none means all projects.
 	Projects []string
 }
 

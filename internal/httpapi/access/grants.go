@@ -21,7 +21,7 @@ type Grant struct {
 type Right struct {
 	Role Role
 	Site int64
-	// Projects names the only projects of the site that the caller may use; none means all projects.
+	// Projects names the only projects in the site that the caller may use; none means all projects.
 	Projects []string
 }
 

@@ -67,7 +67,7 @@ func (g *guesses) penalty(who guesser, now time.Time) time.Duration {
 }
 
 // failed counts a failure. tell means that it should be logged: the first, the tenth, the twentieth, the fortieth and
-// so on, and at most a few in a minute.
+// so on, and at most a few per minute.
 func (g *guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Memory records failed logins and sign-ins of a program's callers, and briefly remembers what the store knows about
-// ended sessions. It is safe for concurrent use, and is not shared with other programs.
+// Memory records failed logins and sign-ins of a program's callers, and briefly caches the store's data about ended
+// sessions. It is safe for concurrent use, and is not shared with other programs.
 type Memory struct {
 	guesses *guesses
 
@@ -67,7 +67,7 @@ func (m *Memory) noteSignIn(who string, now time.Time) (more int, due bool) {
 }
 
 const (
-	mostSignIns = 20 // sign-ins of one user in a minute
+	mostSignIns = 20 // one user's sign-ins per minute
 	mostUsers   = 10_000
 )
 
@@ -148,8 +148,8 @@ func (m *Memory) ended(ctx context.Context, store host.Users, who string, now ti
 	return u.before, nil
 }
 
-// who returns a short text that identifies the user of a session, or the token. It is a hash because names may be of
-// any length.
+// who returns a short string that identifies a session's user, or the token. It is a hash because names may be of any
+// length.
 func (s *signedIn) who() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %q %x", s.By, s.User, s.Token))
 	return hex.EncodeToString(sum[:])

@@ -75,8 +75,8 @@ func TestSignInsAreLimited(t *testing.T) {
 	}
 }
 
-// TestSignInEntries proves that the audit log gets an entry for the first sign-in of a user from an address and one an
-// hour later, which counts those in between, and that other users have separate entries.
+// TestSignInEntries proves that the audit log gets an entry for the first sign-in of a user from an address and another
+// an hour later, which counts the sign-ins in between, and that other users have separate entries.
 func TestSignInEntries(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)

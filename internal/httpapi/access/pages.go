@@ -29,8 +29,8 @@ func (g *Gate) Named(r *http.Request) error {
 }
 
 // isOurs reports whether a request with that Host is meant for this server. The port does not matter: tunnels and
-// containers map ports, and no page can choose the port of the Host. An address is not a name, so a listener beyond
-// loopback accepts any address.
+// containers map ports, and no page can choose the port of the Host. An address is not a name, so a listener that is
+// not on a loopback address accepts any address.
 func (g *Gate) isOurs(hostport string) bool {
 	name := hostOf(hostport)
 	same := func(listed string) bool { return strings.EqualFold(listed, name) }

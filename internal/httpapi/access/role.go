@@ -58,7 +58,7 @@ type Actor struct {
 	Site int64
 	Role Role
 	Info *param.Map // stored with revisions
-	// Projects names the only projects of the site that they may use; none means all projects.
+	// Projects names the only projects in the site that they may use; none means all projects.
 	Projects []string
 	Expires  time.Time // when the token is no longer accepted; zero for never
 	TokenID  int64     // of the token that they presented or signed in with; 0 for none

@@ -48,7 +48,7 @@ func (s *signedIn) ends() time.Time {
 	return s.latest()
 }
 
-// PageHeader marks requests that a script of a page made on purpose: forms and links cannot send it, and a script of
+// PageHeader marks requests that a page's script made on purpose: forms and links cannot send it, and a script from
 // another origin needs a preflight.
 const (
 	PageHeader = "X-Zerodag-Request"
@@ -95,8 +95,8 @@ func (c *Caller) signedOut(ctx context.Context, s *signedIn, now time.Time) (boo
 	return !s.begun().After(until), err
 }
 
-// recognize determines the current actor of a session: since it began, a token may have been revoked, a password
-// changed, a grant removed, or the role changed.
+// recognize determines a session's current actor: since it began, a token may have been revoked, a password changed, a
+// grant removed, or the role changed.
 func (c *Caller) recognize(s *signedIn) (bool, error) {
 	switch s.By {
 	case ByToken:
@@ -182,8 +182,8 @@ func (c *Caller) keepSession(s *signedIn) error {
 	return nil
 }
 
-// SignOut removes the session from the caller's browser, and ends all sessions of its user that have begun: copies of the
-// cookie are no longer accepted, by this server at once and by others within Recheck.
+// SignOut removes the session from the caller's browser, and ends all sessions of its user that have begun: copies of
+// the cookie are no longer accepted, by this server at once and by other servers within Recheck.
 func (c *Caller) SignOut() error {
 	var s signedIn
 	found, err := c.Opened(sessionCookie, sessionPurpose, &s)

@@ -52,8 +52,7 @@ func (p *changes) add(step replay.Step, s *engine.State) (more bool) {
 	return true
 }
 
-// changesAfter reads a page. It reads the row of the attempt first: once the row is marked done, the history is
-// complete.
+// changesAfter reads a page. It reads the attempt's row first: once the row is marked done, the history is complete.
 func changesAfter(ctx context.Context, c *endpoint.Call, attempt, after int64) (*changes, error) {
 	a, err := c.Node.Attempt(ctx, c.Actor.Site, attempt)
 	if err != nil {
@@ -106,7 +105,7 @@ func followChanges(c *endpoint.Call, n, after int64) (any, error) {
 		after = seen
 	}
 	s.send(func(ctx context.Context, last bool) (bool, error) {
-		s.told = true // if streams are short, do not wait: clients poll then
+		s.told = true // if streams are short, do not wait: clients poll in that case
 		for {
 			p, err := changesAfter(ctx, c, n, after)
 			if err != nil {

@@ -78,8 +78,8 @@ func plainText(c *endpoint.Call, file io.Reader, after int64) (any, error) {
 	return endpoint.Written{}, nil
 }
 
-// copyText copies text up to its end, or to the place where the file is damaged or not written yet, and ends with a
-// whole character. It returns only write errors.
+// copyText copies text up to its end, or to the place where the file is damaged or has not been written yet, and ends
+// with a whole character. It returns only write errors.
 func copyText(to io.Writer, text io.Reader) error {
 	buf := make([]byte, 64<<10)
 	kept := 0

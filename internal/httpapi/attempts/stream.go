@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/httpapi/endpoint"
 )
 
-// heartbeat is how long a stream may be silent: less than the timeouts of proxies.
+// heartbeat is how long a stream may be silent: less than proxy timeouts.
 const heartbeat = 15 * time.Second
 
 // eventStream is a response with server-sent events about one attempt until the attempt has ended.

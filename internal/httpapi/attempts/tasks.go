@@ -12,7 +12,7 @@ import (
 // runners finds the servers that run tasks of an attempt: see node.Node.Runners.
 type runners func(*engine.State) map[engine.TaskID]string
 
-// unknownRunners is for states of the past.
+// unknownRunners is for past states.
 func unknownRunners(*engine.State) map[engine.TaskID]string { return nil }
 
 // shownTasks shows an attempt's tasks.

@@ -68,11 +68,11 @@ func (c *Call) copy(d Download) {
 	}
 }
 
-// codes maps the host's classes of errors to HTTP statuses.
+// codes maps the host's error classes to HTTP statuses.
 var codes = [...]int{host.Invalid: http.StatusBadRequest, host.Missing: http.StatusNotFound,
 	host.Conflict: http.StatusConflict, host.TooLarge: http.StatusRequestEntityTooLarge, host.Forbidden: http.StatusForbidden}
 
-// StatusOf returns the HTTP status of a host error; an error without a class is the server's fault.
+// StatusOf returns the HTTP status for a host error; an error without a class is the server's fault.
 func StatusOf(e *host.Error) int {
 	if e.Code == 0 {
 		return http.StatusServiceUnavailable
@@ -80,7 +80,7 @@ func StatusOf(e *host.Error) int {
 	return codes[e.Code]
 }
 
-// cause explains to callers of any role why the server cannot respond now. It shows nothing of the error itself, which
+// cause explains to callers of any role why the server cannot respond now. It shows no part of the error itself, which
 // may name addresses and users; the error is in the log.
 func cause(err error) string {
 	switch {

@@ -47,7 +47,7 @@ func (c *Call) Confine() {
 	c.Server = &s
 }
 
-// Ctx returns the context of the request, with its time limit.
+// Ctx returns the request's context, with its time limit.
 func (c *Call) Ctx() context.Context { return c.R.Context() }
 
 // ErrUnreadable means that a number in a path or query is invalid. Digdag responds to such requests with an empty 404.
@@ -120,7 +120,7 @@ func (c *Call) PageSize(most int) (int, error) {
 	return int(n), nil
 }
 
-// Before reads last_id of a descending list; 0 means that it is absent. For a given value of 0 or less it returns -1:
+// Before reads last_id of a descending list; 0 means that it is absent. If the given value is 0 or less, it returns -1:
 // no id is below such a value, but stores interpret 0 as the whole list.
 func (c *Call) Before() (int64, error) {
 	last, err := c.Number("last_id", 0)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestCompress proves that answers are compressed as clients request, even many at once.
+// TestCompress proves that responses are compressed as clients request, even many at once.
 func TestCompress(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup

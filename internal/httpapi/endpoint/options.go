@@ -45,7 +45,7 @@ type Options struct {
 	Backup func(ctx context.Context, w io.Writer) error
 	// Rekey encrypts the secrets of all sites with the current key; nil if the store of secrets manages its own keys.
 	Rekey func(ctx context.Context) (host.Rekeyed, error)
-	// Writable reports whether the store can be written now; if it is nil, only reading is checked.
+	// Writable reports whether the store can be written to now; if it is nil, only reading is checked.
 	Writable func(ctx context.Context) error
 	// Vitals reports how full the server is; nil if that is monitored elsewhere.
 	Vitals func(ctx context.Context) (host.Vitals, error)
@@ -56,7 +56,7 @@ type Options struct {
 	Meter *meter.Meter
 	// Outbox holds the notices that are not delivered; nil if they are not stored.
 	Outbox host.Outbox
-	// Alerts holds the channels and routes of notices; nil if none are configured.
+	// Alerts holds the notice channels and routes; nil if none are configured.
 	Alerts Alerts
 	// Redrive sends dead letters back and returns their number; nil if the queues have none.
 	Redrive func(ctx context.Context) (int, error)
@@ -66,7 +66,7 @@ type Options struct {
 	Queued func(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error)
 	// Servers lists the servers of the database; nil if functions do their work.
 	Servers host.Servers
-	// Dead holds the dead letters of the queues; empty if the queues have none.
+	// Dead holds the queues' dead letters; empty if the queues have none.
 	Dead []host.DeadLetters
 	// Code analyzes the expressions in text, for checks of files.
 	Code check.Code
@@ -76,9 +76,9 @@ type Options struct {
 	Direct bool
 	// Uploads provides slots for archives; nil if archives arrive only through PUT /api/projects.
 	Uploads Uploads
-	// UpgradeIfOlder and IncompatibleIfOlder are versions of clients (server.client-version-check.*).
+	// UpgradeIfOlder and IncompatibleIfOlder are client versions (server.client-version-check.*).
 	UpgradeIfOlder, IncompatibleIfOlder string
-	// Draining is closed when the server takes no more work: from then on it is not ready. nil means never.
+	// Draining is closed when the server stops accepting work: from then on it is not ready. nil means never.
 	Draining <-chan struct{}
 	// Stopping is closed when the server shuts down: streams end. nil means never.
 	Stopping <-chan struct{}
@@ -87,7 +87,7 @@ type Options struct {
 	Now      func() time.Time // time.Now
 }
 
-// Alerts provides the channels and routes of notices.
+// Alerts provides the notice channels and routes.
 type Alerts interface {
 	// Channels lists the channels, sorted by name, with the outcomes of their tries.
 	Channels(ctx context.Context) ([]host.NoticeChannel, error)

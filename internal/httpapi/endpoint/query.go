@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// Form is how a query parameter is written. A name has the same form in all endpoints.
+// Form describes how a query parameter is written. A name has the same form in all endpoints.
 type Form int
 
 // The forms.
@@ -46,8 +46,8 @@ func (c *Call) CheckQuery() error {
 	return nil
 }
 
-// isDigdags reports whether a flag is read the way Digdag reads it, because its clients may write 1: "true" in any case
-// is true, everything else is false.
+// isDigdags reports whether a flag is read the way Digdag reads it, because its clients may write 1: "true" in upper or
+// lower case is true, and everything else is false.
 func isDigdags(flag string) bool { return flag == "include_retried" || flag == "direct_download" }
 
 // parameters returns the query, which is parsed once.

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestCheckQuery proves that a query is refused if a parameter that is no list is given twice, or if a flag is neither
-// true nor false, and that everything else is left to the endpoint.
+// TestCheckQuery proves that a query is refused if a parameter that is not a list is given twice, or if a flag is
+// neither true nor false, and that everything else is left to the endpoint.
 func TestCheckQuery(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{

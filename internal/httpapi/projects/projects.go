@@ -101,7 +101,7 @@ func deleteProject(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, wire.OrMissing(err, "project id=%d", before.ID)
 	}
-	p.DeletedAt = time.Time{} // as before the deletion
+	p.DeletedAt = time.Time{} // as it was before the deletion
 	return shownProject(c, p), nil
 }
 

@@ -125,7 +125,7 @@ func getUpload(c *endpoint.Call) (any, error) {
 	return wire.Outcome{Status: "waiting"}, nil
 }
 
-// pushedProject returns a project in the form in which a push of a revision returns it.
+// pushedProject returns a project as a push of a revision returns it.
 func pushedProject(c *endpoint.Call, o uploads.Outcome) (*wire.Project, error) {
 	p, err := c.Node.Project(c.Ctx(), c.Actor.Site, o.Project)
 	if err != nil {

@@ -33,7 +33,7 @@ func postBackfill(c *endpoint.Call) (any, error) {
 	return wire.Filled{Backfill: new(wire.BackfillOf(started)), Warnings: c.Node.StartWarnings(c.Ctx(), r.Site, r.Workflow, r.Params)}, nil
 }
 
-// fillPage is the largest page of backfills.
+// fillPage is the maximum size of a page of backfills.
 const fillPage = 100
 
 func getBackfills(c *endpoint.Call) (any, error) {

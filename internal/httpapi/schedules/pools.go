@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// poolPage is the largest page of pools.
+// poolPage is the maximum size of a page of pools.
 const poolPage = 100
 
 // shownPool shows a pool. It reads only the project's name.

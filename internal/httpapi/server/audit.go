@@ -43,5 +43,5 @@ func instantAsked(c *endpoint.Call, name string) (time.Time, error) {
 	return time.Time{}, wire.Invalid("%s= must be a date (midnight UTC) or an instant such as 2026-01-31T12:00:00Z, not %q", name, text)
 }
 
-// auditPage is the largest page of the audit log.
+// auditPage is the maximum size of an audit log page.
 const auditPage = 100

@@ -24,7 +24,7 @@ func getBackup(c *endpoint.Call) (any, error) {
 	return endpoint.Written{}, nil
 }
 
-// redrive sends back to their queues the messages of all sites that could not be handled.
+// redrive sends messages that could not be handled, from all sites, back to their queues.
 func redrive(c *endpoint.Call) (any, error) {
 	if c.Redrive == nil {
 		return nil, wire.Missing("dead letters: the queues of this server do not keep any")

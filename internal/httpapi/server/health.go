@@ -25,8 +25,8 @@ func getLive(c *endpoint.Call) (any, error) {
 	return restHealth{Status: "ok", Version: c.Version}, nil
 }
 
-// getHealth makes the cheapest query to the store, and checks whether it can be written. It needs no authentication:
-// load balancers call it. A server that shuts down is unavailable from then on.
+// getHealth runs the cheapest query against the store, and checks whether the store can be written to. It needs no
+// authentication: load balancers call it. A server that shuts down is unavailable from then on.
 func (r *Room) getHealth(c *endpoint.Call) (any, error) {
 	select {
 	case <-c.Draining:

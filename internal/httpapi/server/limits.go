@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// bound is a limit: its name, and the settings of a server and of a stage on AWS that change it.
+// bound is a limit: its name, and the settings that change it on a server and on an AWS stage.
 type bound struct {
 	name, about, server, stage, unit string
 	value                            func(c *endpoint.Call, l host.Limits) int64 // 0 means no limit
@@ -56,7 +56,7 @@ func activeHere(c *endpoint.Call) (int64, error) {
 	return int64(n), err
 }
 
-// runningNow counts runs of tasks in this process.
+// runningNow counts task runs in this process.
 func runningNow(c *endpoint.Call) (int64, error) { return c.Node.Stats().TasksRunning, nil }
 
 // getLimits lists the server's limits, with their use if that can be determined without many reads.

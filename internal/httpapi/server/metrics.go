@@ -105,7 +105,7 @@ func census() []meter.Family {
 	return []meter.Family{unfinished(), scheduleSuccess(), poolSlots(), poolTaken(), poolWaiting(), poolWait()}
 }
 
-// Described lists all metrics, in the order of the page.
+// Described lists all metrics, in page order.
 func Described() (list []meter.Family) {
 	for _, p := range plainMetrics() {
 		list = append(list, p.Family)

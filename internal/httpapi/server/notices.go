@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// noticePage is the largest page of notices.
+// noticePage is the maximum size of a page of notices.
 const noticePage = 100
 
 // outbox returns the store of notices.
@@ -64,7 +64,7 @@ func retryNotice(c *endpoint.Call) (any, error) {
 	return retried(c, store, list)
 }
 
-// retryNotices retries all notices of the caller's site that were given up.
+// retryNotices retries all of the site's notices that were given up on.
 func retryNotices(c *endpoint.Call) (any, error) {
 	store, err := outbox(c)
 	if err != nil {

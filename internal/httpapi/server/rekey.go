@@ -19,7 +19,7 @@ type unreadableName struct {
 	Key       string  `json:"key"`
 }
 
-// mostUnreadable limits the names in a response: more of them mean that a key is missing.
+// mostUnreadable limits the names in a response: more unreadable secrets mean that a key is missing.
 const mostUnreadable = 100
 
 // rekey encrypts the secrets of all sites with the current key.

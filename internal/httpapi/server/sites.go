@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// How many sites are listed, and how far unfinished attempts of each are counted.
+// How many sites are listed, and up to what number each site's unfinished attempts are counted.
 const (
 	mostSites   = 100
 	mostCounted = 1000

@@ -42,7 +42,7 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 // mostReturn is the maximum length in bytes of the path to which a browser returns: it must fit into a cookie.
 const mostReturn = 1500
 
-// localPath returns a path of this server, or "/". However a browser interprets it, the path must not lead to another
+// localPath returns a path on this server, or "/". However a browser interprets it, the path must not lead to another
 // server, or to an endpoint that changes something.
 func localPath(text string) string {
 	u, err := url.Parse(text)

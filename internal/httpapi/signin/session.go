@@ -69,7 +69,7 @@ func describe(c *endpoint.Call) wire.SignIn {
 	return s
 }
 
-// mostSignIn is the largest size of the credentials in a sign-in request.
+// mostSignIn is the maximum size of the credentials in a sign-in request.
 const mostSignIn = 16 << 10
 
 // signIn signs a browser in.

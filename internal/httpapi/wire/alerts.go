@@ -38,7 +38,7 @@ type AlertTest struct {
 	Error     *string `json:"error"`
 }
 
-// AlertsOf returns channels and routes in the form of the API.
+// AlertsOf returns channels and routes in the API's form.
 func AlertsOf(channels []host.NoticeChannel, routes []host.NoticeRoute) Alerts {
 	all := Alerts{Channels: []AlertChannel{}, Routes: []AlertRoute{}}
 	for _, c := range channels {
@@ -58,7 +58,7 @@ func AlertsOf(channels []host.NoticeChannel, routes []host.NoticeRoute) Alerts {
 	return all
 }
 
-// AlertTestOf returns the outcome of a test in the form of the API.
+// AlertTestOf returns a test's outcome in the API's form.
 func AlertTestOf(t host.NoticeTest) AlertTest {
 	return AlertTest{Channel: t.Channel, Delivered: t.Error == "", Answer: TextOrNull(t.Answer), Error: TextOrNull(t.Error)}
 }

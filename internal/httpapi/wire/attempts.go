@@ -85,7 +85,7 @@ type StartPlan struct {
 	Warnings []string `json:"warnings"`
 }
 
-// ForkBody requests an attempt that continues from a point in another.
+// ForkBody requests an attempt that continues from a point in another attempt.
 type ForkBody struct {
 	Seq              *Whole     `json:"seq"`
 	RetryAttemptName *string    `json:"retryAttemptName"`

@@ -4,7 +4,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Record is an entry of the audit log.
+// Record is an entry in the audit log.
 type Record struct {
 	ID     ID      `json:"id"`
 	At     Moment  `json:"at"`
@@ -19,7 +19,7 @@ type Record struct {
 	Request *string `json:"request"`
 }
 
-// RecordOf shows an entry of the audit log.
+// RecordOf shows an audit log entry.
 func RecordOf(r host.Record) Record {
 	return Record{ID(r.ID), Moment(r.At), r.Who, r.Action, r.Target, TextOrNull(r.Detail),
 		r.Refused, TextOrNull(r.Address), TextOrNull(r.With), TextOrNull(r.Request)}

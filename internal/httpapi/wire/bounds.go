@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Limit is a limit of the server.
+// Limit is one of the server's limits.
 type Limit struct {
 	Name    string  `json:"name"`
 	About   string  `json:"about"`

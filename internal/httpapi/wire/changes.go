@@ -4,7 +4,7 @@ import (
 	"zerodag/engine"
 )
 
-// Change is an entry of an attempt's history, and its effect on the tasks.
+// Change is an entry in an attempt's history, and its effect on the tasks.
 type Change struct {
 	Seq int64 `json:"seq"`
 	At  int64 `json:"at"` // milliseconds since 1970

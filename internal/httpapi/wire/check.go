@@ -35,7 +35,7 @@ func (b *CheckBody) Texts() (map[string]string, error) {
 type Findings struct {
 	Findings []Finding `json:"findings"`
 	All      bool      `json:"all"` // false: there are more than fit into a response
-	// Schedules lists the schedules of the workflows; null if a file cannot be read.
+	// Schedules lists the workflows' schedules; null if a file cannot be read.
 	Schedules *[]Scheduled `json:"schedules"`
 	// Plan is null unless it was requested and the workflow can be read.
 	Plan *PlanHere `json:"plan"`

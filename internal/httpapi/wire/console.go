@@ -40,7 +40,7 @@ func Standing(a host.Attempt) string {
 	return ""
 }
 
-// LastBriefly shows the last attempt of a session.
+// LastBriefly shows a session's last attempt.
 func LastBriefly(s host.Session) Brief {
 	a := s.Last
 	a.Project, a.Workflow, a.SessionID, a.SessionTime = s.Project, s.Workflow, s.ID, s.Time
@@ -54,14 +54,14 @@ type Running struct {
 	Done    int   `json:"done"`
 }
 
-// Failed is a session of the overview whose last attempt failed.
+// Failed is a session in the overview whose last attempt failed.
 type Failed struct {
 	Attempt Brief   `json:"attempt"`
 	Task    *string `json:"task"` // the first that failed without further retries; null if not looked up
 	Message *string `json:"message"`
 }
 
-// Late is a schedule of the overview whose session has not started in time.
+// Late is a schedule in the overview whose session has not started in time.
 type Late struct {
 	Kind     console.LateKind `json:"kind"`
 	Since    int64            `json:"since"`
@@ -70,7 +70,7 @@ type Late struct {
 	Usual    int64            `json:"usual"` // milliseconds; 0 unless the kind is slow
 }
 
-// Overview is the data of the first page of the console.
+// Overview is the data for the console's first page.
 type Overview struct {
 	At      int64 `json:"at"`
 	Running struct {
@@ -111,7 +111,7 @@ type Row struct {
 	Inner bool      `json:"inner"` // there are tasks below it
 	State []*string `json:"state"` // null if the attempt has no such task
 	Took  []int64   `json:"took"`  // milliseconds from the first run to the end; 0 unless it has ended
-	Tries []int     `json:"tries"` // how often it was created
+	Tries []int     `json:"tries"` // how many times it was created
 }
 
 // GridRow shows a session of a grid.

@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Past is a stored entry of an attempt: when it was written, and the events in it.
+// Past is a stored entry of an attempt's log: when it was written, and the events in it.
 type Past struct {
 	Seq    int64           `json:"seq"`
 	At     Moment          `json:"at"`

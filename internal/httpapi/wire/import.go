@@ -97,7 +97,7 @@ func ImportedAttemptsOf(r catalogue.PastResult) ImportedAttempts {
 		})}
 }
 
-// ImportSchedulesBody sets the positions of schedules to those on another server.
+// ImportSchedulesBody sets schedules to their positions on another server.
 type ImportSchedulesBody struct {
 	Schedules []*PastSchedule `json:"schedules"`
 	Enabling  Enabling        `json:"enabling"`

@@ -14,7 +14,7 @@ type Letter struct {
 	Name       string  `json:"name"`
 	Sent       int64   `json:"sent"`
 	Deliveries int     `json:"deliveries"`
-	Returned   int     `json:"returned"` // how often it was sent back
+	Returned   int     `json:"returned"` // how many times it was sent back
 	Size       int     `json:"size"`
 	Broken     *string `json:"broken"`
 	Subject

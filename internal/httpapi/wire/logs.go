@@ -1,6 +1,6 @@
 package wire
 
-// LogFile is the handle of a log file.
+// LogFile describes a log file.
 type LogFile struct {
 	FileName string  `json:"fileName"`
 	FileSize int64   `json:"fileSize"`

@@ -14,7 +14,7 @@ type Notice struct {
 	CreatedAt Moment  `json:"createdAt"`
 	Tries     int     `json:"tries"`
 	Error     *string `json:"error"`
-	RetryAt   Moment  `json:"retryAt"`   // null: it was given up
+	RetryAt   Moment  `json:"retryAt"`   // null: it was given up on
 	GivenUpAt Moment  `json:"givenUpAt"` // null: it will be retried
 }
 

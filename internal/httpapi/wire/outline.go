@@ -23,7 +23,7 @@ type TaskColumns struct {
 	Started   []int64  `json:"started"` // when it was first sent to a worker
 	Changed   []int64  `json:"changed"` // when its state last changed; if it has ended, when it ended
 	Retry     []int64  `json:"retry"`   // when a waiting task is due
-	Runs      []int    `json:"runs"`    // runs so far: the first, retries, polls, and those after a loss
+	Runs      []int    `json:"runs"`    // runs so far: the first one, retries, polls, and runs after a loss
 	// Sets holds lists of tasks, the first of which is empty.
 	Sets [][]engine.TaskID `json:"sets"`
 	Standings

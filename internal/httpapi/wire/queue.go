@@ -34,7 +34,7 @@ type SubjectRef struct {
 	Workflow string `json:"workflow"`
 }
 
-// Message is a message of a queue.
+// Message is a message in a queue.
 type Message struct {
 	Name       string  `json:"name"`
 	State      string  `json:"state"`

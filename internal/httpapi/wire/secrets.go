@@ -9,7 +9,7 @@ type Secret struct {
 // SecretKey is a secret in a project's list.
 type SecretKey struct {
 	Key    string `json:"key"`
-	Source string `json:"source,omitempty"` // "site" if it is a secret of the site; absent, as in Digdag, if it is the project's
+	Source string `json:"source,omitempty"` // "site" if it is a site secret; absent, as in Digdag, if it is the project's
 }
 
 // SiteSecret is a secret of a site.
@@ -19,7 +19,7 @@ type SiteSecret struct {
 	Projects []string `json:"projects"`
 }
 
-// SiteSecretBody sets a secret of a site.
+// SiteSecretBody sets a site secret.
 type SiteSecretBody struct {
 	Value    *Words   `json:"value"`
 	Projects []string `json:"projects"`

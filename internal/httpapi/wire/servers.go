@@ -31,7 +31,7 @@ type Server struct {
 	LostAt    Moment   `json:"lostAt"`
 }
 
-// ServerOf shows a server; now is the time of the database.
+// ServerOf shows a server; now is the database's time.
 func ServerOf(s host.Server, now time.Time) Server {
 	r := Server{ID: s.ID, Name: s.Name, Host: s.Host, ProcessID: s.PID, Version: s.Version, State: serverState(s, now), Roles: []string{}, TaskTypes: s.Types,
 		Running: s.Running, Ahead: s.Ahead.Round(time.Millisecond).Seconds(), StartedAt: Moment(s.StartedAt), SeenAt: Moment(s.SeenAt), LostAt: Moment(s.LostAt)}

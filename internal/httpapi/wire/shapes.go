@@ -120,7 +120,7 @@ type Project struct {
 	Paused *Paused `json:"paused,omitempty"`
 }
 
-// Revision is a revision of a project.
+// Revision is a project's revision.
 type Revision struct {
 	Revision    string `json:"revision"`
 	CreatedAt   Moment `json:"createdAt"`

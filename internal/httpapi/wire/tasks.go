@@ -31,7 +31,7 @@ type Task struct {
 	Waiting         *Waiting `json:"waiting,omitempty"` // its state is "ready" meanwhile
 }
 
-// Waiting describes what keeps a task that is ready from running; for the root it concerns the whole attempt.
+// Waiting describes what keeps a ready task from running; for the root it concerns the whole attempt.
 type Waiting struct {
 	Reason string  `json:"reason"`
 	Since  *Moment `json:"since,omitempty"`

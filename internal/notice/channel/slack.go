@@ -21,7 +21,7 @@ func Slack(url string) Hook {
 func slackMessage(m message) *param.Map {
 	title := m.mark() + " *" + slackBold(slackEscaped(m.title, longestTitle)) + "*"
 	section := func(text string) param.Value {
-		// verbatim: Slack makes no links and mentions of plain names, such as #channel and @user.
+		// verbatim: Slack does not turn plain names, such as #channel and @user, into links and mentions.
 		return param.New("type", "section", "text", param.New("type", "mrkdwn", "text", text, "verbatim", true))
 	}
 	blocks := []param.Value{section(title)}

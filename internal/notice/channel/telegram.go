@@ -54,7 +54,7 @@ func telegramEscape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// telegramAnswer returns the error in a response; the status of such a response reports an error, too.
+// telegramAnswer returns the error in a response; the status of such a response also reports an error.
 func telegramAnswer(r notice.Request, a notice.Answer) error {
 	v, _ := param.ParseJSON(a.Body)
 	answer, is := v.(*param.Map)

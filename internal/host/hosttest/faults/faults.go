@@ -36,7 +36,7 @@ type Faults struct {
 	rates Rates
 
 	mu    sync.Mutex
-	calls map[string]int // how often each call was made
+	calls map[string]int // how many times each call was made
 	done  map[string]int // faults by kind
 }
 
@@ -45,7 +45,7 @@ func New(seed uint64, rates Rates) *Faults {
 	return &Faults{seed: seed, rates: rates, calls: map[string]int{}, done: map[string]int{}}
 }
 
-// Injected returns how often each fault occurred, by field name in Rates.
+// Injected returns how many times each fault occurred, by field name in Rates.
 func (f *Faults) Injected() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -248,7 +248,7 @@ func (a faultyAttempts) Finish(ctx context.Context, id int64, e host.End) error 
 // Schedules wraps schedules.
 func (p *Process) Schedules(s host.Schedules) host.Schedules { return faultySchedules{s, p} }
 
-// schedules embeds the port under a name that differs from its methods.
+// schedules embeds the port under a name that differs from the names of its methods.
 type schedules interface{ host.Schedules }
 
 type faultySchedules struct {
@@ -264,7 +264,7 @@ func (s faultySchedules) Update(ctx context.Context, x host.Schedule, old host.T
 // Backfills wraps backfills.
 func (p *Process) Backfills(b host.Backfills) host.Backfills { return faultyBackfills{b, p} }
 
-// backfills embeds the port under a name that differs from its methods.
+// backfills embeds the port under a name that differs from the names of its methods.
 type backfills interface{ host.Backfills }
 
 type faultyBackfills struct {

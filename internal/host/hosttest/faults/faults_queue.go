@@ -23,7 +23,7 @@ type faultyQueue struct {
 	again []host.Delivery // messages that will be received once more
 }
 
-// Traits returns the traits of the wrapped queue.
+// Traits returns the wrapped queue's traits.
 func (q *faultyQueue) Traits() host.Traits { return q.queue.Traits() }
 
 // Send may return an error although it took effect.

@@ -18,8 +18,8 @@ import (
 	"zerodag/operators"
 )
 
-// Stores holds the ports of one deployment. A suite uses the port that it is named after, and the ports that it needs
-// to set up the test.
+// Stores holds one deployment's ports. A suite uses the port that it is named after, and the ports that it needs to set
+// up the test.
 type Stores struct {
 	Log       host.Log
 	Events    host.Queue
@@ -40,7 +40,7 @@ type Stores struct {
 	Backfills host.Backfills
 	// Inventory lists the messages of Events and Tasks.
 	Inventory host.Inventory
-	// ParamStore returns the parameter store of a site.
+	// ParamStore returns a site's parameter store.
 	ParamStore func(site int64) operators.ParamStore
 	// ShortLogs are stored with the entries of Log.
 	ShortLogs host.ShortLogs
@@ -66,7 +66,7 @@ type Stores struct {
 	// Reopen ends the process that has the database open and returns the ports of the next process. In a crash, nothing
 	// is closed or flushed; otherwise Reopen calls Database.Stopping and Database.Close.
 	Reopen func(t *testing.T, crash bool) Stores
-	// Outage makes the driver's library fail at every write until end is called, as on a full disk or a broken network.
+	// Outage makes the driver's library fail on every write until end is called, as on a full disk or a broken network.
 	Outage func(t *testing.T) (end func())
 	// Shared means that several processes use the database. Leases outlive their holders, and processes cannot see how
 	// others end.
@@ -159,7 +159,7 @@ func AttemptOf(site int64, w host.Workflow, session time.Time, retryName string)
 		Message: host.Message{ID: "go", Body: []byte("{}")}}
 }
 
-// Start starts an attempt of the first site's project "demo".
+// Start starts an attempt in the first site's project "demo".
 func Start(t *testing.T, s Stores) host.Attempt {
 	t.Helper()
 	return Got(s.Attempts.Start(t.Context(), AttemptOf(1, Definition(t, s, 1, "demo"), Instant(0), "")))(t)[0]
