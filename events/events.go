@@ -19,7 +19,7 @@ import (
 // Version is the newest version of all messages.
 const Version = 1
 
-// Task is a message of the queue "tasks": runs to execute, an event for the attempt at the message's time, or schedules
+// Task is a message in the queue "tasks": runs to execute, an event for the attempt at the message's time, or schedules
 // to fire at that time.
 type Task struct {
 	V    int          `json:"v"`
@@ -70,7 +70,7 @@ func DecodeTask(body []byte) (Task, error) {
 	return t, version(t.V)
 }
 
-// Event is a message of the queue "events", and an event in a log entry. In an entry, it has no results: the changes
+// Event is a message in the queue "events", and an event in a log entry. In an entry, it has no results: the changes
 // contain them.
 type Event struct {
 	V       int         `json:"v,omitempty"`
@@ -104,8 +104,8 @@ type SlotsAsk struct {
 	Woken   bool  `json:"woken,omitempty"`
 	Site    int64 `json:"site"`
 	Project int64 `json:"project,omitempty"`
-	// By, unless 0, is an attempt that waits for the slot of this one (Task is engine.Whole) and takes it over,
-	// according to OnLimit of its workflow. Priority and Since are those of that attempt.
+	// By, unless 0, is an attempt that waits for this one's slot (Task is engine.Whole) and takes it over, according to
+	// OnLimit of its workflow. Priority and Since are those of that attempt.
 	By      int64  `json:"by,omitempty"`
 	OnLimit string `json:"onLimit,omitempty"`
 }
@@ -170,7 +170,7 @@ const (
 	TakeOver  Kind = "take_over" // runs that a revival fenced and that have not ended since are lost
 )
 
-// Of describes an event of the engine.
+// Of describes an engine event.
 func Of(e engine.Event) Event {
 	switch e := e.(type) {
 	case engine.Start:
@@ -209,8 +209,8 @@ func Of(e engine.Event) Event {
 	panic(fmt.Sprintf("events: unknown event %T", e))
 }
 
-// Engine converts e to events of the engine and attributes them to the message with this guard. A start returns none,
-// because the attempt was started when its log began.
+// Engine converts e to engine events and attributes them to the message with this guard. A start returns none, because
+// the attempt was started when its log began.
 func (e Event) Engine(guard string) []engine.Event {
 	by := engine.By{Guard: guard}
 	switch e.Kind {

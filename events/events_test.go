@@ -15,7 +15,7 @@ import (
 
 var run = engine.Run{Task: 3, Dispatch: 2}
 
-// TestForms checks that nothing about stored messages changes unnoticed: these texts are in the queues and logs of
+// TestForms checks that nothing about stored messages changes unnoticed: these strings are in the queues and logs of
 // running deployments.
 func TestForms(t *testing.T) {
 	t.Parallel()
@@ -155,7 +155,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that no text makes a reader panic, and that decoded messages are encoded the same way.
+// FuzzDecode checks that no input makes a reader panic, and that decoded messages are encoded the same way.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"event":"due","run":{"task":3,"d":2}}`))
 	f.Add([]byte(`{"v":1,"event":"results","results":[{"event":"succeeded","run":{"task":3,"d":2},"outcome":{"store":{"a":1}}},{"event":"later","run":{"task":3,"d":2},"after":5,"state":{}}]}`))

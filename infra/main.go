@@ -72,8 +72,8 @@ func build(node constructs.Node, s settings.Settings) (folder string, done func(
 	return folder, func() { os.RemoveAll(folder) }, deployment.Placeholders(folder)
 }
 
-// deploys reports whether the command of the CDK that runs this app uses its assets. The CDK's command line lists the
-// stacks whose assets it needs: none for bootstrap, destroy and list.
+// deploys reports whether the CDK command that runs this app uses its assets. The CDK's command line lists the stacks
+// whose assets it needs: none for bootstrap, destroy and list.
 func deploys(node constructs.Node) bool {
 	stacks, ok := node.TryGetContext(jsii.String("aws:cdk:bundling-stacks")).([]any)
 	return !ok || len(stacks) > 0

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The types of the OCI image specification that are needed here.
+// The types from the OCI image specification that are needed here.
 type descriptor struct {
 	MediaType   string            `json:"mediaType"`
 	Digest      string            `json:"digest"`

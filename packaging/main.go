@@ -107,7 +107,7 @@ func commitTime() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// make builds everything, with the checksums and their signature last.
+// make builds everything, ending with the checksums and their signature.
 func (r *release) make() error {
 	if err := errors.Join(r.clear(), os.MkdirAll(r.shared(), 0o755)); err != nil { // #nosec G301 -- what is released is public
 		return err

@@ -253,7 +253,7 @@ func TestBaseIsChecked(t *testing.T) {
 	}
 }
 
-// TestFormula checks that Homebrew gets the checksum of each archive that it can install.
+// TestFormula checks that Homebrew gets the checksum of every archive that it can install.
 func TestFormula(t *testing.T) {
 	t.Parallel()
 	r := &release{version: "1.2.3", out: t.TempDir(), targets: []target{{"linux", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}}}

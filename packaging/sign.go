@@ -22,7 +22,7 @@ const (
 )
 
 // signingKey reads a private key: PEM of PKCS 8 or SEC 1, on the curve P-256, as `openssl ecparam -name prime256v1
-// -genkey` writes it. It returns nil for an empty text.
+// -genkey` writes it. It returns nil for an empty string.
 func signingKey(text string) (*ecdsa.PrivateKey, error) {
 	if text == "" {
 		return nil, nil

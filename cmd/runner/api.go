@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// api is the client of the server side, and of the store that it provides links to.
+// api is the client for the server side, and for the store that it provides links to.
 type api struct {
 	url, token string // the ticket, until the runner has joined
 	machine    string // see settings
@@ -54,7 +54,7 @@ func follow(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// roots returns the certificates of the image and the ones next to this program: many images have none.
+// roots returns the image's certificates and the ones next to this program: many images have none.
 func roots() *x509.CertPool {
 	pool, err := x509.SystemCertPool()
 	if err != nil {

@@ -123,8 +123,8 @@ func (f *fleet) Ended(_ context.Context, runners []sandbox.Runner) (map[string]s
 	return over, nil
 }
 
-// command takes a quarter of an hour, and some commands take much longer. After it is asked to end,
-// it takes another half a minute.
+// command runs for a quarter of an hour, or for some tasks much longer. After it is asked to end, it takes another half
+// minute.
 func (f *fleet) command(ctx context.Context, o order) result {
 	task, _, _ := strings.Cut(o.Key, ".")
 	f.mu.Lock()
@@ -146,7 +146,7 @@ func (f *fleet) command(ctx context.Context, o order) result {
 	return result{Code: 7}
 }
 
-// task runs a task with a command: it runs the task again at each notification until the command is over.
+// task runs a task with a command: it runs the task again at each notification until the command has finished.
 func (f *fleet) task(n int64) {
 	id := sandboxtest.Task(1, n, 1)
 	c := operators.Command{Args: []string{"sh"}, Stdout: io.Discard}

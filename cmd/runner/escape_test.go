@@ -24,7 +24,7 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// TestEscape checks that a command cannot reach another command of the same machine, the runner, or the archives. The
+// TestEscape checks that a command cannot reach another command on the same machine, the runner, or the archives. The
 // command searches for all of them as long as the other command runs.
 func TestEscape(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// execWord is the first argument of this program when it becomes a command: between fork and exec, the new process must
-// set limits for itself.
+// execWord is this program's first argument when it becomes a command: between fork and exec, the new process must set
+// limits for itself.
 const execWord = "exec"
 
 // prSetNoNewPrivs is PR_SET_NO_NEW_PRIVS of prctl(2): setuid programs (sudo, su) do not change the user.

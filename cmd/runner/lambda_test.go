@@ -18,8 +18,8 @@ import (
 	"zerodag/operators"
 )
 
-// onLambda runs the function of commands as Lambda would: its program in Python and this one, in the sandbox of the
-// test bed.
+// onLambda runs the command function as Lambda would: its program in Python and this one, in the sandbox of the test
+// bed.
 const onLambda = `#!/bin/sh
 TMPDIR=/tmp LAMBDA_TASK_ROOT=%[1]s exec %[1]s/sandbox "$2" python3 -B -c '
 import json, sys
@@ -28,8 +28,8 @@ import handler
 json.dump(handler.handler(json.load(sys.stdin), None), sys.stdout)'
 `
 
-// TestLambda checks that the function of commands works where the sandbox refuses prctl(2) and many other calls, and
-// that a command leaves no process there, whether in another session or with another parent.
+// TestLambda checks that the command function works where the sandbox refuses prctl(2) and many other calls, and that a
+// command leaves no process there, whether in another session or with another parent.
 func TestLambda(t *testing.T) {
 	t.Parallel()
 	runner, err := binary()

@@ -69,7 +69,7 @@ func (r *runner) run(ctx context.Context) error {
 	return err
 }
 
-// lostTime is how long the runner keeps requesting the orders of a failed poll again: the poll may have claimed commands
+// lostTime is how long the runner keeps requesting a failed poll's orders again: the poll may have claimed commands
 // that no other runner would begin.
 const lostTime = 45 * time.Second
 

@@ -66,14 +66,14 @@ func main() {
 type settings struct {
 	url, ticket string
 	slots       int
-	work        string        // folder of workspaces
+	work        string        // the workspace folder
 	image       string        // for messages
 	machine     string        // the launcher's name for it, if one was given
 	grace       time.Duration // between TERM and KILL
 }
 
 // Time limits of the runner. It must give up before the server does (sandbox.deafTime), which then ends the machine
-// and, once that is over, runs the commands elsewhere.
+// and, once it has ended, runs the commands elsewhere.
 const (
 	defaultGrace = 4 * time.Second
 	deafTime     = 15 * time.Minute

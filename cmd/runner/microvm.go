@@ -27,7 +27,7 @@ const microvmWord = "microvm"
 // loopback.
 const hooksAddress = ":9000"
 
-// hooksPath is the prefix of the paths of hooks.
+// hooksPath is the prefix of hook paths.
 const hooksPath = "/aws/lambda-microvms/runtime/v1/"
 
 // mostStart limits the payload of a machine's start, in bytes: Lambda accepts at most 16 KB.

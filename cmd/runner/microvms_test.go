@@ -30,7 +30,7 @@ import (
 	"zerodag/operators"
 )
 
-// snapshots runs MicroVMs as processes of this machine: the program waits for its hooks, as it does in a snapshot.
+// snapshots runs MicroVMs as processes on this machine: the program waits for its hooks, as it does in a snapshot.
 type snapshots struct {
 	*microvmfake.Fake
 	t   testing.TB
@@ -210,7 +210,7 @@ func TestMicrovms(t *testing.T) {
 	t.Error("its row stays")
 }
 
-// TestMicrovmsLostAnswer checks that a machine whose launch got no answer runs the command, and is recognized by its
+// TestMicrovmsLostAnswer checks that a machine whose launch got no response runs the command, and is recognized by its
 // own report.
 func TestMicrovmsLostAnswer(t *testing.T) {
 	t.Parallel()

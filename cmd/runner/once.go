@@ -191,7 +191,7 @@ func (a *api) partSize() int {
 	return partSize << (len(a.places.began) - 1)
 }
 
-// keepShort leaves a short log to the result if no part of it has been stored yet.
+// keepShort leaves a short log to be sent with the result if no part of it has been stored yet.
 func (o *output) keepShort() bool {
 	o.storing.Lock()
 	defer o.storing.Unlock()

@@ -31,8 +31,8 @@ func function(t testing.TB, change func(*sandbox.Options)) (*sandboxtest.World, 
 	}
 }
 
-// TestOnce checks that a command runs on a function as on a machine, that a short log comes with the result, and that
-// archives are fetched once.
+// TestOnce checks that a command runs on a function the way it does on a machine, that a short log comes with the
+// result, and that archives are fetched once.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	w, _, run := function(t, nil)
@@ -169,7 +169,7 @@ func TestOnceKilled(t *testing.T) {
 	}
 }
 
-// BenchmarkOnce measures one command on a function that is up.
+// BenchmarkOnce measures one command on a warm function.
 func BenchmarkOnce(b *testing.B) {
 	w, e, _ := function(b, nil)
 	f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512}

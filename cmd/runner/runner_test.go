@@ -348,7 +348,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// BenchmarkCommand measures one command through a machine that is up, over loopback.
+// BenchmarkCommand measures one command on a machine that is already running, over loopback.
 func BenchmarkCommand(b *testing.B) {
 	w := world(b, nil)
 	ctx := b.Context()
@@ -365,8 +365,8 @@ func BenchmarkCommand(b *testing.B) {
 	}
 }
 
-// TestTimeOver checks that a command whose task's time is up ends, with all processes that it started, before its task
-// continues. It also checks that this does not disturb the command of another task on the same machine.
+// TestTimeOver checks that when a task's time is up, its command ends with all processes that it started before its
+// task continues. It also checks that this does not disturb the command of another task on the same machine.
 func TestTimeOver(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)

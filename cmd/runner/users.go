@@ -187,7 +187,7 @@ func strangers(all []process, self int) (list []process) {
 	return list
 }
 
-// signalAll sends a signal to every live process of a command, and returns their number.
+// signalAll sends a signal to every live process of a command, and returns how many there are.
 func signalAll(user int, s syscall.Signal) int {
 	n := 0
 	for _, p := range members(user) {

@@ -130,7 +130,7 @@ func memoryOf(list []process) (total int64) {
 	return total
 }
 
-// diskWatch measures a folder, less often the longer that takes.
+// diskWatch measures a folder: the longer that takes, the less often.
 type diskWatch struct {
 	limit int64
 	next  time.Time

@@ -49,8 +49,8 @@ func TestBadProjects(t *testing.T) {
 	}
 }
 
-// TestFlagsOfOtherPrograms checks that the error about a flag of another program names the flag of zerodag that does
-// the same, if the command has one.
+// TestFlagsOfOtherPrograms checks that the error about a flag of another program names zerodag's equivalent flag, if
+// the command has one.
 func TestFlagsOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

@@ -19,8 +19,8 @@ func clientCommands(s cli.Streams) []*cobra.Command {
 	}
 }
 
-// newTokens returns the commands about tokens: commands that call a server, and the command for a server whose owners
-// are all locked out.
+// newTokens returns the commands for tokens: commands that call a server, and the command for a server whose owners are
+// all locked out.
 func newTokens(s cli.Streams) *cobra.Command {
 	c := operate.NewTokens(s)
 	c.AddCommand(transfer.NewRecover(s))

@@ -38,7 +38,8 @@ func TestCommandPage(t *testing.T) {
 	}
 }
 
-// commandPage returns the page with all commands. It lists the options that every command takes once.
+// commandPage returns the page with all commands. It lists the options that every command takes only once, for all of
+// them.
 func commandPage() string {
 	root := newRoot(cli.Streams{})
 	var b strings.Builder

@@ -63,7 +63,8 @@ func newDownload(s cli.Streams) *cobra.Command {
 	})
 }
 
-// noArchive returns the error if a server has no archive: an archive that retention has removed did exist.
+// noArchive returns the error for an archive that a server does not have. It distinguishes an archive that retention
+// has removed from one that never existed.
 func noArchive(revision string, err error) error {
 	if why := client.Message(err); strings.Contains(why, " was removed at ") {
 		return errors.New(why)

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// fakeDigdag is a command of scripts: `fakedigdag NAME FILE` starts a server that responds as a Digdag server does (see
+// fakeDigdag is a script command: `fakedigdag NAME FILE` starts a server that responds as a Digdag server does (see
 // integration/rest/rest_shapes.json for recorded answers), and sets $NAME to its address. It reads the lists
 // "projects", "workflows", "attempts" and "schedules" from the file at each request, so that a script can replace the
 // file. Its pages have two attempts, and it responds only to GET, because an import only reads.

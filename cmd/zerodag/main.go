@@ -53,8 +53,8 @@ func collectLate() {
 // shortEnd is how long commands without tasks may take to end when asked to.
 const shortEnd = 2 * time.Second
 
-// last waits for the end of a command that was asked to end. A command that runs tasks takes its time; any other may be
-// busy with a user's input, and is abandoned.
+// last waits for the end of a command that was asked to end. A command that runs tasks may take as long as it needs;
+// any other may be waiting for user input, and is abandoned after shortEnd.
 func last(ended <-chan int, left <-chan struct{}, args []string) int {
 	var late <-chan time.Time
 	if !slices.ContainsFunc(args, func(a string) bool { return slices.Contains([]string{"server", "scheduler", "sched", "run", "r"}, a) }) {

@@ -100,7 +100,7 @@ func (r *remote) hintPaused(p client.Project) {
 	}
 }
 
-// noProject returns the error about an unknown project name.
+// noProject returns the error for an unknown project name.
 func (r *remote) noProject(ctx context.Context, name string) error {
 	text := fmt.Sprintf("Project '%s' does not exist.", name)
 	if program.AsDigdag() {

@@ -152,8 +152,8 @@ func (c *pushCommand) showChanges(ctx context.Context, folder projectfolder.Fold
 	return c.Show(list, func(cli.Printer) {})
 }
 
-// findPools fails as the push would if tasks name unknown pools. A server that cannot list its pools is older than
-// pools, or is Digdag; in that case, the push decides.
+// findPools fails as the push would if tasks name unknown pools. A server that cannot list its pools predates them, or
+// is Digdag; in that case, the push decides.
 func (c *pushCommand) findPools(ctx context.Context, folder projectfolder.Folder, workflows []dig.Workflow, project string) error {
 	named := dig.NamedPools(folder.Source, workflows)
 	if len(named) == 0 {

@@ -16,9 +16,9 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// serve is a command of scripts: `serve NAME [-o DIR] [options...]` starts a server, in memory or on a folder, that
-// lives as long as the script, and sets $NAME to its address. It reads the script's server.properties, if there is one,
-// and no settings of this machine.
+// serve is a script command: `serve NAME [-o DIR] [options...]` starts a server, in memory or on a folder, that lives
+// as long as the script, and sets $NAME to its address. It reads the script's server.properties, if there is one, and
+// no settings from this machine.
 func serve(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: serve NAME [options...]")

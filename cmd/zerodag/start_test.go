@@ -11,8 +11,8 @@ import (
 
 // TestInitialisation limits the memory that packages allocate before main runs: every command, every evaluator and
 // every idle server pays for it, whether it is used or not. The limits are in bytes, not in time, so that they are the
-// same on every machine. All packages together took 7.7 MB, which was three quarters of a start, when modules of the
-// AWS SDK built the descriptions of all their operations (go.mod says which versions do not).
+// same on every machine. All packages together took 7.7 MB, which was three quarters of a start, when AWS SDK modules
+// built the descriptions of all their operations (go.mod says which versions do not).
 func TestInitialisation(t *testing.T) {
 	t.Parallel()
 	const most, mostOfOne = 2_700_000, 200_000

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newWhoami returns the command that shows the user's identity on the server, and how it was authenticated.
+// newWhoami returns the command that shows who the user is on the server, and how they were authenticated.
 func newWhoami(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "whoami", Short: "Show your identity and role on the server, and how you authenticated"}

@@ -190,7 +190,7 @@ func names(t *testing.T, m map[string]any) {
 }
 
 // alarms checks that each alarm reaches users: it has an action, and CloudWatch may publish to its topic, which only a
-// policy of the topic can allow, because CloudWatch has no role.
+// topic policy can allow, because CloudWatch has no role.
 func alarms(t *testing.T, m map[string]any) {
 	all, metrics := resources(m), 0
 	for name, r := range all {
@@ -303,7 +303,7 @@ func allowsAlarms(all map[string]map[string]any, topic string) bool {
 	return false
 }
 
-// starts checks the triggers of workflows: they are retried for a long time and then put aside, and both queues leave
+// starts checks the workflow triggers: they are retried for a long time and then put aside, and both queues leave
 // concurrency to others.
 func starts(t *testing.T, m map[string]any) {
 	most, asynchronous := map[string]any{}, map[string]bool{}
@@ -399,7 +399,7 @@ func domain(t *testing.T, m map[string]any) {
 }
 
 // machines checks the permissions to launch machines: only task definitions of this stage, and not of a stage whose
-// name begins the same way, on this cluster. The runners' program may be encrypted with a key of the bootstrap stack:
+// name begins the same way, on this cluster. The runners' program may be encrypted with the bootstrap stack's key:
 // links to it need that key, and no other object does.
 func machines(t *testing.T, m map[string]any) {
 	launchers, keys := 0, 0
@@ -444,8 +444,8 @@ func defaultNetwork(t *testing.T, m map[string]any) {
 	}
 }
 
-// tooMuch checks that functions with a larger environment than Lambda accepts are refused at once, and not by Lambda in
-// the middle of a deploy.
+// tooMuch checks that functions whose environment is larger than Lambda accepts are refused at once, and not by Lambda
+// in the middle of a deploy.
 func tooMuch(t *testing.T) {
 	s := settings.Default("main")
 	for i := range 60 {

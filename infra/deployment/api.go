@@ -22,18 +22,18 @@ const (
 	streamRate = 4
 )
 
-// gateway is the API of API Gateway: an HTTP API, or a REST API for private networks.
+// gateway is the API in API Gateway: an HTTP API, or a REST API for private networks.
 type gateway interface {
 	id() *string
-	// address returns the address of API Gateway, or nil if there is none that clients may use.
+	// address returns API Gateway's address, or nil if there is none that clients may use.
 	address() *string
 	errors(*awscloudwatch.MetricOptions) awscloudwatch.Metric
 	create([]route)
 }
 
-// route leads requests to a function.
+// route directs requests to a function.
 type route struct {
-	method, path string // {path+} matches any rest of a path
+	method, path string // {path+} matches the rest of any path
 	function     string
 	signed       bool // by a principal of the account (SigV4)
 	page         bool // serves the web console on a stage with gradual deploys: its files must be from the same build

@@ -7,13 +7,13 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// attemptDays is how long parts of an attempt's log are kept: longer than the entries that
-// name them, which live for the longest attempt and 30 days.
+// attemptDays is how long parts of an attempt's log are kept: longer than the entries that name them, which live for
+// the longest attempt plus 30 days.
 const attemptDays = 38
 
 // createBuckets creates the buckets for archives and task logs. Both outlive the stack, and a later stack imports them
-// by name. Everything refers to them by name, which is known before they exist: the bucket of archives calls the
-// function of uploads, which reads the bucket, so one of them must be named before it exists.
+// by name. Everything refers to them by name, which is known before they exist: the bucket of archives calls the upload
+// function, which reads the bucket, so one of them must be named before it exists.
 func (d *Deployment) createBuckets() {
 	d.archives = awss3.Bucket_FromBucketName(d.scope, jsii.String("ArchivesByName"), d.bucketName("archives"))
 	d.logs = awss3.Bucket_FromBucketName(d.scope, jsii.String("LogsByName"), d.bucketName("logs"))
@@ -61,7 +61,7 @@ func (d *Deployment) bucket(id string, name *string, versioned bool, rules []*aw
 	return b
 }
 
-// createUploadTrigger lets S3 call the function of uploads. S3 tests its permission when the notification is set: the
+// createUploadTrigger lets S3 call the upload function. S3 tests its permission when the notification is set: the
 // permission must exist before the notification, and therefore the function before the bucket. The CDK's solution, a
 // function that may change the notifications of any bucket, has too many rights.
 func (d *Deployment) createUploadTrigger() {

@@ -118,8 +118,8 @@ func checkEmbedded() error {
 	return nil
 }
 
-// Placeholders writes an empty file in place of each program, for commands of the CDK that deploy nothing, such as
-// bootstrap and destroy: they only list the stacks.
+// Placeholders writes an empty file in place of each program, for CDK commands that deploy nothing, such as bootstrap
+// and destroy: they only list the stacks.
 func Placeholders(assets string) error {
 	files := []string{programFile, commandFunctionFolder + "/handler.py", microvmFolder + "/Dockerfile"}
 	for _, f := range functions() {

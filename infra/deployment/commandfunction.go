@@ -18,8 +18,8 @@ import (
 //go:embed commandfunction/handler.py
 var commandHandler []byte
 
-// commandFunctionFolder is the folder, below the folder of built programs, with the contents of the function of
-// commands: its handler and cmd/runner.
+// commandFunctionFolder is the folder, below the folder of built programs, with the contents of the command function:
+// its handler and cmd/runner.
 const commandFunctionFolder = "commandfunction"
 
 // The resources of the function: a command may take a minute less (package sandbox), and the disk holds archives,
@@ -29,7 +29,7 @@ const (
 	commandFunctionDisk = 2048    // MiB
 )
 
-// buildCommandFunction assembles the function of commands.
+// buildCommandFunction assembles the command function.
 func buildCommandFunction(s settings.Settings, assets string) error {
 	folder := filepath.Join(assets, commandFunctionFolder)
 	if err := build("zerodag/cmd/runner", filepath.Join(folder, "runner"), s.CommandArchitecture); err != nil {
@@ -69,7 +69,7 @@ func (d *Deployment) createCommandFunction() {
 	})
 }
 
-// onCommandFunction returns the function of commands, or nothing if there is none.
+// onCommandFunction returns the command function, or nothing if there is none.
 func onCommandFunction(d *Deployment) []*string {
 	if d.callee == nil {
 		return nil

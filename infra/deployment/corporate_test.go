@@ -95,7 +95,7 @@ func at(v any, path []string) any {
 func told(t *testing.T, name string, p map[string]any) {
 	environment, _ := p["Environment"].(map[string]any)
 	if environment == nil {
-		return // the function of commands gets no settings
+		return // the command function gets no settings
 	}
 	if where := environment["Variables"].(map[string]any)["ZERODAG_TRACES"]; where != "xray" {
 		t.Errorf("%s sends traces to %v", name, where)

@@ -96,7 +96,7 @@ var (
 	readSecrets = []string{"ssm:GetParametersByPath", "ssm:GetParameter"}
 )
 
-// unpackDisk is the disk size of functions that unpack archives, which have up to a gigabyte.
+// unpackDisk is the disk size of functions that unpack archives, which may be as large as a gigabyte.
 const unpackDisk = 2048
 
 // functions returns all programs. A function has only the rights that its part of the work needs: the API begins
@@ -220,7 +220,7 @@ func (d *Deployment) function(f function, environment map[string]*string) awslam
 		memory = d.Memory
 	}
 	loop := awslambda.RecursiveLoop_TERMINATE
-	if f.loop { // Lambda would end every attempt of more than 16 hops; our own limits prevent endless loops
+	if f.loop { // Lambda would end every attempt with more than 16 hops; our own limits prevent endless loops
 		loop = awslambda.RecursiveLoop_ALLOW
 	}
 	var disk awscdk.Size

@@ -21,7 +21,7 @@ import (
 // for the alias, and redirect makes every caller call the alias. Therefore CloudFormation changes callers in place when
 // the setting is added or removed, and each caller has its permission before and after that.
 //
-// The function of commands stays on $LATEST: users' programs fail in it, so its errors do not show whether a release is
+// The command function stays on $LATEST: users' programs fail in it, so its errors do not show whether a release is
 // bad. The web console's files also stay there: a page and its files must be from the same build, but an alias chooses
 // a version for each request.
 
@@ -133,7 +133,7 @@ func (d *Deployment) repeat(c constructs.IConstruct, instead map[string]*release
 	}
 }
 
-// remaining holds types of resources that refer to functions without calling them.
+// remaining holds resource types that refer to functions without calling them.
 var remaining = []string{"AWS::Lambda::Permission", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::Alias", "AWS::IAM::Policy"}
 
 // redirect replaces each reference to a function in a resource with a reference to its alias. Only this function

@@ -17,7 +17,7 @@ import (
 
 func gradual(s *settings.Settings) { s.Gradual = "Linear10PercentEvery1Minute" }
 
-// allowedReferences returns the places of a template that may refer to a function instead of its alias although deploys
+// allowedReferences returns the places in a template that may refer to a function instead of its alias although deploys
 // are gradual, by the type of the resource and the property, and why.
 func allowedReferences() map[[2]string]string {
 	const (
@@ -38,7 +38,7 @@ func allowedReferences() map[[2]string]string {
 	}
 }
 
-// reference is a place of a template that refers to a function, or to an alias.
+// reference is a place in a template that refers to a function, or to an alias.
 type reference struct{ id, property, to string }
 
 // named matches function names in text, with the alias if it is named.
@@ -93,7 +93,7 @@ func refersTo(m map[string]any, chosen func(map[string]any) bool) (list []refere
 	return list
 }
 
-// direct lists places that call $LATEST of a function without a reason.
+// direct lists places that call a function's $LATEST without a reason.
 func direct(m map[string]any, used map[[2]string]bool) (problems []string) {
 	all, allowed, page := resources(m), allowedReferences(), pageParts(m)
 	isLatest := func(r map[string]any) bool {
@@ -208,8 +208,8 @@ func isAlias(r map[string]any) bool {
 	return r["Type"] == "AWS::Lambda::Alias" && strings.HasPrefix(fmt.Sprint(properties(r)["Name"]), "live")
 }
 
-// callers holds the types of resources that call functions, and the principals on whose behalf they call. An event
-// source mapping calls with the rights of Lambda itself.
+// callers holds the resource types that call functions, and the principals on whose behalf they call. An event source
+// mapping calls with the rights of Lambda itself.
 var callers = map[string]string{"AWS::Events::Rule": "events.amazonaws.com", "AWS::ApiGatewayV2::Integration": "apigateway.amazonaws.com", "AWS::ApiGateway::Method": "apigateway.amazonaws.com",
 	"AWS::S3::Bucket": "s3.amazonaws.com", "AWS::Lambda::EventSourceMapping": ""}
 

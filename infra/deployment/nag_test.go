@@ -22,7 +22,7 @@ import (
 	"zerodag/infra/settings"
 )
 
-// acceptance is a reason why rules of packs may have findings about resources.
+// acceptance is a reason why a pack's rules may have findings about resources.
 type acceptance struct {
 	Why              string
 	Resources, Rules []string
@@ -85,7 +85,7 @@ func (a *acceptances) unused(pack *regexp.Regexp) (list []string) {
 	return list
 }
 
-// finding is the finding of a pack's rule about a resource.
+// finding is what a pack's rule found about a resource.
 type finding struct{ rule, resource, text string }
 
 // findings runs the packs over a stage and returns their findings.

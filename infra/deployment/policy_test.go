@@ -302,7 +302,7 @@ func contextOf(r map[string]any) map[string]string {
 }
 
 // TestExecution checks that CloudFormation may make all the calls that the handlers of a deployment's resource types
-// make, according to the registry's schemas, on the names that a stack gives them. Every omission of the policy has a
+// make, according to the registry's schemas, on the names that a stack gives them. Every omission in the policy has a
 // reason, and no reason is unused.
 func TestExecution(t *testing.T) {
 	defer jsii.Close()

@@ -95,7 +95,7 @@ func (a privateAPI) create(routes []route) {
 // greedy ends a path that matches any longer one.
 const greedy = "/{path+}"
 
-// covered adds to the routes of an HTTP API the routes that a REST API also needs. In a REST API, a path consists of
+// covered adds the routes that a REST API also needs to the routes of an HTTP API. In a REST API, a path consists of
 // resources, one for each of its parts. A request that reaches a resource without a method for it is refused, and does
 // not fall back to {path+} further up.
 func covered(routes []route) (all []route) {

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Numbers for the queues (invariants.md 4.12): messages wait as long as SQS allows, and messages that fail twenty times
-// are put aside; losses of tasks are counted by the engine.
+// Queue settings (invariants.md 4.12): messages wait as long as SQS allows, and messages that fail twenty times are put
+// aside; the engine counts lost tasks.
 const (
 	keptDays    = 14
 	maxReceives = 20

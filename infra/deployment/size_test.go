@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/env"
 )
 
-// largestZip returns the largest size of a function's package, in bytes, because it is fetched at a cold start. A
+// largestZip returns the maximum size of a function's package, in bytes, because it is fetched at a cold start. A
 // function links only what it runs (docs/adr/0021).
 func largestZip(name string) int {
 	switch name {
@@ -26,7 +26,7 @@ func largestZip(name string) int {
 	return 8_300_000
 }
 
-// largestRunner is the largest size of the machines' program in bytes, because each machine fetches it.
+// largestRunner is the maximum size of the machines' program in bytes, because each machine fetches it.
 const largestRunner = 8_000_000
 
 // TestZips checks that each function is small in its deployed form: built for arm64 and packed like the CDK's assets.

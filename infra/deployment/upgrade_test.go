@@ -14,7 +14,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// record is used for a release: from then on, templates are compared with the template of that release.
+// record is used for a release: from then on, templates are compared with that release's template.
 var record = flag.Bool("record", false, "write testdata/released.json anew: go test ./infra/deployment -run TestUpgrade -record")
 
 // released is the file of the last release's template with all resources.

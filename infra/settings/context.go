@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// theirs lists names of the CDK's context parameters that look like ours.
+// theirs lists CDK context parameters whose names look like ours.
 var theirs = []string{"cli-telemetry", "acknowledged-issue-numbers", "notices"}
 
 // IsContext reports whether a context parameter of the cdk command is for the app, as opposed to a flag or a look-up of
@@ -17,7 +17,7 @@ func IsContext(name string) bool {
 	return !strings.ContainsAny(name, "@:") && !slices.Contains(theirs, name)
 }
 
-// Context returns the context parameters for the app in arguments of the cdk command (-c NAME=VALUE, --context
+// Context returns the context parameters for the app from the cdk command's arguments (-c NAME=VALUE, --context
 // NAME=VALUE). It skips all other arguments. If a name appears twice, the last value counts.
 func Context(arguments []string) map[string]string {
 	parameters := map[string]string{}

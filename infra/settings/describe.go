@@ -60,7 +60,7 @@ func plain(v reflect.Value) string {
 func Schema() string {
 	text, err := json.MarshalIndent(object(reflect.TypeFor[Settings](), reflect.ValueOf(Default("main"))), "", "  ")
 	if err != nil {
-		panic(fmt.Sprintf("settings: encode the schema: %v", err)) // texts and numbers: cannot fail
+		panic(fmt.Sprintf("settings: encode the schema: %v", err)) // strings and numbers: cannot fail
 	}
 	return string(text) + "\n"
 }

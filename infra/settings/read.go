@@ -22,7 +22,7 @@ var ErrNoFile = errors.New("the stage has no settings file")
 // File returns the path of a stage's settings file below a folder.
 func File(folder, stage string) string { return filepath.Join(folder, stage+".yaml") }
 
-// Read reads the file of a stage over the defaults. An unknown key, a repeated key and a value of the wrong kind cause
+// Read reads a stage's file on top of the defaults. An unknown key, a repeated key and a value of the wrong kind cause
 // errors with file and line. It returns ErrNoFile if there is no file.
 func Read(folder, stage string) (Settings, error) {
 	if err := checkStage(stage); err != nil {
@@ -46,7 +46,7 @@ func Read(folder, stage string) (Settings, error) {
 	return s, nil
 }
 
-// Parse reads the text of a file over the defaults of a stage; Validate checks whether the settings are consistent. The
+// Parse reads a file's text on top of a stage's defaults; Validate checks whether the settings are consistent. The
 // error names the file and the line.
 func Parse(file string, text []byte, stage string) (Settings, error) {
 	s := Default(stage)
@@ -204,7 +204,7 @@ func setScalar(field reflect.Value, node *yaml.Node, wrong func(form string) err
 // isNoText reports whether a node is anything but a single value.
 func isNoText(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode || n.Tag == "!!null" }
 
-// unknown returns the error about an unknown key, with the likely intended one.
+// unknown returns the error for an unknown key, with the likely intended one.
 func unknown(name string, of reflect.Value) error {
 	const longest = 40 // the longest word that is worth comparing
 	if len(name) > longest {

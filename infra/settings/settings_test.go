@@ -315,7 +315,7 @@ func TestUserPool(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that no text of a file or parameter does worse than cause an error.
+// FuzzParse checks that no text in a file or parameter does anything worse than cause an error.
 func FuzzParse(f *testing.F) {
 	f.Add(settings.Example(), "memory", "512")
 	f.Add("tags: {a: b}\n", "tags", "a=b")

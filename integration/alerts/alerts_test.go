@@ -63,7 +63,7 @@ func TestEveryRuleIsTested(t *testing.T) {
 	}
 }
 
-// TestRules checks that each rule fires for the recorded series when it should, with the expected labels and texts.
+// TestRules checks that each rule fires for the recorded series when it should, with the expected labels and text.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	promtool, err := exec.LookPath("promtool")

@@ -42,7 +42,7 @@ func inBed(t *testing.T) *account {
 	return a
 }
 
-// planting makes a resource of the stage, and holds how to find it.
+// planting creates one of the stage's resources, and records how to find it.
 type planting struct {
 	kind string
 	make func(context.Context) error

@@ -153,8 +153,8 @@ func (s *running) start(workflow string) (string, error) {
 	return a.ID, err
 }
 
-// wait polls until an attempt is done, less often the longer it takes: answers must not be part of the measurement, but
-// take a third of a server's work if it is polled as fast as it can answer.
+// wait polls until an attempt is done, less often the longer it takes: responses must not be part of the measurement,
+// but take up a third of a server's work if it is polled as fast as it can respond.
 func (s *running) wait(id string) error {
 	for began := time.Now(); ; time.Sleep(max(500*time.Microsecond, time.Since(began)/50)) {
 		var a struct{ Done, Success bool }

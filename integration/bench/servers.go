@@ -36,7 +36,7 @@ func (b *bench) servers() error {
 	return b.sharedLists(place)
 }
 
-// sharedLists measures lists and queues of a database with many rows.
+// sharedLists measures lists and queues in a database with many rows.
 func (b *bench) sharedLists(place server.Place) error {
 	ctx := context.Background()
 	s, err := shared.Open(ctx, shared.Options{Database: postgres.Options{URL: place.URL(), Schema: place.Schema, Migrate: true, Connections: 34}})

@@ -288,7 +288,7 @@ func (r *replay) normal(text string) []string {
 	return lines
 }
 
-// normalErr returns the output on stderr without the first line, the usage, and texts that zerodag adds or improves.
+// normalErr returns the output on stderr without the first line, the usage, and text that zerodag adds or improves.
 func (r *replay) normalErr(args []string, text string) []string {
 	if i := strings.Index(text, "error: "); i >= 0 && (strings.HasPrefix(text, "$usage") || strings.HasPrefix(text, "Usage:")) {
 		text = text[i:]

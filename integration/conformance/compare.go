@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Levels at which a case is compared. Differences in error texts are reported but allowed.
+// Levels at which a case is compared. Differences in error messages are reported but allowed.
 const (
 	Outcome = "outcome" // push, steps, flags, states
 	Tree    = "tree"    // isGroup, parent, upstreams, config
@@ -104,7 +104,7 @@ func compareSteps(d Differences, want, got []any) {
 	}
 }
 
-// withoutTexts removes error texts from the result of a step.
+// withoutTexts removes error messages from the result of a step.
 func withoutTexts(v any) any {
 	switch x := v.(type) {
 	case object:
@@ -272,8 +272,8 @@ func number(v any) float64 {
 	return n
 }
 
-// masked hides error texts that were passed on, sorts upstreams and removes parts of state params that do not belong to
-// the operator.
+// masked hides error messages that were passed on, sorts upstreams and removes parts of state params that do not belong
+// to the operator.
 func masked(row object) object {
 	row = clone(row).(object)
 	if up, ok := row["upstreams"].([]any); ok {

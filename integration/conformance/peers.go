@@ -103,7 +103,7 @@ func quote(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.Encode(s) // texts can always be encoded
+	e.Encode(s) // strings can always be encoded
 	var ascii strings.Builder
 	for _, r := range strings.TrimSpace(b.String()) {
 		if r < 128 {

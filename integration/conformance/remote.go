@@ -156,7 +156,7 @@ func (r *remoteCase) deleteProject(name string) error {
 	return err
 }
 
-// pushed pushes a folder as a revision and returns the part of the answer that recordings contain.
+// pushed pushes a folder as a revision and returns the part of the response that recordings contain.
 func (r *remoteCase) pushed(project, folder, revision, query string) (object, error) {
 	body, err := archive(folder, r.database)
 	if err != nil {
@@ -191,7 +191,7 @@ func (r *remoteCase) refusal(status int, answer any) object {
 	return object{"status": float64(status), "body": r.normValue(answer)}
 }
 
-// call sends a JSON body, or none, and returns the status and the decoded answer.
+// call sends a JSON body, or none, and returns the status and the decoded response.
 func (r *remoteCase) call(method, path string, body any) (int, any, error) {
 	var content []byte
 	if body != nil {
@@ -281,7 +281,7 @@ func archive(folder string, database databasePeer) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// text returns an ID as text; it is a string, or a number in Digdag's earlier answers.
+// text returns an ID as text; it is a string, or a number in Digdag's earlier responses.
 func text(v any) string {
 	if n, isNumber := v.(float64); isNumber {
 		return strconv.FormatInt(int64(n), 10)

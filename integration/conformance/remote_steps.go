@@ -291,8 +291,8 @@ func (r *remoteCase) each(path, key string, show func(object) any) (any, error) 
 	return rows, nil
 }
 
-// until waits until an answer about an attempt meets a condition. It polls less often the longer it has waited, so that
-// polling does not slow down the work.
+// until waits until a response about an attempt meets a condition. It polls less often the longer it has waited, so
+// that polling does not slow down the work.
 func (r *remoteCase) until(attempt, part string, reached func(object) bool) (any, error) {
 	for begin := time.Now(); ; {
 		_, answer, err := r.call(http.MethodGet, r.attemptPath(attempt)+part, nil)

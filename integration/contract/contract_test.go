@@ -173,7 +173,7 @@ func summary(out []byte) string {
 	return lines[len(lines)-1]
 }
 
-// findings is the output from the first error or failure on.
+// findings is the output starting with the first error or failure.
 func findings(out []byte) []byte {
 	first := len(out)
 	for _, heading := range []string{"= ERRORS =", "= FAILURES ="} {

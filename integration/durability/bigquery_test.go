@@ -32,8 +32,7 @@ func TestBigQueryOnce(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
-// TestBigQueryKilled checks that the kill of an attempt cancels its query, even if the server was started after the
-// query.
+// TestBigQueryKilled checks that killing an attempt cancels its query, even if the server was started after the query.
 func TestBigQueryKilled(t *testing.T) {
 	t.Parallel()
 	bq := newBigQuery(t, "+a:\n  bq>:\n    data: |\n      -- bq: {\"looks\": 1000000}\n      select 1\n  dataset: d\n")

@@ -168,8 +168,8 @@ func (e *escaped) over() {
 }
 
 // TestNothingOutlivesItsCommand checks that everything that a command started ends with it, even processes with another
-// session, parent, user and no environment: at its normal end, at a kill, at its timeout, when the server is asked to
-// end at once, and, after a crash of the server, at its next start.
+// session, parent, user and no environment: when the command ends normally, is killed or times out, when the server is
+// asked to end at once, and when the server starts again after a crash.
 func TestNothingOutlivesItsCommand(t *testing.T) {
 	t.Parallel()
 	program := server.Build(t)

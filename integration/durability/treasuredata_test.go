@@ -44,8 +44,7 @@ func TestTreasureDataOnce(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
-// TestTreasureDataKilled checks that the kill of an attempt ends its query, even if the server was started after the
-// query.
+// TestTreasureDataKilled checks that killing an attempt ends its query, even if the server was started after the query.
 func TestTreasureDataKilled(t *testing.T) {
 	t.Parallel()
 	td := &treasureData{t: t, service: tdfake.New()}

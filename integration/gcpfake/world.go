@@ -22,8 +22,8 @@ func said(status int, body string) answer {
 	return answer{fake.Text{Status: status, Type: "application/json; charset=UTF-8", Content: body}}
 }
 
-// Write implements fake.Answer. With the fault Half, the content claims to be much longer; of a short one, nothing
-// arrives, not even its status.
+// Write implements fake.Answer. With the fault Half, the content claims to be much longer; if the content is short,
+// nothing arrives, not even its status.
 func (a answer) Write(w http.ResponseWriter, f fake.Fault) {
 	if f == fake.Half && a.Content != "" {
 		w.Header().Set("Content-Length", "100000")

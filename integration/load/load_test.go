@@ -15,7 +15,7 @@ import (
 	"zerodag/integration/server"
 )
 
-// clients is how many call at once.
+// clients is the number of concurrent clients.
 const clients = 200
 
 // TestLoad checks that many concurrent clients get their responses without a single error, and that they leave nothing

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestBoundary checks that only tests use the emulator: no program links anything of integration, tests elsewhere reach
-// the emulator only through this package and its proxy, no other Go file contains an address or a variable of the
+// TestBoundary checks that only tests use the emulator: no program links anything from integration, tests elsewhere
+// reach the emulator only through this package and its proxy, no other Go file contains an address or a variable of the
 // plugin, and the plugin contains nothing about zerodag.
 func TestBoundary(t *testing.T) {
 	t.Parallel()
@@ -77,7 +77,7 @@ func looks(t *testing.T, folder, kind, pattern, why string) {
 	}
 }
 
-// TestReadme checks that the page of this folder names every file and every module of the plugin.
+// TestReadme checks that this folder's page names every file and every module of the plugin.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("README.md")

@@ -63,7 +63,7 @@ func TestClientToken(t *testing.T) {
 	}
 }
 
-// TestRunTaskRefuses checks which requests are refused, as they are by ECS.
+// TestRunTaskRefuses checks that invalid requests are refused the way ECS refuses them.
 func TestRunTaskRefuses(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)

@@ -85,7 +85,7 @@ func required() bool { return strings.Contains(os.Getenv("REQUIRE"), "localstack
 
 func ministack() bool { return os.Getenv("MINISTACK_ENDPOINT") != "" }
 
-// found returns nil if LocalStack answers. It searches for LocalStack, and starts it if requested, once per process.
+// found returns nil if LocalStack responds. It searches for LocalStack, and starts it if requested, once per process.
 var found = sync.OnceValue(func() error {
 	err := healthy()
 	if err == nil || !required() {

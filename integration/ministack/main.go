@@ -136,7 +136,7 @@ threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).st
 from ministack.app import main
 main()`
 
-// patience limits the time until ministack answers.
+// patience limits the time until ministack responds.
 const patience = time.Minute
 
 // start runs ministack on a free port until stop is called.

@@ -61,7 +61,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestBuild checks that a package that does not build is an error of the run, not of a test.
+// TestBuild checks that a package that does not build counts as an error in the run, not in a test.
 func TestBuild(t *testing.T) {
 	t.Parallel()
 	if _, err := read(strings.NewReader(`{"ImportPath":"zerodag/p","Action":"build-fail"}`)); err == nil || !strings.Contains(err.Error(), "zerodag/p does not build") {

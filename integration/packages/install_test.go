@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// throwAway makes a key in the form in which a publisher has it in the environment.
+// throwAway makes a key in the form that a publisher has in the environment.
 func throwAway(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

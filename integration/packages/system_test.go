@@ -57,7 +57,7 @@ func (s *system) dpkg(args ...string) {
 	}
 }
 
-// unit returns the last value of a name in the unit.
+// unit returns the last value that the unit sets for a name.
 func (s *system) unit(name string) (value string) {
 	for line := range strings.Lines(read(s.t, s.path("/usr/lib/systemd/system/zerodag.service"))) {
 		if after, found := strings.CutPrefix(strings.TrimSpace(line), name+"="); found {
@@ -81,7 +81,7 @@ func (s *system) verifyUnit() {
 	}
 	out, err := exec.Command("systemd-analyze", "verify", "--man=no", unit).CombinedOutput()
 	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, "zerodag.service") { // other units of this machine may be invalid
+		if strings.Contains(line, "zerodag.service") { // other units on this machine may be invalid
 			s.t.Errorf("systemd-analyze verify: %v: %s", err, line)
 		}
 	}
@@ -116,8 +116,7 @@ func (s *system) user() *syscall.Credential {
 	return nil
 }
 
-// start runs the command of the unit as its user, and creates the data folder like systemd. stop sends SIGTERM and
-// waits.
+// start runs the unit's command as its user, and creates the data folder as systemd does. stop sends SIGTERM and waits.
 func (s *system) start() (stop func()) {
 	s.t.Helper()
 	user := s.user()
@@ -136,7 +135,7 @@ func (s *system) start() (stop func()) {
 	}
 	info := filepath.Join(data, "runtime.json")
 	os.Remove(info)
-	// The settings name folders and a port of the whole machine.
+	// The settings name folders and a port that the whole machine shares.
 	args = append(args, "-o", data, "-n", "0", "-X", "server.runtime-info.path="+info)
 	var said bytes.Buffer
 	c := exec.Command(args[0], args[1:]...)

@@ -120,7 +120,7 @@ func (c *Cast) frames() []frame {
 	return list
 }
 
-// spansOf divides the lines of a screen into texts in one style.
+// spansOf divides a screen's lines into spans of one style.
 func spansOf(e *vt.Emulator) [][]span {
 	lines := make([][]span, e.Height())
 	for y := range lines {

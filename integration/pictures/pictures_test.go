@@ -172,7 +172,7 @@ func (f folder) release(t *testing.T) {
 	t.Cleanup(func() { pipe.Close() })
 }
 
-// command returns a command that runs the program in this folder like its user.
+// command returns a command that runs the program in this folder as its user would.
 func (f folder) command(args ...string) *exec.Cmd {
 	c := exec.Command(program, args...)
 	c.Dir = f.path

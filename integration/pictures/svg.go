@@ -76,7 +76,7 @@ func (c *Cast) SVG(what string) string {
 	return b.String()
 }
 
-// drawLine draws one line; each text is as wide as in a terminal, whatever the font.
+// drawLine draws one line; each string is as wide as in a terminal, whatever the font.
 func drawLine(spans []span) string {
 	var b strings.Builder
 	for _, s := range spans {

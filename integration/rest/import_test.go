@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestImport checks what every endpoint shows of an attempt that ran on another server, and which attempts and schedules
-// are refused.
+// TestImport checks what every endpoint shows about an attempt that ran on another server, and which attempts and
+// schedules are refused.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -64,7 +64,7 @@ func followed(t *testing.T, address string) *url.URL {
 	return to
 }
 
-// land comes back from the provider as a browser does, and returns where the server redirects it.
+// land returns from the provider as a browser does, and returns where the server redirects it.
 func (b *browser) land(to *url.URL) string {
 	b.t.Helper()
 	a := b.do(http.MethodGet, to.RequestURI(), "", without("X-Zerodag-Request"), with("Sec-Fetch-Site", "cross-site"), with("Sec-Fetch-Mode", "navigate"))
@@ -168,8 +168,8 @@ func TestGrantsAreLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestComingBack checks that a browser can come back from a provider only once, to the server and the sign-in that it
-// left from, and is never redirected elsewhere.
+// TestComingBack checks that a browser can return from a provider only once, to the server and the sign-in that it left
+// from, and is never redirected elsewhere.
 func TestComingBack(t *testing.T) {
 	t.Parallel()
 	server, fake := known(t, "group:ops=operator", nil)

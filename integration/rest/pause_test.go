@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestPauseOverREST checks that an attempt can be paused and continued, who may do that, that the responses about it
-// name the user, that both calls are in the audit log, and which calls are refused.
+// TestPauseOverREST checks that an attempt can be paused and resumed, who may do that, that the responses about it name
+// the user, that both calls are in the audit log, and which calls are refused.
 func TestPauseOverREST(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -67,7 +67,7 @@ func TestPauseOverREST(t *testing.T) {
 	}
 }
 
-// TestPauseProjectOverREST checks that a project can be paused and continued, who may do that, that starts are refused
+// TestPauseProjectOverREST checks that a project can be paused and resumed, who may do that, that starts are refused
 // with the user and the reason of the pause, that the project also shows them, and that both calls are in the audit
 // log.
 func TestPauseProjectOverREST(t *testing.T) {

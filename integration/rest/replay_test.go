@@ -110,7 +110,7 @@ var deployedOtherwise = map[string]string{
 	"GET /projects/1":              "it has a web console",
 }
 
-// answer is a response of this server.
+// answer is a response from this server.
 type answer struct {
 	status  int
 	header  http.Header

@@ -20,7 +20,7 @@ type comparison struct {
 	diffs []string
 }
 
-// recordedToday is the beginning of all times at which the recording was made.
+// recordedToday is the day of the recording, with which all of its times begin.
 const recordedToday = "2026-11-21"
 
 var (

@@ -86,8 +86,7 @@ func serve(t *testing.T, options httpapi.Options) *running {
 	return server
 }
 
-// places returns where the data of a server is stored: in memory, or in a database that two servers share (package
-// servers).
+// places returns where a server's data is stored: in memory, or in a database that two servers share (package servers).
 func places(t *testing.T) []embedded.Options {
 	t.Helper()
 	own := embedded.Options{Temp: t.TempDir(), Migrate: true, SecretKeys: [][]byte{[]byte(server.Key)}, Notices: alerts()}

@@ -24,7 +24,7 @@ type browser struct {
 	head map[string]string
 }
 
-// sitting returns a browser with an open page of the server.
+// sitting returns a browser with one of the server's pages open.
 func (s *running) sitting(t *testing.T) *browser {
 	return &browser{caller{s, t, ""}, map[string]*http.Cookie{}, map[string]string{"X-Zerodag-Request": "page", "Sec-Fetch-Site": "same-origin"}}
 }

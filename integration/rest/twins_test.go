@@ -44,7 +44,7 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// fill gives everything below a value a non-zero value; every text is a time because some have to be.
+// fill gives everything below a value a non-zero value; every string is a time because some have to be.
 func fill(v reflect.Value) {
 	switch v.Addr().Interface().(type) {
 	case *wire.Moment:

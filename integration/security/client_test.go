@@ -130,7 +130,7 @@ func (s *server) pushAll(files map[string]string) map[string]string {
 	return ids
 }
 
-// pushMain pushes a project of the workflow main.
+// pushMain pushes a project with the workflow main.
 func (s *server) pushMain(project, workflow string) (status int, answer string) {
 	s.t.Helper()
 	return s.pushArchive(project, archive(map[string]string{"main.dig": workflow}))

@@ -45,7 +45,7 @@ func saying(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }
 }
 
-// requests returns everything that was received as one text.
+// requests returns everything that was received as one string.
 func (s *seen) requests() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

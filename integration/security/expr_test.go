@@ -257,7 +257,7 @@ func TestC1_EvaluatorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestC1_CrashLoopEnds checks that a task that is running at three crashes of the server fails and does not run again.
+// TestC1_CrashLoopEnds checks that a task that is running during three server crashes fails and does not run again.
 // Crashes in the first milliseconds of a run need not count, but at most three in a row.
 func TestC1_CrashLoopEnds(t *testing.T) {
 	t.Parallel()

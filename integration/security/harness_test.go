@@ -271,5 +271,5 @@ func archive(files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// ending returns the end of a long text.
+// ending returns the end of a long string.
 func ending(text string) string { return text[max(0, len(text)-3000):] }

@@ -147,7 +147,7 @@ func machineRunning(s *server, line string) bool {
 // that is not root.
 func TestM8_CommandsSeeNothingOfTheServer(t *testing.T) {
 	t.Parallel()
-	// Other programs of the machine and other tests also have variables, so these values are unique.
+	// Other programs on the machine and other tests also have variables, so these values are unique.
 	secret, key := rand.Text(), base64.StdEncoding.EncodeToString([]byte(rand.Text()[:16]))
 	look := `env; echo and of others; tr '\0' '\n' </proc/$PPID/environ; for p in /proc/[0-9]*/environ; do tr '\0' '\n' <$p; done 2>/dev/null; true`
 	env := []string{"ZERODAG_CONFIG=server.http.headers.X-Test=" + secret + "-0", "DIGDAG_CONFIG=server.http.headers.X-Test=" + secret + "-1", "ZERODAG_TOKEN=" + secret + "-2", "ZERODAG_ANYTHING=" + secret + "-3", "MINE=stays", "ZERODAG_SECRET_KEY=" + key}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestH6_Backup checks that no token of a site, whatever its role, can read data of all sites, raise its own role, or
-// revoke the owners' tokens, and that an owner can.
+// TestH6_Backup checks that no site token, whatever its role, can read data of all sites, raise its own role, or revoke
+// the owners' tokens, and that an owner can.
 func TestH6_Backup(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.authenticator.type=token")

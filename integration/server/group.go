@@ -23,10 +23,10 @@ import (
 // tests of one server run against two.
 const Variable = "ZERODAG_POSTGRESQL"
 
-// Place is a schema of a database that servers share.
+// Place is a schema in a database that servers share.
 type Place struct{ host, port, database, user, Schema string }
 
-// Found returns a new schema of the database that the environment names, or false if it names none.
+// Found returns a new schema in the database that the environment names, or false if it names none.
 func Found() (Place, bool) {
 	parts := strings.Split(os.Getenv(Variable), "/")
 	if len(parts) != 3 {

@@ -54,7 +54,7 @@ func Main(m *testing.M, program *string) int {
 }
 
 // New makes a server without starting it. If the environment names a database (see Variable), it consists of two
-// processes that share a schema of it, behind a proxy that alternates between them.
+// processes that share a schema in it, behind a proxy that alternates between them.
 func New(t testing.TB, program string, options ...string) *Server {
 	s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
 	s.keeps = []string{"-o", filepath.Join(s.folder, "data")}

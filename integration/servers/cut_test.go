@@ -14,9 +14,9 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// TestCutOff checks what happens to the command of a server that is cut off from the database while another one is not:
-// with agent.self-fencing it ends before the other server begins the task again, otherwise both run at the same time
-// until the connection is back. The other server reports the loss, and shows which server ran the task.
+// TestCutOff checks what happens to a server's command when that server is cut off from the database while another one
+// is not: with agent.self-fencing it ends before the other server begins the task again, otherwise both run at the same
+// time until the connection is back. The other server reports the loss, and shows which server ran the task.
 func TestCutOff(t *testing.T) {
 	required(t)
 	program := server.Build(t)
@@ -42,7 +42,7 @@ func TestCutOff(t *testing.T) {
 			}
 			door.shut()
 			await(t, "the second run", func() bool { return len(lines(out, "second")) > 0 })
-			time.Sleep(2 * time.Second) // in which a first run that goes on writes more lines
+			time.Sleep(2 * time.Second) // in which a first run that continues writes more lines
 			first, second := lines(out, "first"), lines(out, "second")
 			if beside := first[len(first)-1] > second[0]; beside == fencing {
 				t.Errorf("the first run lasted until %d and the second one began at %d", first[len(first)-1], second[0])

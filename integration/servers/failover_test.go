@@ -73,7 +73,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// placeOf returns a new schema of the database at a port.
+// placeOf returns a new schema in the database at a port.
 func placeOf(t *testing.T, port int) server.Place {
 	t.Helper()
 	name, value, _ := strings.Cut(environment(postgres.Server{Port: port}), "=")

@@ -12,9 +12,9 @@ import (
 	"zerodag/integration/server"
 )
 
-// TestOutages checks that no task runs twice because of an outage of the database that is longer than a lease, whether
-// the database has ended or hangs, as long as no server dies: results of commands that ended meanwhile are kept, and
-// the tasks after them run once.
+// TestOutages checks that no task runs twice because of a database outage that is longer than a lease, whether the
+// database has ended or hangs, as long as no server dies: results of commands that ended meanwhile are kept, and the
+// tasks after them run once.
 func TestOutages(t *testing.T) {
 	s, variables := database(t)
 	name, value, _ := strings.Cut(variables[len(variables)-1], "=")

@@ -17,7 +17,7 @@ import (
 	"zerodag/integration/server"
 )
 
-// place returns a new schema of a new database.
+// place returns a new schema in a new database.
 func place(t *testing.T) server.Place {
 	t.Helper()
 	_, variables := database(t)

@@ -192,7 +192,7 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// describe describes the subject of a message, in a line.
+// describe describes the subject of a message, in one line.
 func (a account) describe(body string, session time.Time) string {
 	var e struct {
 		DetailType   string `json:"detail-type"`

@@ -134,7 +134,7 @@ func (s *Stack) ask(ctx context.Context, method, path, contentType string, body 
 	}
 }
 
-// Refused is a response that blames the client.
+// Refused is a response that reports a client error.
 type Refused struct {
 	Status int
 	Text   string

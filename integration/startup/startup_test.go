@@ -26,7 +26,7 @@ var rewrite = flag.Bool("rewrite", false, "record what was counted; say in the c
 // room is the factor by which costs may exceed the recorded ones.
 const room = 1.10
 
-// few is the increase of any count that is harmless: on a busy machine, output arrives in more pieces, and Go wakes its
+// few is an increase in any count that is harmless: on a busy machine, output arrives in more pieces, and Go wakes its
 // threads more often.
 const few = 10
 
@@ -180,7 +180,7 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// localRun measures `zerodag run` of a workflow with one command, which measures the program that runs it.
+// localRun measures `zerodag run` on a workflow whose one command reads the measurements of the program that runs it.
 func localRun(t *testing.T) (took cost) {
 	for _, traced := range []bool{false, true} {
 		c, trace := starting(t, traced, "run", "one.dig")

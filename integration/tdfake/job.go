@@ -65,7 +65,7 @@ func show(a *account, v []string, _ fake.Request) reply {
 		if j.script.hasRows() {
 			schema, err := json.Marshal(j.script.Columns)
 			if err != nil {
-				panic(err) // texts are always JSON
+				panic(err) // strings can always be encoded
 			}
 			f["hive_result_schema"] = string(schema)
 		}
@@ -120,7 +120,7 @@ func runSaved(a *account, v []string, r fake.Request) reply {
 	})
 }
 
-// keyOf returns the domain key in a JSON content.
+// keyOf returns the domain key in JSON content.
 func keyOf(r fake.Request) string {
 	var content struct {
 		Key string `json:"domain_key"`

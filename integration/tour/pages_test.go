@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// step is an instruction of a page to its reader: to type a command or to save a file.
+// step is an instruction that a page gives its reader: to type a command or to save a file.
 type step struct {
 	line    int
 	command string   // or the text of the file

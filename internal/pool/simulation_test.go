@@ -227,7 +227,7 @@ func (s *simulated) done(w *simWorker) {
 	}
 }
 
-// step makes the next call of a worker, which may be its last, before or after it was carried out.
+// step makes a worker's next call, which may be its last, before or after it was carried out.
 func (s *simulated) step(w *simWorker) {
 	crash, lost := !w.again && s.happens(s.rates.crash), !w.again && s.happens(s.rates.lost)
 	if (crash || lost) && s.happens(.5) {

@@ -3,8 +3,7 @@
 // servers.
 //
 // Servers of one deployment open the same schema. It must never decide what the host decides, never touch a table
-// outside of its schema (Digdag's tables are in another schema), and never keep state in memory that another server
-// needs.
+// outside its schema (Digdag's tables are in another schema), and never keep state in memory that another server needs.
 //
 // Package sqlstore implements most ports, for this database and for SQLite. This package contains the parts specific to
 // PostgreSQL: transactions that run once, queues in rows, appending to a log, archives, task logs and outages.

@@ -52,7 +52,7 @@ func passes(code string) bool {
 }
 
 // Rejected reports whether PostgreSQL refused a login: the password is wrong, or the user or the database does not
-// exist. A server that runs waits for a change, but one that starts was probably configured wrongly.
+// exist. A running server waits for this to change, but a server that is starting was probably misconfigured.
 func Rejected(err error) bool {
 	c := code(err)
 	return strings.HasPrefix(c, "28") || c == "3D000"

@@ -53,8 +53,8 @@ func (c *conn) append(attempt int64, e host.Entry) error {
 	return c.whyNot(attempt, e)
 }
 
-// stands checks the basis of an entry. PostgreSQL loses commits from the end: if a receipt or a nonce is still there,
-// so is every earlier commit.
+// stands checks whether the data that an entry relies on is still there. PostgreSQL loses commits from the end: if a
+// receipt or a nonce is still there, so is every earlier commit.
 const stands = "($7::bytea = '' OR before.nonce = $7) AND ($8::bigint = 0 OR EXISTS (SELECT 1 FROM @queued_messages m WHERE m.id = $8 AND m.receipt = $9::bigint))"
 
 // whyNot explains an append that changed nothing.

@@ -62,7 +62,7 @@ func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
 	return &taskLog{logs: l, attempt: id.AttemptID, task: id.TaskName, source: l.form.Source(id), wait: moment}
 }
 
-// unique returns the time, moved forward by just enough that no other file of this process has the same time.
+// unique returns the time, moved forward just far enough that no other file of this process has the same time.
 func (l *Logs) unique() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

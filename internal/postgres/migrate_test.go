@@ -43,7 +43,7 @@ func testVersions(t *testing.T, l *lab) {
 	wantText(t, err, "version 99")
 }
 
-// planted returns the migrations of a later release, which has more: names and texts.
+// planted returns the migrations of a later release, which has more of them: their names and contents.
 func planted(t *testing.T, more ...string) fs.FS {
 	t.Helper()
 	initial, err := fs.ReadFile(migrationFiles, "migrations/0001_initial.sql")

@@ -59,7 +59,7 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
-// enter waits until there are connections for a test.
+// enter waits until there are enough connections for a test.
 func (l *lab) enter(t *testing.T) {
 	l.room <- struct{}{}
 	t.Cleanup(func() { <-l.room })

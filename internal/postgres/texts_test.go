@@ -17,7 +17,7 @@ import (
 	"zerodag/operators"
 )
 
-// testTexts proves that every text is kept unchanged, including bytes that PostgreSQL's text type refuses, and that
+// testTexts proves that every string is kept unchanged, including bytes that PostgreSQL's text type refuses, and that
 // lists are sorted by bytes, not by the rules of a language.
 func testTexts(t *testing.T, l *lab) {
 	db, ctx := l.fresh(t), t.Context()

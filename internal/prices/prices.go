@@ -6,7 +6,7 @@ package prices
 // Region is the region of these prices. Prices in other regions differ by up to 50%.
 const Region = "us-east-1"
 
-// Prices for each unit.
+// Prices per unit.
 const (
 	perMillion = 1e-6
 

@@ -8,7 +8,7 @@ import (
 )
 
 // TestDriversOfOneProgram proves that several drivers in one program distinguish their commands: each learns how its
-// own commands ended, and ends no command of another driver.
+// own commands ended, and never ends another driver's commands.
 //
 // The drivers run in a separate program: a driver that believes that it is alone ends processes that no driver is
 // responsible for, and the processes of this package's other tests would look like that.

@@ -11,7 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// limited runs a command with limits and returns how it ended. It fails if that took much longer than the limits allow.
+// limited runs a command with limits and returns how it ended. It fails if the command took much longer than the limits
+// allow.
 func limited(t *testing.T, d *Driver, root, script string, s operators.Sandbox) operators.Exit {
 	t.Helper()
 	c := sh(script)

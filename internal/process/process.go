@@ -57,7 +57,7 @@ type User struct {
 	Home      string // "" means that the workspace is the home folder
 }
 
-// Driver starts commands; one is enough for a program. It is safe for concurrent use.
+// Driver starts commands; one is enough per program. It is safe for concurrent use.
 type Driver struct {
 	options Options
 	name    string // the name of this driver, in the marks of its commands
@@ -98,7 +98,7 @@ func New(o Options) *Driver {
 }
 
 // Reclaim ends the processes that commands of a driver with the same name left running when their program was killed,
-// and returns their number. It must be called before the first Run.
+// and returns how many there were. It must be called before the first Run.
 func (d *Driver) Reclaim() int {
 	total := 0
 	for {

@@ -146,8 +146,8 @@ func childrenOf(pid int) ([]int, bool) {
 	return numbers(text), true
 }
 
-// ownList is the file of this program's children. It stays open: it is read several times for each
-// command, and opening it costs ten times as much.
+// ownList is the file that lists this program's children. It stays open: it is read several times for each command, and
+// opening it costs ten times as much.
 type openList struct {
 	mu   sync.Mutex
 	file int // 0: it is not open

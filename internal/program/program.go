@@ -30,7 +30,7 @@ func calledAs(path string) string {
 // usage text and exit codes.
 func AsDigdag() bool { return Called() != Name }
 
-// AsCalled replaces this program's name in the commands within a text with the name by which it was started.
+// AsCalled replaces this program's name in the commands within a string with the name by which it was started.
 func AsCalled(text string) string {
 	return strings.NewReplacer("`"+Name+" ", "`"+Called()+" ", "$ "+Name+" ", "$ "+Called()+" ").Replace(text)
 }

@@ -51,7 +51,7 @@ func (w *atMost) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// IsRefusal reports whether an error of Admit is a refusal of the archive, rather than a failure to create it.
+// IsRefusal reports whether an error from Admit is a refusal of the archive, rather than a failure to create it.
 func IsRefusal(err error) bool {
 	var refused *host.Error
 	return errors.As(err, &refused)

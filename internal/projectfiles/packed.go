@@ -35,8 +35,8 @@ func (p Project) PackedSource(also ...string) (dig.Source, error) {
 	}, nil
 }
 
-// isPacked reports whether an archive has a file, which may be behind links of the archive. A file that does not exist,
-// and one outside of the project, count as packed: reading it reports what is wrong.
+// isPacked reports whether an archive has a file, which may be behind links in the archive. A file that does not exist
+// and one outside the project both count as packed: reading it reports what is wrong.
 func isPacked(packed map[string]bool, root, name string) bool {
 	file := filepath.Join(root, filepath.FromSlash(name))
 	real, err := filepath.EvalSymlinks(file)
@@ -63,7 +63,7 @@ func linkIsPacked(packed map[string]bool, name string) bool {
 	return packed[name]
 }
 
-// omittedError is a dig.ErrNotFound about a file that exists only outside of archives.
+// omittedError is a dig.ErrNotFound for a file that exists only outside archives.
 type omittedError struct{ name string }
 
 func (e omittedError) Error() string {

@@ -16,7 +16,7 @@ import (
 // dotEnv is the file in which other programs store variables. zerodag does not read it unless --env-file names it.
 const dotEnv = ".env"
 
-// mostScripts is how many files of a project are searched for variables of .env.
+// mostScripts is how many files of a project are searched for variables from .env.
 const mostScripts = 200
 
 // dotEnvLine is a variable in such a file.

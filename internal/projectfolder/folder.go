@@ -135,7 +135,7 @@ func (f Folder) unrecognized() (found []string) {
 	return found
 }
 
-// NoWorkflow returns the error about a folder without workflows, with a remedy.
+// NoWorkflow returns the error for a folder without workflows, with a remedy.
 func (f Folder) NoWorkflow() dig.Error {
 	hint := f.elsewhere()
 	if others := f.unrecognized(); hint == "" && len(others) > 0 {

@@ -176,7 +176,7 @@ func TestIgnoredWorkflow(t *testing.T) {
 	}
 }
 
-// TestNoWorkflow checks what the error about a folder without workflows suggests.
+// TestNoWorkflow checks what the error for a folder without workflows suggests.
 func TestNoWorkflow(t *testing.T) {
 	t.Parallel()
 	for want, files := range map[string]map[string]string{

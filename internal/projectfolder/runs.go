@@ -36,13 +36,13 @@ func exists(name string) bool {
 // folder is open.
 func (f Folder) RunFolder() string { return f.runFolder }
 
-// StatusFolder returns the path of the saved state of runs.
+// StatusFolder returns the path of the folder with the saved state of runs.
 func (f Folder) StatusFolder() string { return f.runPath("status") }
 
 // ParamFolder returns the path to the values that `param_set>` stores.
 func (f Folder) ParamFolder() string { return f.runPath("params") }
 
-// TempFolder returns the path of temporary files.
+// TempFolder returns the path of the folder for temporary files.
 func (f Folder) TempFolder() string {
 	return filepath.Join(f.Root(), operators.TempFolder(f.runFolder))
 }

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestRemedies proves for each form of error that its remedy is shown with the names from the error.
+// TestRemedies proves, for each form of error, that the remedy is shown with the names from the error.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ operator, message, want string }{

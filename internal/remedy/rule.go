@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// remedyRule is a fix for errors of one form; {1} stands for the match of the form's first group.
+// remedyRule is a fix for one form of error; {1} stands for the match of the form's first group.
 type remedyRule struct {
 	form   *regexp.Regexp
 	remedy string

@@ -46,8 +46,8 @@ type Loaded struct {
 	Seq      int64     // the number of the last entry
 	Nonce    string    // the nonce of the last entry, if the store has it
 	At       time.Time // the time of the last entry, if the state shows it
-	Snapshot int       // how many bytes the last snapshot has
-	Since    int       // how many bytes the entries after it have
+	Snapshot int       // the size of the last snapshot in bytes
+	Since    int       // the size of the entries after it in bytes
 	Stored   host.Stored
 }
 

@@ -69,7 +69,7 @@ func (r *Retrier) Wait(ctx context.Context, d time.Duration) {
 	_ = Sleep(ctx, d)
 }
 
-// Sleep waits for d, or returns the error of ctx if it ends earlier.
+// Sleep waits for d, or returns ctx's error if ctx ends earlier.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

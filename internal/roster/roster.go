@@ -64,7 +64,7 @@ func (r *Roster) Run(ctx, accepting context.Context) {
 	}
 }
 
-// write writes the record once, and looks for lost servers.
+// write writes the record once, and checks for lost servers.
 func (r *Roster) write(ctx context.Context) {
 	bounded, cancel := context.WithTimeout(ctx, r.Every)
 	defer cancel()

@@ -143,7 +143,7 @@ type server struct {
 
 const lease, every = 30 * time.Second, 10 * time.Second
 
-// join starts a server. A killed server is one whose connection is cut for ever.
+// join starts a server. A killed server is one whose connection is cut permanently.
 func join(t *testing.T, in *memory, id string, alone bool) *server {
 	s := &server{wire: wire{store: in}, ended: make(chan struct{})}
 	ctx, end := context.WithCancel(t.Context())
@@ -171,7 +171,7 @@ func want(t *testing.T, what string, m *memory, states string) {
 }
 
 // TestLostServer proves that a server that is silent for longer than its lease is reported once by exactly one of the
-// others, that its record stays for a day, and that a server that is back is not lost any more.
+// others, that its record stays for a day, and that a server that is back is no longer lost.
 func TestLostServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -225,8 +225,8 @@ func TestStoppedServer(t *testing.T) {
 	})
 }
 
-// TestOutage proves that no server is reported after an outage that all of them saw, however long it was; and that a
-// server that died meanwhile is.
+// TestOutage proves that no server is reported after an outage that affected all of them, however long it was, except a
+// server that died meanwhile.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -251,7 +251,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// TestAlone proves that the next process of a database in a file reports at once the one that was killed.
+// TestAlone proves that the next process to open a database file immediately reports the previous process if that was
+// killed.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

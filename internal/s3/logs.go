@@ -89,7 +89,7 @@ func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
 	return &taskLog{logs: l, id: id, source: l.Form.Source(id), wait: l.Moment}
 }
 
-// unique returns a time moved forward by just enough that no other log of this process has the same time.
+// unique returns a time moved forward just far enough that no other log of this process has the same time.
 func (l *Logs) unique(at time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// FuzzParseName proves that each text that is accepted as a name is the name of exactly one place.
+// FuzzParseName proves that each string that is accepted as a name is the name of exactly one place.
 func FuzzParseName(f *testing.F) {
 	f.Add("890701128597845-ad0c6671dcdd55d8-0-bymaqjfrkp5t")
 	f.Add("1-k-0-")

@@ -71,11 +71,11 @@ func isSecret(text string) bool {
 	return len(text) == secretLetters && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < '2' || c > '7') })
 }
 
-// errNoToken means that a string is not a token of any form.
+// errNoToken means that a string is not any kind of token.
 var errNoToken = errors.New("not a token of a runner")
 
-// Keyring holds the keys that sign machines' tokens. The text that it reads holds one or more keys, each of 32 bytes in
-// base64, separated by spaces: the first one signs and all are accepted, so that keys can be changed while machines
+// Keyring holds the keys that sign machines' tokens. The string that it reads holds one or more keys, each of 32 bytes
+// in base64, separated by spaces: the first one signs and all are accepted, so that keys can be changed while machines
 // run. It is safe for concurrent use.
 type Keyring struct {
 	// Read returns the text of the keys, or host.ErrNotFound if none have been made yet.
@@ -117,7 +117,7 @@ func parseKeys(text string) ([]signingKey, error) {
 	var keys []signingKey
 	for _, word := range strings.Fields(text) {
 		key, err := base64.StdEncoding.Strict().DecodeString(word)
-		if err != nil || len(key) != keyLength { // the word is not shown: it may be almost a key
+		if err != nil || len(key) != keyLength { // the value is not shown: it may be almost a key
 			return nil, fmt.Errorf("runner key %d is not 32 bytes in base64", len(keys)+1)
 		}
 		id := sha256.Sum256(append([]byte("zerodag runner key "), key...))

@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Outbox returns the notices that a caller with this scope sees: only those about its projects.
+// Outbox returns the notices that a caller with this scope sees: only notices about its projects.
 func (s Scope) Outbox(o host.Outbox) host.Outbox { return outbox{o, s} }
 
 type (

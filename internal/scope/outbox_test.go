@@ -18,7 +18,8 @@ func (notices) Notices(_ context.Context, q host.NoticeQuery) (list []host.Store
 	return list, nil
 }
 
-// TestOutbox proves that a caller sees the notices of its projects only, and that pages are full until the last one.
+// TestOutbox proves that a caller sees only the notices about its projects, and that every page except the last is
+// full.
 func TestOutbox(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

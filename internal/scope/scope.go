@@ -332,7 +332,7 @@ func (b backfills) Backfills(ctx context.Context, q host.BackfillQuery) ([]host.
 		})
 }
 
-// pools hides pools in lists only: tasks of a project may use its site's pools.
+// pools hides pools only in lists: a project's tasks may use its site's pools.
 type pools struct {
 	poolStore
 	projects projects

@@ -39,7 +39,7 @@ type Box struct {
 }
 
 // New returns a box. key is called each time and must be cheap; all boxes of a deployment have the same key of at least
-// KeySize bytes. Texts that were sealed with an earlier key can be opened only if others contains it.
+// KeySize bytes. Text that was sealed with an earlier key can be opened only if others contains that key.
 func New(key func(ctx context.Context) ([]byte, error), others ...[]byte) *Box {
 	return &Box{key: key, others: others, spent: map[string]time.Time{}}
 }
@@ -53,7 +53,7 @@ func Fixed(key []byte) func(context.Context) ([]byte, error) {
 	return func(context.Context) ([]byte, error) { return key, nil }
 }
 
-// derived derives a key for one use from a key of the deployment, which may have other uses.
+// derived derives a key for one use from the deployment's key, which may have other uses.
 func derived(key []byte, use string) ([]byte, error) {
 	if len(key) < KeySize {
 		return nil, fmt.Errorf("the sealing key is %d bytes, but at least %d are required", len(key), KeySize)
@@ -124,8 +124,8 @@ func (b *Box) Open(ctx context.Context, purpose, text string, v any) error {
 	return ErrBroken
 }
 
-// Mark returns a text's mark: the same text always has the same mark, and no one without the key can create a mark or
-// guess its text.
+// Mark returns a string's mark: the same string always has the same mark, and no one without the key can create a mark
+// or guess its string.
 func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
 	key, err := b.current(ctx)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// TestMark proves that marks of the same text are the same in all processes with a key, and differ otherwise.
+// TestMark proves that marks of the same string are the same in all processes with a key, and differ otherwise.
 func TestMark(t *testing.T) {
 	t.Parallel()
 	mark := func(key byte, text string) string {
@@ -79,7 +79,7 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestKeyThatCannotBeRead proves that an outage is not reported as an invalid text, and that a short key is refused.
+// TestKeyThatCannotBeRead proves that an outage is not reported as invalid text, and that a short key is refused.
 func TestKeyThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	outage := errors.New("outage")

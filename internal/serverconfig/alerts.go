@@ -96,7 +96,7 @@ func channelTypes(pool *evaluators.Pool) map[string]channelType {
 	}
 }
 
-// section contains one channel's settings.
+// section holds one channel's settings.
 type section struct {
 	r      *configuration.Reading
 	prefix string // "alert.channels.NAME."
@@ -265,8 +265,8 @@ func readAlerts(r *configuration.Reading, pool *evaluators.Pool, o *notice.Outbo
 	return readRoutes(r, o)
 }
 
-// checkTimeouts refuses commands with more time than one try has. Digdag accepts any notification.shell.timeout, so that
-// one is only noted.
+// checkTimeouts refuses commands whose timeout is longer than one try may take. Digdag accepts any
+// notification.shell.timeout, so that one is only noted.
 func checkTimeouts(r *configuration.Reading, channels []notice.Channel) error {
 	for _, c := range channels {
 		shell, is := c.Sender.(notice.Shell)

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/trace/otlp"
 )
 
-// notifies reads how users are notified about attempts and where traces are sent.
+// notifies reads how to notify users about attempts and where to send traces.
 func notifies(r *configuration.Reading, o *embedded.Options) (err error) {
 	if o.Notices, err = readNotices(r, o.Evaluators); err != nil {
 		return err
@@ -21,7 +21,7 @@ func notifies(r *configuration.Reading, o *embedded.Options) (err error) {
 	return err
 }
 
-// newTraces reads where traces are sent (server.md#traces): from the configuration, or otherwise from OpenTelemetry's
+// newTraces reads where to send traces (server.md#traces): from the configuration, or otherwise from OpenTelemetry's
 // environment variables. nil means that traces are not sent.
 func newTraces(r *configuration.Reading) (host.Tracer, error) {
 	o := otlp.Options{URL: r.Text("traces.otlp.endpoint", ""), Headers: r.Tree("traces.otlp.headers."), Service: r.Text("traces.service", os.Getenv("OTEL_SERVICE_NAME"))}

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// Web holds the settings of where and how the API is served (server.md#settings).
+// Web holds the settings for where and how the API is served (server.md#settings).
 type Web struct {
 	Addresses, Admin []string
 	AdminBind        string

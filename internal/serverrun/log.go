@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// NewLog returns the server's own log in a form of serverconfig: lines in Digdag's form, or JSON. flush writes the
+// NewLog returns the server's own log in one of serverconfig's formats: lines like Digdag's, or JSON. flush writes the
 // buffer.
 func NewLog(out io.Writer, level logstream.Level, format string) (_ *slog.Logger, flush func() error) {
 	log := logstream.New(out, level, tasklog.Digdag)

@@ -17,8 +17,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestDropFirstToken proves that the file with the first token is removed once another owner token without an end exists
-// or the token was revoked, that nothing else removes it, and that an error is only reported.
+// TestDropFirstToken proves that the file with the first token is removed once another owner token that never expires
+// exists or the token was revoked, that nothing else removes it, and that an error is only reported.
 func TestDropFirstToken(t *testing.T) {
 	t.Parallel()
 	hash := sha256.Sum256([]byte("secret"))

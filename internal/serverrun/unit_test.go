@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/systemd"
 )
 
-// TestUnit checks what systemd learns about a server: that it is ready, that it repeatedly answers its own probe, and
-// that it stops.
+// TestUnit checks what systemd learns about a server: that it is ready, that it keeps answering its own probe, and that
+// it stops.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	folder, err := os.MkdirTemp("", "sd") // t.TempDir may be too long for the name of a socket

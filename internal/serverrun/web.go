@@ -151,7 +151,7 @@ func (w *web) failed() error {
 	}
 }
 
-// live asks the first listener whether the server serves requests.
+// live asks the first listener whether the server is serving requests.
 func (w *web) live(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, pageAddress(w.scheme, w.listeners[0].Addr())+strings.TrimPrefix(endpoint.Live, "/"), nil)
 	if err != nil {

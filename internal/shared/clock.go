@@ -35,8 +35,8 @@ func (c *Clock) Now() time.Time { return c.local().Add(time.Duration(c.offset.Lo
 // Ahead returns how far the machine's clock was ahead of the database's at the last comparison.
 func (c *Clock) Ahead() time.Duration { return time.Duration(c.ahead.Load()) }
 
-// Check compares the clock with the database's clock once, and logs if it begins or ceases to follow it. ask returns
-// the database's time. If the database does not respond, or not promptly, nothing changes.
+// Check compares the clock with the database's clock once, and logs if it starts or stops following it. ask returns the
+// database's time. If the database does not respond, or not promptly, nothing changes.
 func (c *Clock) Check(ctx context.Context, ask func(context.Context) (time.Time, error), logger *slog.Logger) {
 	asked := c.local()
 	at, err := ask(ctx)

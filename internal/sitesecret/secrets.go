@@ -16,7 +16,7 @@ import (
 // Site is the project id under which a site's secrets are stored; no project has this id.
 const Site = 0
 
-// Most is the maximum size of a stored value in bytes, as for secrets of projects. The list of projects is part of it.
+// Most is the maximum size of a stored value in bytes, as for project secrets. The list of projects counts towards it.
 const Most = 16 << 10
 
 // encode returns the stored form of a value: the list of projects in JSON, or nothing for all projects, a line break,

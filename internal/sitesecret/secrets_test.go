@@ -41,7 +41,7 @@ func (s stored) ProjectSecrets(_ context.Context, site, project int64) (map[stri
 	return maps.Clone(s[[2]int64{site, project}]), nil
 }
 
-// projects has the name of each project.
+// projects holds the name of each project.
 type projects map[int64]string
 
 func (p projects) Project(_ context.Context, _, id int64) (host.Project, error) {

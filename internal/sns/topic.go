@@ -45,7 +45,7 @@ func New(c aws.Config, o Options) *Topic {
 // maxSubject is the length of the longest subject that SNS accepts: fewer than 100 ASCII characters.
 const maxSubject = 99
 
-// Send publishes a notice: a subject for human readers, its fields as JSON, and attributes by which subscribers may
+// Send publishes a notice: a subject for people to read, its fields as JSON, and attributes by which subscribers may
 // filter.
 func (t *Topic) Send(ctx context.Context, fields *param.Map) (string, error) {
 	attributes := map[string]types.MessageAttributeValue{}

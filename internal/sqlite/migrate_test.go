@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// planted returns the migrations of a later release, which has more: names and texts.
+// planted returns the migrations of a later release, which has more of them: their names and contents.
 func planted(t *testing.T, more ...string) fs.FS {
 	t.Helper()
 	initial, err := fs.ReadFile(migrationFiles, "migrations/0001_initial.sql")

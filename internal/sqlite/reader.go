@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// reader lends connections that only read. A database in memory has only one connection, the writer's.
+// reader lends read-only connections. A database in memory has only one connection, the writer's.
 type reader struct {
 	open   func() (*conn, error)
 	idle   chan *conn // nil: not opened yet
@@ -16,7 +16,7 @@ type reader struct {
 	writer *writer // of a database in memory; otherwise nil
 }
 
-// readers is how many queries run at the same time.
+// readers is how many queries can run at the same time.
 const readers = 4
 
 func newReader(open func() (*conn, error)) *reader {

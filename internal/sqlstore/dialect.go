@@ -59,8 +59,8 @@ func (s *Store) lock(c Conn, sql, clause string, args ...any) error {
 
 func (s *Store) contains(column string) string { return fmt.Sprintf(s.dialect.Contains, column) }
 
-// texts holds SELECTs that contain parts of the dialect. They are built once because statements are prepared by their
-// text.
+// texts holds SELECT statements that contain parts of the dialect. They are built once because statements are prepared
+// by their text.
 type texts struct{ attempt, session, schedule, workflow string }
 
 func textsOf(d Dialect) texts {

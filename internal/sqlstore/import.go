@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Import adds attempts of another server: see host.Attempts.
+// Import adds attempts from another server: see host.Attempts.
 func (s *Store) Import(ctx context.Context, list ...host.PastAttempt) (added int, err error) {
 	err = s.acknowledge(ctx, func(t tx) error {
 		added = 0

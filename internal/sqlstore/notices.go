@@ -151,7 +151,7 @@ func (s *Store) DropGroups(ctx context.Context, before time.Time, kinds []host.N
 	})
 }
 
-// among restricts rows to those whose column is, or is not, one of some texts, unless there are none.
+// among restricts rows to those whose column is, or is not, one of the given strings, unless there are none.
 func among[T ~string](q *Query, is string, texts []T) {
 	if len(texts) == 0 {
 		return
@@ -208,7 +208,7 @@ func (s *Store) NoteDelivery(ctx context.Context, channel, problem string, at ti
 	})
 }
 
-// Deliveries lists the outcomes of channels: see host.Outbox.
+// Deliveries lists the channels' outcomes: see host.Outbox.
 func (s *Store) Deliveries(ctx context.Context) ([]host.ChannelDelivery, error) {
 	return ReadAll(ctx, s, func(r *Row) host.ChannelDelivery {
 		return host.ChannelDelivery{Channel: r.Text(), DeliveredAt: r.Time(), FailedAt: r.Time(), Error: r.Text(), Waiting: r.Int()}

@@ -31,7 +31,7 @@ func scanArchiveState(r *Row) host.ArchiveState {
 	return state
 }
 
-// Project returns a project, even a deleted one.
+// Project returns a project, even if it is deleted.
 func (s *Store) Project(ctx context.Context, site, id int64) (host.Project, error) {
 	return ReadOne(ctx, s, scanProject, Select(selectProject+"WHERE p.id = ?", id).ofSite("p.site_id", site))
 }

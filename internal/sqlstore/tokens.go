@@ -61,7 +61,7 @@ func (s *Store) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
 	return t, err
 }
 
-// EndSessions records the end of a user's sessions, and removes records that are no longer needed: see host.Users.
+// EndSessions records that a user's sessions have ended, and removes records that are no longer needed: see host.Users.
 func (s *Store) EndSessions(ctx context.Context, who string, until, now time.Time) error {
 	return s.acknowledge(ctx, func(t tx) error {
 		if _, err := t.Exec("DELETE FROM @ended_sessions WHERE forget_at < ?", now); err != nil {

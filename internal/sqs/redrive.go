@@ -32,9 +32,9 @@ func (d DeadLetters) Redrive(ctx context.Context, turn func(times int) bool) (in
 	return d.queue.redrive(ctx, d.url, turn)
 }
 
-// redrive sends the messages of a dead-letter queue back to this one, and returns their number. It calls turn for each
-// to decide whether to send it now, given how many times it was sent before. Each is sent first and then deleted: a
-// crash in between sends it twice, which the log of its attempt detects.
+// redrive sends a dead-letter queue's messages back to this one, and returns how many there were. It calls turn for
+// each to decide whether to send it now, given how many times it was sent before. Each is sent first and then deleted:
+// a crash in between sends it twice, which the log of its attempt detects.
 func (q *Queue) redrive(ctx context.Context, dead string, turn func(times int) bool) (int, error) {
 	moved := 0
 	var left []types.ChangeMessageVisibilityBatchRequestEntry

@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits on a batch. SQS bills a batch per 64 KB, so larger batches than 256 KB gain little.
+// Limits on a batch. SQS bills a batch per 64 KB, so batches larger than 256 KB gain little.
 const (
 	maxBatch      = 10
 	maxBatchBytes = 256 << 10

@@ -44,7 +44,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// FuzzHead proves that no text of a parameter makes a reader panic.
+// FuzzHead proves that no parameter value makes a reader panic.
 func FuzzHead(f *testing.F) {
 	for _, text := range []string{"1 x", "2 GEN x", "b1 e3t9fQ==", "b2 GEN e3", "b", " "} {
 		f.Add(text)

@@ -56,10 +56,10 @@ func parse(variable func(string) string, pid int) (*Unit, error) {
 	return New(socket, time.Duration(micros)*time.Microsecond), nil
 }
 
-// Ready reports that the server serves requests.
+// Ready reports that the server is serving requests.
 func (u *Unit) Ready(status string) error { return u.send("READY=1", "STATUS="+status) }
 
-// Stopping reports that the server shuts down.
+// Stopping reports that the server is shutting down.
 func (u *Unit) Stopping(status string) error { return u.send("STOPPING=1", "STATUS="+status) }
 
 // Status changes the text that `systemctl status` shows.

@@ -9,11 +9,11 @@ import (
 	"io"
 )
 
-// Log members with a lot of text contain their sizes in the header, in an extra field of gzip, so that a reader can
-// skip them without unpacking them: the sizes are an index of positions in the log. Other gzip readers ignore the
-// field. Small members have no such field because it would be a tenth of their size.
+// Log members with a lot of text have their sizes in the header, in an extra field of gzip, so that a reader can skip
+// them without unpacking them: the sizes are an index of positions in the log. Other gzip readers ignore the field.
+// Small members have no such field because it would be a tenth of their size.
 const (
-	sizedText = 16 << 10 // the size in bytes from which a member contains its sizes
+	sizedText = 16 << 10 // the size in bytes from which a member states its sizes
 	hasExtra  = 4        // the only flag of such a member; other members have none
 
 	extraAt  = 10          // the position in a member of the extra fields' length
@@ -55,7 +55,7 @@ func memberSizes(head []byte) (packed, text int64, ok bool) {
 func After(file io.Reader, skipped int64) (io.Reader, error) {
 	m := &members{in: bufio.NewReader(file)}
 	for {
-		head, _ := m.in.Peek(headSize) // a short one contains no sizes
+		head, _ := m.in.Peek(headSize) // a short one states no sizes
 		if packed, text, sized := memberSizes(head); sized && text <= skipped {
 			if _, err := m.in.Discard(int(packed)); err != nil {
 				return nil, io.ErrUnexpectedEOF

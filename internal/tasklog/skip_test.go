@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// membered returns a file with the given texts as its members.
+// membered returns a file with the given strings as its members.
 func membered(t testing.TB, texts ...string) (file []byte, all string) {
 	t.Helper()
 	var z Zips

@@ -5,7 +5,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// Changes writes a line when a task that does work begins, waits for a retry, or ends.
+// Changes writes a line when a task that does work starts, waits for a retry, or ends.
 type Changes struct {
 	lines Lines
 	seen  map[string]Row

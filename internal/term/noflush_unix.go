@@ -9,8 +9,9 @@ import (
 )
 
 // keepWhatIsDrawn makes a terminal show everything written to it when its user presses Ctrl-C, and returns a function
-// that restores it. Otherwise, the terminal discards output that it has not shown yet: the end of a picture would be
-// missing, the cursor would be higher than this program knows, and the next picture would erase lines above it.
+// that restores the terminal. Otherwise, the terminal discards output that it has not shown yet: the end of a picture
+// would be missing, the cursor would be higher than this program knows, and the next picture would erase lines above
+// it.
 func keepWhatIsDrawn(file *os.File) (restore func()) {
 	fd := int(file.Fd())
 	before, err := unix.IoctlGetTermios(fd, getTermios)

@@ -26,7 +26,7 @@ const (
 	progressWidth = 30
 )
 
-// Tell shows how many bytes are done; total is -1 if it is unknown. Any goroutine may call it.
+// Tell shows how many bytes have been transferred; total is -1 if it is unknown. Any goroutine may call it.
 func (p *Progress) Tell(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -221,7 +221,7 @@ func (t *Ticker) redriveSlowly(ctx context.Context, round time.Time) error {
 	return err
 }
 
-// Redrive sends all dead letters back now and returns their number.
+// Redrive sends all dead letters back now and returns how many there were.
 func (t *Ticker) Redrive(ctx context.Context) (int, error) {
 	return t.redrive(ctx, func(int) bool { return true })
 }

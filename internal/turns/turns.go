@@ -91,8 +91,8 @@ func (p *Places) visited(key string) {
 	p.recent[0] = visit{key, time.Now()}
 }
 
-// alone returns the time at which a caller will have had the places to itself for long enough, unless others request
-// one before then.
+// alone returns the time at which a caller will have had the places to itself long enough, unless others request one
+// before then.
 func (p *Places) alone(c *caller) (since time.Time) {
 	for _, v := range p.recent {
 		if v.key != c.key && !v.at.IsZero() && v.at.After(since) {

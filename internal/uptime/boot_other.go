@@ -4,5 +4,5 @@ package uptime
 
 import "time"
 
-// sinceBoot returns false because Go offers no clock that counts sleep on this system.
+// sinceBoot returns false because, on this system, Go offers no clock that includes sleep.
 func sinceBoot() (time.Duration, bool) { return 0, false }

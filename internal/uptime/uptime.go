@@ -7,7 +7,7 @@ package uptime
 import "time"
 
 // Clock returns a clock that shows the correct time now and counts from there, or nil if the system has no clock that
-// counts sleep.
+// includes sleep.
 func Clock() func() time.Time {
 	since, ok := sinceBoot()
 	if !ok {

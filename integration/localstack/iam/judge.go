@@ -27,7 +27,7 @@ type Access struct {
 	Context  map[string]string `json:"context,omitempty"`
 }
 
-// Judge decides about accesses. It is safe for concurrent use.
+// Judge decides whether accesses are allowed. It is safe for concurrent use.
 type Judge struct {
 	mu    sync.Mutex
 	in    io.WriteCloser

@@ -268,7 +268,7 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// TestNothing checks that a verdict on no requests is a failure.
+// TestNothing checks that a verdict fails if there were no requests.
 func TestNothing(t *testing.T) {
 	t.Parallel()
 	if v := judged(t); len(v.Missing) != 1 || v.Requests != 0 {

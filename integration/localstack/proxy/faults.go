@@ -99,7 +99,7 @@ func refuse(c Call, f fate) answer {
 	if f.throttle {
 		status, code = http.StatusBadRequest, throttled(c.Service, f.kind)
 	}
-	text, _ := json.Marshal(map[string]string{"__type": code, "message": "on purpose"}) // texts only
+	text, _ := json.Marshal(map[string]string{"__type": code, "message": "on purpose"}) // strings only
 	return answer{status, http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, text}
 }
 

@@ -116,7 +116,7 @@ func denial(c Call, why string) answer {
 		xml.EscapeText(&text, []byte(why)) // a builder never fails
 		return answer{http.StatusForbidden, http.Header{"Content-Type": {"application/xml"}}, []byte("<Error><Code>AccessDenied</Code><Message>" + text.String() + "</Message></Error>")}
 	}
-	text, _ := json.Marshal(map[string]string{"__type": "AccessDeniedException", "message": why}) // texts only
+	text, _ := json.Marshal(map[string]string{"__type": "AccessDeniedException", "message": why}) // strings only
 	return answer{http.StatusBadRequest, http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Errortype": {"AccessDeniedException"}}, text}
 }
 

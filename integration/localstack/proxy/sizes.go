@@ -200,6 +200,6 @@ func (e *excess) answer(c Call) answer {
 		return answer{e.status, http.Header{"Content-Type": {"text/xml"}},
 			[]byte(`<ErrorResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><Error><Type>Sender</Type><Code>` + e.code + "</Code><Message>" + e.text + "</Message></Error></ErrorResponse>")}
 	}
-	text, _ := json.Marshal(map[string]string{"__type": e.code, "message": e.text}) // texts only
+	text, _ := json.Marshal(map[string]string{"__type": e.code, "message": e.text}) // strings only
 	return answer{e.status, http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Errortype": {e.code}}, text}
 }

@@ -56,7 +56,7 @@ func (p *Proxy) Attach(ctx context.Context, stage string, replaced map[string]st
 		if before[f], err = Environment(ctx, stage, f); err != nil {
 			return nil, err
 		}
-		if len(before[f]) == 0 { // the function of commands, which makes no calls
+		if len(before[f]) == 0 { // the command function, which makes no calls
 			delete(before, f)
 			continue
 		}
@@ -122,7 +122,7 @@ func Memory(ctx context.Context, stage, function string) (int, error) {
 	return c.MemorySize, err
 }
 
-// Invoke calls a function as EventBridge does and waits for its end. While the function has no free concurrency, it
+// Invoke calls a function as EventBridge does and waits for it to end. While the function has no free concurrency, it
 // retries, as EventBridge would.
 func Invoke(ctx context.Context, stage, function string, event any) error {
 	body, err := json.Marshal(event)

@@ -94,7 +94,7 @@ func take(all map[string]map[string]any, name string, into map[string]any) {
 	into[name] = bare(all[name], func(of string) { take(all, of, into) })
 }
 
-// bare returns a part of the model without its texts.
+// bare returns a part of the model without its documentation.
 func bare(v any, found func(shape string)) any {
 	m, is := v.(map[string]any)
 	if !is {

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// AttemptViews reads attempts of the server.
+// AttemptViews reads attempts from the server.
 func (r *Remote) AttemptViews() attemptview.Attempts { return attemptview.Attempts{Client: r.Client} }
 
 // TellOutcome reports on stderr how an attempt has ended. The error ends the program with code 1 if it did not succeed.

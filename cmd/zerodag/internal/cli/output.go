@@ -48,7 +48,7 @@ func (r *Remote) CheckFormat() error {
 	return program.UsageError(fmt.Errorf("unknown format %q: use text, wide, json, yaml or digdag", r.Format))
 }
 
-// ForPeople reports whether the result is text rather than an object of the API.
+// ForPeople reports whether the result is text rather than an API object.
 func (r *Remote) ForPeople() bool { return r.Format != JSONForm && r.Format != YAMLForm }
 
 // Ours reports whether the result is text in zerodag's format rather than Digdag's.
@@ -67,7 +67,7 @@ func (r *Remote) Hint(format string, args ...any) {
 	fmt.Fprintf(r.Err, program.AsCalled(format)+"\n", args...)
 }
 
-// Show writes a result as text or as the API's object.
+// Show writes a result as text or as an API object.
 func (r *Remote) Show(v any, text func(Printer)) error {
 	var b bytes.Buffer
 	switch r.Format {
@@ -97,7 +97,7 @@ func (r *Remote) Show(v any, text func(Printer)) error {
 	return nil
 }
 
-// List writes a list: as a table, in Digdag's format, or as the API's objects.
+// List writes a list: as a table, in Digdag's format, or as API objects.
 func (r *Remote) List(v any, original func(Printer), t *term.Table, none string) error {
 	if !r.Ours() {
 		return r.Show(v, original)
@@ -115,7 +115,7 @@ func (r *Remote) List(v any, original func(Printer), t *term.Table, none string)
 // Printer writes the lines that scripts parse (wire.md 3.6). It writes to memory.
 type Printer struct{ *bytes.Buffer }
 
-// Line writes a line, in which the program has the name by which it was called.
+// Line writes a line, which refers to the program by the name it was called by.
 func (p Printer) Line(format string, args ...any) {
 	fmt.Fprintf(p, program.AsCalled(format)+"\n", args...)
 }

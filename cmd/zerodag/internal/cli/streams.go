@@ -28,7 +28,7 @@ func (s Streams) Watch(c *client.Client) (end func()) {
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// ProgramVersion is the version of the program.
+	// ProgramVersion is the program's version.
 	ProgramVersion string
 }
 

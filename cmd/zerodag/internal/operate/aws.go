@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/account"
 )
 
-// NewAWS returns the commands for the AWS account to which a stage is deployed, with the user's credentials.
+// NewAWS returns the commands for the AWS account to which a stage is deployed. They use the user's credentials.
 func NewAWS(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "aws", Short: "Inspect the AWS account of a stage, and switch the stage off and on",
 		RunE: func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) }}
@@ -22,7 +22,7 @@ func NewAWS(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// stageFolder adds the option for the folder with the files of stages.
+// stageFolder adds the option for the folder of stage files.
 func stageFolder(c *cobra.Command) *string {
 	return c.Flags().String("stages", "stages", "`FOLDER` of the stage files")
 }
@@ -106,12 +106,12 @@ func newDoctor(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// stageSettings returns the settings of a stage as the CDK app reads them: main may have no file.
+// stageSettings returns the settings of a stage as the CDK app reads them: main does not need a file.
 func stageSettings(folder, stage string) (stages.Settings, error) {
 	return stages.ReadContext(folder, map[string]string{"stage": stage})
 }
 
-// newDeployed returns the command that prints an answer for scripts.
+// newDeployed returns the command that prints, for scripts, whether a stage is deployed.
 func newDeployed(s cli.Streams) *cobra.Command {
 	return &cobra.Command{Use: "deployed [STAGE]", Short: "Print whether the account has a table of the stage: yes, no or unknown", Args: cli.UpTo(1), RunE: func(cmd *cobra.Command, args []string) error {
 		a, err := account.Open(cmd.Context())

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// NewPool returns the commands that manage the pools of a server.
+// NewPool returns the commands that manage a server's pools.
 func NewPool(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pool",

@@ -22,7 +22,7 @@ type secretsCommand struct {
 	project     string
 	local       bool
 	site        bool
-	projects    []string // of secrets of the site
+	projects    []string // for site secrets
 	set, delete []string
 }
 
@@ -240,7 +240,7 @@ func checkDelete(keys []string) error {
 	return nil
 }
 
-// machineStore keeps the secrets of this machine.
+// machineStore keeps this machine's secrets.
 type machineStore struct{ localsecret.Folder }
 
 func (s machineStore) List(ctx context.Context) ([]client.Secret, error) {
@@ -252,7 +252,7 @@ func (s machineStore) List(ctx context.Context) ([]client.Secret, error) {
 	return list, err
 }
 
-// siteStore keeps the secrets of the site, for some projects or all.
+// siteStore keeps the site's secrets, for some projects or all.
 type siteStore struct {
 	server   *client.Client
 	projects []string

@@ -115,7 +115,7 @@ func (r *secretReader) stdin() ([]byte, error) {
 	return text, nil
 }
 
-// mapping adds the keys and values of a YAML or JSON text.
+// mapping adds the keys and values of YAML or JSON text.
 func (r *secretReader) mapping(source string, text []byte) error {
 	v, err := dig.ParseYAML(source, text)
 	if err != nil {

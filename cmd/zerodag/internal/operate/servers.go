@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newServers returns the command that lists the servers of a database.
+// newServers returns the command that lists the servers that share a database.
 func newServers(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "servers", Short: "List the servers that share the database, and those that were lost",

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// NewTokens returns the commands that manage the bearer tokens of a server.
+// NewTokens returns the commands that manage a server's bearer tokens.
 func NewTokens(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tokens",
@@ -68,7 +68,7 @@ func newTokenCreate(s cli.Streams) *cobra.Command {
 	})
 }
 
-// expiryOf reads when a token ends: after a duration, or at a time; nil for never.
+// expiryOf reads when a token expires: after a duration, or at a time; nil for never.
 func expiryOf(text string, now time.Time) (*time.Time, error) {
 	if text == "" {
 		return nil, nil

@@ -100,7 +100,7 @@ func sameMD5(a, b client.Revision) bool {
 	return a.ArchiveMD5 == nil || b.ArchiveMD5 == nil || *a.ArchiveMD5 == *b.ArchiveMD5
 }
 
-// fetch gets an archive into a temporary file.
+// fetch downloads an archive to a temporary file.
 func (c *importCommand) fetch(ctx context.Context, project client.ID, revision string) (*os.File, error) {
 	defer c.Watch(c.source)()
 	archive, err := c.source.Archive(ctx, project, revision)

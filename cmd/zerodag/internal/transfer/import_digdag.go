@@ -115,7 +115,7 @@ func (c *importDigdag) options() (o digdag.Options, err error) {
 	return o, nil
 }
 
-// history returns where the history is read.
+// history returns where the history is read from.
 func (c *importDigdag) history() (digdag.History, error) {
 	if c.from == "" {
 		address, err := databaseOf(c.database)
@@ -125,7 +125,7 @@ func (c *importDigdag) history() (digdag.History, error) {
 	return digdag.Server{API: source}, err
 }
 
-// sourceOf returns a client of another server.
+// sourceOf returns a client for another server.
 func sourceOf(r *cli.Remote, from string, headers []string, auth string) (*client.Client, error) {
 	header := http.Header{}
 	if err := connection.AddHeaders(header, headers, auth); err != nil {
@@ -140,7 +140,7 @@ func sourceOf(r *cli.Remote, from string, headers []string, auth string) (*clien
 	return source, err
 }
 
-// databaseOf returns the address of a database that is given as such, or by the configuration file of a Digdag server.
+// databaseOf returns the address of a database that is given directly or in a Digdag server's configuration file.
 func databaseOf(text string) (string, error) {
 	if strings.Contains(text, "://") {
 		return text, nil
