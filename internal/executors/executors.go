@@ -46,7 +46,7 @@ type Settings struct {
 	Name      string   // the commands' name, by which they are found after a crash; "" means a random name
 	KillNow   bool     // a canceled command is killed at once
 	Alone     bool     // see process.Options
-	oneUser   string   // why PerSite found no users for sites
+	OneUser   string   // why PerSite found no users for sites
 	// Environment selects the variables of this program that plain processes get.
 	Environment lineage.Environment
 }
@@ -149,7 +149,7 @@ func (s Settings) hide() (_ *landlock.Rules, exposed string, err error) {
 	case exposed != "":
 		return nil, exposed, nil
 	case s.Isolation == IsolateAuto && os.Getuid() == 0:
-		return nil, cmp.Or(s.oneUser, "the server runs as root"), nil
+		return nil, cmp.Or(s.OneUser, "the server runs as root"), nil
 	case s.Isolation == IsolateAuto && beside != "":
 		return nil, "this user may create files in " + beside + ", which the commands could then not use", nil
 	}
@@ -185,7 +185,7 @@ func (s Settings) PerSite(temp string) Settings {
 	if err == nil {
 		s.User = UserPerSite
 	} else {
-		s.oneUser = err.Error()
+		s.OneUser = err.Error()
 	}
 	return s
 }

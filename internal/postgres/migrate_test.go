@@ -114,7 +114,7 @@ func testUpgrade(t *testing.T, l *lab) {
 		t.Fatal(err)
 	}
 	_, err = Open(ctx, removing)
-	wantText(t, err, "0003_params", "these are running: 1 on old.", "knows schema version 2")
+	wantText(t, err, "0003_params", "use: 1 on old.", "knows schema version 2")
 	if err := back.RemoveServer(ctx, older.ID); err != nil {
 		t.Fatal(err)
 	}
