@@ -16,8 +16,9 @@ import (
 // Site is the project id under which a site's secrets are stored; no project has this id.
 const Site = 0
 
-// Most is the maximum size of a stored value in bytes, as for project secrets. The list of projects counts towards it.
-const Most = 16 << 10
+// Most is the maximum size of a value and its list of projects in bytes. With a line break between them, they are stored
+// as one secret, for which 16 KiB is the limit.
+const Most = 16<<10 - 1
 
 // encode returns the stored form of a value: the list of projects in JSON, or nothing for all projects, a line break,
 // and the value.
