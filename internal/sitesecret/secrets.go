@@ -95,45 +95,41 @@ type Secrets struct {
 
 // ProjectSecrets returns all secrets that a project's tasks may use, by key.
 func (s Secrets) ProjectSecrets(ctx context.Context, site, project int64) (map[string]string, error) {
+	usable, _, err := s.All(ctx, site, project)
+	return usable, err
+}
+
+// All returns all secrets that a project's tasks may use, by key, and the values of all other secrets of the site: values
+// that tasks stored may contain a secret that their project may no longer use.
+func (s Secrets) All(ctx context.Context, site, project int64) (usable map[string]string, others []string, err error) {
 	own, err := s.Secrets.ProjectSecrets(ctx, site, project)
 	if err != nil || project == Site {
-		return own, err
+		return own, nil, err
 	}
 	stored, err := s.Secrets.ProjectSecrets(ctx, site, Site)
 	if err != nil || len(stored) == 0 {
-		return own, err
+		return own, nil, err
 	}
 	name := ""
-	all := map[string]string{}
+	usable = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(stored)) {
 		shared, value, err := decode(key, stored[key])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(shared.Projects) > 0 && name == "" {
 			if name, err = s.nameOf(ctx, site, project); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
-		if shared.Serves(name) {
-			all[key] = value
+		if _, hidden := own[key]; hidden || !shared.Serves(name) {
+			others = append(others, value)
+		} else {
+			usable[key] = value
 		}
 	}
-	maps.Copy(all, own)
-	return all, nil
-}
-
-// SharedValues returns the values of all secrets of a site, whichever projects may use them: values that tasks stored may
-// contain a secret that their project may no longer use.
-func (s Secrets) SharedValues(ctx context.Context, site int64) ([]string, error) {
-	stored, err := s.Secrets.ProjectSecrets(ctx, site, Site)
-	var values []string
-	for key, text := range stored {
-		if _, value, err := decode(key, text); err == nil {
-			values = append(values, value)
-		}
-	}
-	return values, err
+	maps.Copy(usable, own)
+	return usable, others, nil
 }
 
 // nameOf returns the name of a project. A deleted project keeps its name, as its running attempts keep its secrets.

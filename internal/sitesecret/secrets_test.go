@@ -144,3 +144,37 @@ func TestSize(t *testing.T) {
 		}
 	}
 }
+
+// failing is a store that cannot read the secrets of a site once.
+type failing struct {
+	stored
+	failed *bool
+}
+
+func (f failing) ProjectSecrets(ctx context.Context, site, project int64) (map[string]string, error) {
+	if project == sitesecret.Site && !*f.failed {
+		*f.failed = true
+		return nil, errors.New("no connection")
+	}
+	return f.stored.ProjectSecrets(ctx, site, project)
+}
+
+// TestReadAgain proves that a run whose project has secrets gets the site's secrets after a failed read of them, instead
+// of being told that there are none.
+func TestReadAgain(t *testing.T) {
+	t.Parallel()
+	store := stored{}
+	if err := errors.Join(sitesecret.Put(t.Context(), store, 0, host.SiteSecret{Key: "shared"}, "value"), store.PutSecret(t.Context(), 0, 1, "own", "mine")); err != nil {
+		t.Fatal(err)
+	}
+	v, err := vault.Of(t.Context(), sitesecret.Secrets{Secrets: failing{store, new(bool)}, Projects: projects{1: "sales"}}, 0, 1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := v.Secret("shared"); err == nil {
+		t.Error("the failed read is not reported")
+	}
+	if got, found, err := v.Secret("shared"); got != "value" || !found || err != nil {
+		t.Errorf("got %q, %v, %v", got, found, err)
+	}
+}

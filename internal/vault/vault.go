@@ -61,8 +61,14 @@ type projectSecrets struct {
 	secrets       host.Secrets
 	site, project int64
 
-	mu  sync.Mutex
-	all map[string]string
+	mu     sync.Mutex
+	all    map[string]string
+	others []string // values of other secrets of the site
+}
+
+// sharing is a host.Secrets with secrets that several projects of a site may use.
+type sharing interface {
+	All(ctx context.Context, site, project int64) (usable map[string]string, others []string, err error)
 }
 
 func (p *projectSecrets) read() (map[string]string, error) {
@@ -71,12 +77,22 @@ func (p *projectSecrets) read() (map[string]string, error) {
 	if p.all != nil {
 		return p.all, nil
 	}
-	all, err := p.secrets.ProjectSecrets(p.ctx, p.site, p.project)
-	if err == nil && all == nil {
+	var all map[string]string
+	var others []string
+	var err error
+	if s, shares := p.secrets.(sharing); shares {
+		all, others, err = s.All(p.ctx, p.site, p.project)
+	} else {
+		all, err = p.secrets.ProjectSecrets(p.ctx, p.site, p.project)
+	}
+	if err != nil {
+		return all, err // what was read may lack secrets: the next call reads again
+	}
+	if all == nil {
 		all = map[string]string{}
 	}
-	p.all = all
-	return all, err
+	p.all, p.others = all, others
+	return all, nil
 }
 
 // Secret implements run.SecretStore.
@@ -99,19 +115,10 @@ func Of(ctx context.Context, secrets host.Secrets, site, project int64, hidden b
 	for _, value := range all {
 		v.hide(value)
 	}
-	if s, shares := secrets.(sharing); shares && err == nil {
-		var values []string
-		values, err = s.SharedValues(ctx, site)
-		for _, value := range values {
-			v.hide(value)
-		}
+	for _, value := range from.others {
+		v.hide(value)
 	}
 	return v, err
-}
-
-// sharing is a host.Secrets with secrets that several projects of a site may use.
-type sharing interface {
-	SharedValues(ctx context.Context, site int64) ([]string, error)
 }
 
 // Gave reports whether the vault gave a secret that it masks.
