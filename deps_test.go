@@ -81,7 +81,7 @@ func imports() []allowed {
 		{"internal/catalogue/sessiontime", "engine/schedule internal/host", "it reads texts, and knows no store"},
 		{"internal/catalogue/names", "engine/dig/keys engine/param internal/host", "it reads texts, and knows no store"},
 		{"internal/catalogue/given", "engine/dig engine/dig/keys engine/dig/lint/parameters engine/param internal/host operators", "it reads values, and knows no store"},
-		{"internal/catalogue/filling", "internal/host", "it edits values, and knows no store"},
+		{"internal/catalogue/filling", "internal/catalogue/sessiontime internal/host", "it edits values, and knows no store"},
 		{"internal/catalogue", core + shared + "internal/catalogue/filling internal/catalogue/given internal/catalogue/names internal/catalogue/sessiontime internal/sitesecret", "it does not know internal/delivery: internal/node puts them together"},
 		{"internal/delivery", core + shared, "it does not know internal/catalogue: internal/node puts them together"},
 		{"internal/node", core + shared + "internal/catalogue internal/delivery internal/tasklog", "the shell knows ports and the form of logs, not drivers"},

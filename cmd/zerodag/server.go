@@ -44,7 +44,7 @@ func (c *serverCommand) run(ctx context.Context, flags *pflag.FlagSet) error {
 		return err
 	}
 	format := r.OneOf(configuration.LogFormatKey, serverconfig.TextLog, serverconfig.JSONLog)
-	name := r.OneOf(configuration.LogLevelKey, "info", "error", "warn", "debug", "trace")
+	level := r.LogLevel()
 	if format != serverconfig.JSONLog {
 		c.Announce()
 	}
@@ -59,10 +59,6 @@ func (c *serverCommand) run(ctx context.Context, flags *pflag.FlagSet) error {
 		return err
 	}
 	defer closeLog()
-	level, err := configuration.LogLevel(name)
-	if err != nil {
-		return err
-	}
 	logger, flush := serverrun.NewLog(out, level, format)
 	defer flush()
 	return serverrun.Run(ctx, o, c.local, logger)

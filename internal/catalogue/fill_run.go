@@ -9,6 +9,7 @@ import (
 
 	"zerodag/internal/catalogue/filling"
 	"zerodag/internal/catalogue/given"
+	"zerodag/internal/catalogue/sessiontime"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
 )
@@ -135,7 +136,7 @@ func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.B
 		case errors.Is(failed, errThere):
 			notes = append(notes, filling.NotBegun(r, ""))
 		case filling.MayBeginLater(failed):
-			c.o.Logger.Warn("a session of a backfill is delayed", "backfill", b.ID, "session", instant(b.Plan.Sessions[r.Session]), "why", failed)
+			c.o.Logger.Warn("a session of a backfill is delayed", "backfill", b.ID, "session", sessiontime.Text(b.Plan.Sessions[r.Session]), "why", failed)
 		default:
 			notes = append(notes, filling.NotBegun(r, failed.Error()))
 		}

@@ -11,6 +11,7 @@ import (
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/schedule"
 	"zerodag/events"
+	"zerodag/internal/catalogue/sessiontime"
 	"zerodag/internal/host"
 )
 
@@ -199,16 +200,16 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	case errors.As(err, &e) && e.Existing != nil:
 		return started, nil
 	case errors.Is(err, host.ErrAtLimit):
-		c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session), "why", e.Message)
+		c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", sessiontime.Text(t.Session), "why", e.Message)
 		return skipped, nil
 	case errors.Is(err, host.ErrPaused): // the session is held, unless the file's rules make it too late
 		if to, late := c.tooLate(times, t, times.RunTime(t.Session)); late {
-			c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session), "why", err)
+			c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", sessiontime.Text(t.Session), "why", err)
 			return to, nil
 		}
 		return started, err
 	case errors.Is(err, host.ErrForgotten):
-		c.o.Logger.Warn("schedule skips a session that was removed", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session))
+		c.o.Logger.Warn("schedule skips a session that was removed", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", sessiontime.Text(t.Session))
 		return started, nil
 	}
 	if err == nil {

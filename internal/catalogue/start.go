@@ -19,6 +19,7 @@ import (
 	"zerodag/events"
 	"zerodag/internal/catalogue/given"
 	"zerodag/internal/catalogue/names"
+	"zerodag/internal/catalogue/sessiontime"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
 )
@@ -84,7 +85,7 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 	}
 	if errors.Is(err, host.ErrForgotten) {
 		return host.Attempt{}, &refused{host.ErrForgotten, host.Error{Code: host.Invalid, Message: fmt.Sprintf(
-			"the session %s of workflow %s had expired and was removed; it may have run: start it manually if it should run again", instant(n.SessionTime), n.Workflow.Name)}}
+			"the session %s of workflow %s had expired and was removed; it may have run: start it manually if it should run again", sessiontime.Text(n.SessionTime), n.Workflow.Name)}}
 	}
 	if err != nil {
 		return host.Attempt{}, fmt.Errorf("start attempt: %w", err)
@@ -175,7 +176,7 @@ func errExists(a host.Attempt) error {
 }
 
 func alreadyExists(a host.Attempt) string {
-	return fmt.Sprintf("Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists", a.Project.ID, a.Workflow.Name, instant(a.SessionTime), a.RetryName)
+	return fmt.Sprintf("Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists", a.Project.ID, a.Workflow.Name, sessiontime.Text(a.SessionTime), a.RetryName)
 }
 
 // startedBefore returns the existing attempt to a caller that repeats a start, even while the project is paused.
@@ -219,7 +220,7 @@ func (c lifecycle) startTime(at time.Time) (time.Time, error) {
 	now := c.o.Now()
 	switch at = at.Add(time.Second - time.Nanosecond).UTC().Truncate(time.Second); {
 	case at.Sub(now) > FarthestStart:
-		return at, host.Invalidf("An attempt may begin at most %d days from now, but %s is later: give the workflow a schedule with `once>`, or start it later", FarthestStart/(24*time.Hour), instant(at))
+		return at, host.Invalidf("An attempt may begin at most %d days from now, but %s is later: give the workflow a schedule with `once>`, or start it later", FarthestStart/(24*time.Hour), sessiontime.Text(at))
 	case !at.After(now):
 		return time.Time{}, nil
 	}
@@ -262,19 +263,16 @@ func (c lifecycle) mayStart(ctx context.Context, site int64, d replay.Definition
 }
 
 func errDeleted(p host.Project) error {
-	return &host.Error{Code: host.Missing, Message: fmt.Sprintf("Project id=%d is already deleted at %s", p.ID, instant(p.DeletedAt))}
+	return &host.Error{Code: host.Missing, Message: fmt.Sprintf("Project id=%d is already deleted at %s", p.ID, sessiontime.Text(p.DeletedAt))}
 }
 
 func errPaused(p host.Project) error {
-	text := fmt.Sprintf("Project %s has been paused since %s by %s", p.Name, instant(p.Paused.At), cmp.Or(p.Paused.By, "an unknown user"))
+	text := fmt.Sprintf("Project %s has been paused since %s by %s", p.Name, sessiontime.Text(p.Paused.At), cmp.Or(p.Paused.By, "an unknown user"))
 	if p.Paused.Reason != "" {
 		text += " (" + p.Paused.Reason + ")"
 	}
 	return &refused{host.ErrPaused, host.Error{Code: host.Invalid, Message: text + fmt.Sprintf(": none of its workflows start until `zerodag project unpause %s`", p.Name)}}
 }
-
-// instant writes a time as the API shows instants: UTC, seconds.
-func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
 
 // given returns the parameters that the request passes on.
 func (r StartRequest) given() given.Params {

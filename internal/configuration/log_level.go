@@ -2,6 +2,7 @@ package configuration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"zerodag/internal/logstream"
@@ -19,4 +20,12 @@ func LogLevel(name string) (logstream.Level, error) {
 		err = fmt.Errorf("%w: it must be one of %s", err, strings.Join(logstream.Levels(), ", "))
 	}
 	return 0, program.UsageError(err)
+}
+
+// LogLevel reads the level of a server's own log.
+func (r *Reading) LogLevel() logstream.Level {
+	const usual = "info"
+	others := slices.DeleteFunc(logstream.Levels(), func(name string) bool { return name == usual })
+	level, _ := logstream.LevelOf(r.OneOf(LogLevelKey, append([]string{usual}, others...)...))
+	return level
 }

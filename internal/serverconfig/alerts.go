@@ -71,7 +71,11 @@ func channelTypes(pool *evaluators.Pool) map[string]channelType {
 		"webhook": {keys: []string{"method", "headers.*"}, secrets: []string{"url", "secret"}, open: openWebhook},
 		"command": {keys: []string{"command", "timeout"}, open: func(s section) (notice.Sender, error) {
 			command, err := s.required("command")
-			return notice.Shell{Command: command, Timeout: s.r.Duration(s.prefix+"timeout", 0)}, err
+			limit := s.r.Duration(s.prefix+"timeout", 0)
+			if err == nil && limit > notice.LongestShell {
+				err = fmt.Errorf("configuration key %stimeout is %v: use at most %v, the time that one try has", s.prefix, limit, notice.LongestShell)
+			}
+			return notice.Shell{Command: command, Timeout: limit}, err
 		}},
 		"sns": {keys: []string{"topic", "endpoint", "credentials.access-key-id"}, secrets: []string{"credentials.secret-access-key"}, open: openSNS},
 		"mail": {keys: []string{"host", "port", "from", "to", "cc", "bcc", "subject", "tls", "ssl", "username", "html", "debug", "body_template_file"}, secrets: []string{"password"},
@@ -259,26 +263,7 @@ func readAlerts(r *configuration.Reading, pool *evaluators.Pool, o *notice.Outbo
 	if err := readChannels(r, pool, o); err != nil {
 		return err
 	}
-	if err := checkTimeouts(r, o.Channels); err != nil {
-		return err
-	}
 	return readRoutes(r, o)
-}
-
-// checkTimeouts refuses commands whose timeout is longer than one try may take. Digdag accepts any
-// notification.shell.timeout, so that one is only noted.
-func checkTimeouts(r *configuration.Reading, channels []notice.Channel) error {
-	for _, c := range channels {
-		shell, is := c.Sender.(notice.Shell)
-		switch {
-		case !is || shell.Timeout <= notice.LongestShell:
-		case c.Name == notice.Default:
-			r.Note(fmt.Sprintf("notification.shell.timeout is %v, but the command of a notification has at most %v", shell.Timeout, notice.LongestShell))
-		default:
-			return fmt.Errorf("configuration key %s%s.timeout is %v: use at most %v, the time that one try has", channelKeys, c.Name, shell.Timeout, notice.LongestShell)
-		}
-	}
-	return nil
 }
 
 func readChannels(r *configuration.Reading, pool *evaluators.Pool, o *notice.OutboxOptions) error {

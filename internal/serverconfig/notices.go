@@ -58,7 +58,11 @@ func noticeSender(r *configuration.Reading, pool *evaluators.Pool) (notice.Sende
 		return notice.HTTP{URL: url, Method: r.Text("notification.http.method", ""), Headers: r.Tree("notification.http.headers.")}, err
 	case "shell":
 		command, err := required("notification.shell.command")
-		return notice.Shell{Command: command, Timeout: time.Duration(r.Number("notification.shell.timeout", 30_000)) * time.Millisecond}, err
+		limit := time.Duration(r.Number("notification.shell.timeout", 30_000)) * time.Millisecond
+		if limit > notice.LongestShell { // Digdag accepts any
+			r.Note(fmt.Sprintf("notification.shell.timeout is %v, but the command of a notification has at most %v", limit, notice.LongestShell))
+		}
+		return notice.Shell{Command: command, Timeout: limit}, err
 	case "mail":
 		m, err := mailNotices(r, pool, "notification.mail.", required)
 		if err != nil {

@@ -22,6 +22,7 @@ func (s *Store) Old(ctx context.Context, before time.Time, after int64, n int) (
 	if i > 0 {
 		after = list[i-1].ID
 	}
+	// The condition is the same text as that of the index attempts_imported.
 	q = Select(s.texts.attempt+"WHERE a.state_flags & 64 <> 0 AND a.id > ? AND a.created_at < ?", after, before)
 	q.Order("a.id", n-i)
 	older, err := ReadAll(ctx, s, scanAttempt, q)

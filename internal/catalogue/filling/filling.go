@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/internal/catalogue/sessiontime"
 	"zerodag/internal/host"
 )
 
@@ -42,6 +43,17 @@ type Edit func(*host.Backfill) bool
 // Nothing is an edit that changes nothing.
 func Nothing(*host.Backfill) bool { return false }
 
+// remove removes the first matching session from the running ones, unless the backfill has ended. It reports whether it
+// did.
+func remove(b *host.Backfill, matches func(host.BackfillRun) bool) bool {
+	i := slices.IndexFunc(b.State.Running, matches)
+	if i < 0 || !b.FinishedAt.IsZero() {
+		return false
+	}
+	b.State.Running = slices.Delete(slices.Clone(b.State.Running), i, i+1)
+	return true
+}
+
 // Begun returns an edit that records a session's attempt.
 func Begun(r host.BackfillRun, attempt int64) Edit {
 	return func(b *host.Backfill) bool {
@@ -63,11 +75,9 @@ func Begun(r host.BackfillRun, attempt int64) Edit {
 // reason.
 func NotBegun(r host.BackfillRun, why string) Edit {
 	return func(b *host.Backfill) bool {
-		i := slices.IndexFunc(b.State.Running, func(x host.BackfillRun) bool { return x.Session == r.Session && x.Attempt == 0 })
-		if i < 0 || !b.FinishedAt.IsZero() {
+		if !remove(b, func(x host.BackfillRun) bool { return x.Session == r.Session && x.Attempt == 0 }) {
 			return false
 		}
-		b.State.Running = slices.Delete(slices.Clone(b.State.Running), i, i+1)
 		b.State.LeftOut++
 		if why != "" {
 			b.State.Why = why
@@ -79,16 +89,11 @@ func NotBegun(r host.BackfillRun, why string) Edit {
 // Ended returns an edit that records an attempt's end once.
 func Ended(a host.Attempt) Edit {
 	return func(b *host.Backfill) bool {
-		if !b.FinishedAt.IsZero() || b.Project.ID != a.Project.ID || b.Workflow.Name != a.Workflow.Name {
-			return false
-		}
-		i := slices.IndexFunc(b.State.Running, func(r host.BackfillRun) bool {
+		if b.Project.ID != a.Project.ID || b.Workflow.Name != a.Workflow.Name || !remove(b, func(r host.BackfillRun) bool {
 			return r.Attempt == a.ID || r.Attempt == 0 && b.Plan.Sessions[r.Session].Equal(a.SessionTime)
-		})
-		if i < 0 {
+		}) {
 			return false
 		}
-		b.State.Running = slices.Delete(slices.Clone(b.State.Running), i, i+1)
 		if a.Success {
 			b.State.Succeeded++
 			return true
@@ -114,11 +119,9 @@ func Together(notes []Edit) Edit {
 // removed it.
 func Lost(r host.BackfillRun) Edit {
 	return func(b *host.Backfill) bool {
-		i := slices.IndexFunc(b.State.Running, func(x host.BackfillRun) bool { return x.Session == r.Session && x.Attempt == r.Attempt })
-		if i < 0 || !b.FinishedAt.IsZero() {
+		if !remove(b, func(x host.BackfillRun) bool { return x.Session == r.Session && x.Attempt == r.Attempt }) {
 			return false
 		}
-		b.State.Running = slices.Delete(slices.Clone(b.State.Running), i, i+1)
 		b.State.LeftOut++
 		return true
 	}
@@ -177,7 +180,7 @@ func RefuseExisting(existing, workflow string, there map[int64]host.Attempt) err
 	}
 	var times []string
 	for t := range there {
-		times = append(times, time.Unix(t, 0).UTC().Format("2006-01-02T15:04:05Z"))
+		times = append(times, sessiontime.Text(time.Unix(t, 0)))
 	}
 	slices.Sort(times)
 	more := ""

@@ -1,5 +1,5 @@
-// Package sessiontime parses the session times in requests: an instant, a local time, a day, or all those of a
-// backfill.
+// Package sessiontime parses the session times in requests, which are instants, local times, days or ranges of a
+// backfill, and formats instants as responses do.
 //
 // Package catalogue calls it. It must never depend on which sessions exist.
 package sessiontime
